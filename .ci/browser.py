@@ -99,7 +99,7 @@ class Browser:
         self.until("Page.loadEventFired")
 
     def evaluate(self, expression):
-        answer = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
+        answer = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             raise Failed(f"{answer['exceptionDetails']}")
         return answer["result"].get("value")

@@ -6,11 +6,9 @@ import os
 import pathlib
 import signal
 import socket
-import socketserver
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import urllib.error
 import urllib.parse
@@ -34,6 +32,19 @@ def free_port():
         return one.getsockname()[1]
 
 
+def expect(what, got, wanted):
+    if got != wanted:
+        raise Wrong(f"{what}: {got}, not {wanted}")
+
+
+def replaced(text, changes):
+    """The text with each change made, each in one place."""
+    for old, new in changes:
+        expect(f"{old!r} in a shipped file", text.count(old), 1)
+        text = text.replace(old, new)
+    return text
+
+
 def fetch(url, data=None, timeout=10):
     """The body of an answer; Failed with it where it is an error."""
     request = urllib.request.Request(url, data=data, method="GET" if data is None else "POST")
@@ -47,6 +58,12 @@ def fetch(url, data=None, timeout=10):
 def api(base, path, **parameters):
     """What Prometheus or Alertmanager answers to an API request."""
     return json.loads(fetch(f"{base}{path}?{urllib.parse.urlencode(parameters, doseq=True)}", timeout=30))
+
+
+def value(base, query):
+    """The one value that Prometheus gives; None where it gives nothing."""
+    found = api(base, "/api/v1/query", query=query)["data"]["result"]
+    return float(found[0]["value"][1]) if found else None
 
 
 def control(provider, command, **fields):
@@ -94,43 +111,38 @@ class Servers:
 
     def start(self, name, *command, **options):
         log = self.path / f"{name}.log"
+        options.setdefault("env", {key: value for key, value in os.environ.items() if not key.startswith("HOSTWATCH_")})
         with log.open("wb") as out:
             process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=out,
-                                       stderr=subprocess.STDOUT, cwd=self.path, **options)
+                                       stderr=subprocess.STDOUT, **{"cwd": self.path, **options})
         self.running.append((name, process, log))
         return process
 
-    def stop(self, name, how=signal.SIGTERM):
+    def stop(self, name, how=signal.SIGTERM, within=8, ends_with=(0, -signal.SIGKILL)):
         """Ends one of them before the others."""
         for entry in [entry for entry in self.running if entry[0] == name]:
-            self.running.remove(entry)
             entry[1].send_signal(how)
-            entry[1].wait(8)
+            expect(f"whether {name} ended with {entry[1].wait(within)}", entry[1].returncode in ends_with, True)
+            self.running.remove(entry)
 
     def write(self, name, text):
         path = self.path / name
         path.write_text(text)
         return path
 
-    def prometheus(self, targets, rules, alertmanager=None, name="prometheus", jobs=()):
-        """Scrapes and evaluates every second. Gives its address."""
-        alerting = {"alertmanagers": [{"static_configs": [{"targets": [alertmanager]}]}]} if alertmanager else {}
-        # JSON is YAML.
-        return self.prometheus_with(json.dumps({
-            "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
-            "rule_files": [str(path) for path in rules],
-            "scrape_configs": [{"job_name": "hostwatch", "static_configs": [{"targets": targets}]}, *jobs],
-            "alerting": alerting}), name)
+    def web(self, name, *command, ready="/-/ready", port=None, **options):
+        """Starts what takes --web.listen-address and waits until it answers. Gives host and port."""
+        at = f"127.0.0.1:{port or free_port()}"
+        self.start(name, *command, f"--web.listen-address={at}", **options)
+        wait(f"{name} answers", 60, lambda: fetch(f"http://{at}{ready}"))
+        return at
 
-    def prometheus_with(self, text, name="prometheus"):
-        """The same by a configuration of its own; paths in it are relative to the directory of all servers."""
-        port = free_port()
-        config = self.write(f"{name}.yml", text)
-        self.start(name, "prometheus", f"--config.file={config}", f"--storage.tsdb.path={self.path / name}",
-                   f"--web.listen-address=127.0.0.1:{port}", "--log.level=warn")
-        base = f"http://127.0.0.1:{port}"
-        wait(f"{name} is ready", 30, lambda: fetch(f"{base}/-/ready"))
-        return base
+    def prometheus(self, config, *flags):
+        """Gives its address; paths in the configuration are relative to the directory of all servers."""
+        # JSON is YAML.
+        path = self.write("prometheus.yml", config if isinstance(config, str) else json.dumps(config))
+        return "http://" + self.web("prometheus", "prometheus", f"--config.file={path}", "--log.level=warn",
+                                    f"--storage.tsdb.path={self.path / 'prometheus'}", *flags)
 
     def simulator(self, binary, *flags, name="simulate"):
         """The provider. Gives its address."""
@@ -140,12 +152,11 @@ class Servers:
         wait("the simulator answers", 20, lambda: fetch(f"{base}/_sim/state"))
         return base
 
-    def daemon(self, binary, provider, name="hostwatch", account="main", smtp=None, more="", schedule="", port=None, ready=True):
-        """`hostwatch run` with everything polled every 2 s. Gives host and port."""
-        port = port or free_port()
+    def configured(self, provider, name="hostwatch", smtp=None, more="", schedule="", keys=""):
+        """A configuration with everything polled every 2 s. Gives its path."""
         email = f'[email]\nsmtp_url = "smtp://127.0.0.1:{smtp}"\nfrom = "h@example.com"\nto = ["you@example.com"]\n' if smtp else ""
-        config = self.write(f"{name}.toml", f"""
-[accounts.{account}]
+        return self.write(f"{name}.toml", f"""
+[accounts.main]
 base_url = "{provider}"
 panel_url = "{provider}"
 hosting_token = "hosting-token"
@@ -155,7 +166,7 @@ billing_password = "billing-password"
 time_zone = "Europe/Moscow"
 currency = "RUB"
 vm_memory_unit = "MB"
-container_states = {{ 0 = "ENABLED", 1 = "DISABLED_BY_SERVICE", 2 = "DISABLED_BY_ADMIN", 3 = "DISABLED_BY_QUOTA" }}
+{keys}container_states = {{ 0 = "ENABLED", 1 = "DISABLED_BY_SERVICE", 2 = "DISABLED_BY_ADMIN", 3 = "DISABLED_BY_QUOTA" }}
 [schedule]
 vms = "*/2 * * * * *"
 containers = "*/2 * * * * *"
@@ -167,60 +178,10 @@ hosting_per_minute = 100000
 [store]
 path = "{self.path / name}.db"
 {email}{more}""")
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("HOSTWATCH_")}
-        self.start(name, binary, "run", f"--config.file={config}", f"--web.listen-address=127.0.0.1:{port}", env=environment)
-        answers = "ready" if ready else "healthy"
-        wait(f"{name} is {answers}", 60, lambda: fetch(f"http://127.0.0.1:{port}/-/{answers}"))
-        return f"127.0.0.1:{port}"
 
-
-class MailServer(socketserver.ThreadingTCPServer):
-    """Asks everybody to come again for some seconds from the first mail on, then takes all; or refuses every sender."""
-
-    GREYLISTED_SECONDS = 5
-
-    daemon_threads = True
-
-    def __init__(self, refuses=False):
-        self.first_at, self.refuses = None, refuses
-        super().__init__(("127.0.0.1", 0), MailSession)
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-        self.port = self.server_address[1]
-
-    def is_greylisting(self):
-        if self.first_at is None:
-            self.first_at = time.monotonic()
-        return time.monotonic() - self.first_at < self.GREYLISTED_SECONDS
-
-    def __exit__(self, *what):
-        self.shutdown()
-        super().__exit__(*what)
-
-
-class MailSession(socketserver.StreamRequestHandler):
-    timeout = 60
-
-    def handle(self):
-        with contextlib.suppress(OSError):
-            self.say("220 check")
-            while line := self.rfile.readline(2000):
-                word = line[:4].upper()
-                if word == b"MAIL" and self.server.refuses:
-                    self.say("554 5.7.1 sender refused")
-                elif word == b"RCPT" and self.server.is_greylisting():
-                    self.say("451 4.7.1 come again")
-                elif word == b"DATA":
-                    self.say("354 go on")
-                    while self.rfile.readline(100_000).strip(b"\r\n") != b".":
-                        pass
-                    self.say("250 taken")
-                elif word == b"QUIT":
-                    return self.say("221 bye")
-                else:
-                    self.say("250 check")
-
-    def say(self, text):
-        self.wfile.write(text.encode() + b"\r\n")
+    def daemon(self, binary, provider, name="hostwatch", port=None, **keys):
+        """`hostwatch run`. Gives host and port."""
+        return self.web(name, binary, "run", f"--config.file={self.configured(provider, name, **keys)}", port=port)
 
 
 def run(main):

@@ -1,7 +1,7 @@
-//! How long a mail takes: from the provider's answer that ends the poll which saw a change to the mail server's 250,
-//! with the real binary, the simulated provider and the scripted mail server.
+//! The time that a mail takes: from the provider's answer that ends the poll with a change to the mail server's
+//! 250. It uses the real binary, the simulated provider and the scripted mail server.
 //!
-//! `cargo bench --bench latency` for both sizes, `-- small` or `-- large` for one.
+//! `cargo bench --bench latency` for all, `-- small`, `-- open` (1,000 incidents are open) or `-- large` for one.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
 #[path = "../tests/common/mod.rs"]
@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 use common::{Daemon, Provider, received, smtp::SmtpServer};
-use hostwatch::sim::Entry;
+use hostwatch_sim::Entry;
 
-/// What the mail may take.
+/// The time that a mail may take.
 const TARGET: Duration = Duration::from_millis(200);
-/// VMs on a page of the simulated provider.
+/// The VMs on a page of the simulated provider.
 const PAGE: u64 = 20;
-/// Of the simulated VMs, which are listed by id.
+/// The first id of the simulated VMs, which are listed by id.
 const FIRST_ID: u64 = 10_001;
 const LIST: &str = "/api/cvds/v1/vms/";
 
@@ -27,23 +27,30 @@ fn main() {
     println!("from the provider's last answer of a poll to the mail server's 250:");
     let small = "vms = 60\ncontainers = 5\nsites = 25\n";
     let large = "vms = 10000\ncontainers = 1000\nsites = 20000\nresource_orders = false\n";
-    for (name, changes, scenario) in [("small", 50, small), ("large", 10, large)] {
+    let many = "vms = 2000\n";
+    for (name, changes, open, scenario) in
+        [("small", 50, 0, small), ("open", 20, 1000, many), ("large", 10, 0, large)]
+    {
         if wanted(name) {
-            measure(name, changes, scenario);
+            measure(name, changes, open, scenario);
         }
     }
 }
 
-fn measure(name: &str, changes: u64, scenario: &str) {
+/// `open`: the number of the last VMs that are in error from the start.
+fn measure(name: &str, changes: u64, open: u64, scenario: &str) {
     let scenario = format!("time_zone = \"UTC\"\n{scenario}");
     let vms: u64 = scenario.lines().find_map(|line| line.strip_prefix("vms = ")).unwrap().parse().unwrap();
     let provider = Provider::start(&scenario);
+    for vm in (FIRST_ID + vms - open)..(FIRST_ID + vms) {
+        provider.set_vm(vm, "error");
+    }
     let smtp = SmtpServer::plain();
     let mut daemon = Daemon::start(&provider, smtp.address);
     let first = "hostwatch_notifications_total{result=\"sent\"} 1";
     wait("the first mail", || daemon.page().contains(first));
     let last_page = vms.div_ceil(PAGE);
-    let step = (vms / changes).max(1);
+    let step = ((vms - open) / changes).max(1);
     let mut took = Vec::new();
     for change in 0..changes {
         let place = change * step;
@@ -51,7 +58,7 @@ fn measure(name: &str, changes: u64, scenario: &str) {
         let changed = common::now();
         provider.set_vm(vm, "error");
         let pair = format!("main/vm_error/{vm} opened");
-        // The provider remembers its last 10,000 requests, which may be a few seconds.
+        // The provider keeps its last 10,000 requests, which may be those of a few seconds.
         let mut requests: Vec<Entry> = Vec::new();
         wait(&pair, || {
             let told = received(&smtp).iter().any(|mail| mail.pairs.contains(&pair));
@@ -60,7 +67,7 @@ fn measure(name: &str, changes: u64, scenario: &str) {
             requests.extend(all.filter(|entry| entry.at > last && entry.path.starts_with(LIST)));
             told
         });
-        // The servers' clocks: one tells the time of day, the other counts on.
+        // The servers' clocks: one has the time of day, the other counts on.
         let (now, counted) = (common::now(), Instant::now());
         let mail = smtp.seen().accepted().last().map(|mail| mail.at).unwrap();
         let mailed = now - (counted - mail);
@@ -73,7 +80,7 @@ fn measure(name: &str, changes: u64, scenario: &str) {
     took.sort();
     let at = |part: f64| took[((took.len() - 1) as f64 * part).round() as usize];
     println!(
-        "  {name} ({vms} VMs), {changes} changes: min {:?}, median {:?}, p99 {:?}, max {:?}; target {TARGET:?}: {}",
+        "  {name} ({vms} VMs, {open} in error), {changes} changes: min {:?}, median {:?}, p99 {:?}, max {:?}; target {TARGET:?}: {}",
         at(0.0),
         at(0.5),
         at(0.99),
@@ -82,7 +89,7 @@ fn measure(name: &str, changes: u64, scenario: &str) {
     );
 }
 
-/// A poll of 10,000 VMs in pages of 20 beside a sweep of 20,000 sites takes its time.
+/// Waits for long, since a poll of 10,000 VMs in pages of 20 beside a sweep of 20,000 sites is slow.
 fn wait(what: &str, mut so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !so() {
@@ -91,7 +98,7 @@ fn wait(what: &str, mut so: impl FnMut() -> bool) {
     }
 }
 
-/// When this page of the VM list was first asked for, from a time on.
+/// The first request for this page of the VM list, from a time on.
 fn asked(requests: &[Entry], page: u64, from: DateTime<Utc>) -> DateTime<Utc> {
     let path = if page == 1 { LIST.to_owned() } else { format!("{LIST}?page={page}") };
     let found = requests.iter().find(|entry| entry.at >= from && entry.path == path);

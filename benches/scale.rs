@@ -1,7 +1,7 @@
-//! What hostwatch computes, at the size of docs/performance.md: 10,000 VMs, 1,000 containers, 20,000 sites, an order
-//! a VM. Times are of the processor. `cargo bench --bench scale`.
+//! The cost of hostwatch's computations at the size of docs/performance.md: 10,000 VMs, 1,000 containers,
+//! 20,000 sites, an order a VM. Times are processor times. `cargo bench --bench scale`.
 //!
-//! What it measures is private to the library, so it compiles those modules itself.
+//! The measured code is private to the library, so this compiles its modules itself.
 #![allow(
     clippy::unwrap_used,
     dead_code,
@@ -28,7 +28,7 @@ mod state;
 #[path = "../src/view/mod.rs"]
 mod view;
 
-/// Where the tests of those modules look for it.
+/// The place in which the tests of those modules look for it.
 #[cfg(test)]
 mod unit {
     pub(crate) use crate::account;
@@ -40,10 +40,11 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::alert::{AlertSettings, Incident, Key, Kind, Phase, Severity, rules};
+use crate::alert::{AlertSettings, Cause, Incident, Key, Kind, Severity, rules};
 use crate::metrics::{Encoder, MetricsSettings, Own};
 use crate::model::{changes, forecast, *};
-use crate::provider::bench::{Account, Paged as _, whole_report};
+use crate::provider::report::{self, Most};
+use crate::provider::wire::{DecodeContext, Diagnostics, SiteRow, VmRow, page};
 use account::{all, book, charge, container, money, profile, read_at, site, t, vm};
 use chrono::{DateTime, NaiveDateTime, Utc};
 use cpu_time::ThreadTime;
@@ -55,7 +56,7 @@ const VMS: u64 = 10_000;
 const CONTAINERS: u64 = 1_000;
 const SITES: u64 = 20_000;
 const DAYS: i64 = 90;
-/// What is broken at once, for the rules.
+/// The number of VMs that are broken at once, for the rules.
 const BROKEN: u64 = 500;
 
 fn vms(broken: impl Fn(u64) -> bool) -> Read {
@@ -70,7 +71,7 @@ fn sites_of(home: u64, broken: impl Fn(u64) -> bool) -> Read {
     Read::Sites(ContainerId::new(home), all(rows))
 }
 
-/// A charge a day of each order, a few seconds after one another.
+/// One charge a day of each order, a few seconds after one another.
 fn report() -> Report {
     let like = account::report("1", "1");
     let order = |id| Arc::new(Order { id: OrderId::new(id), ..(*like.orders[0]).clone() });
@@ -162,7 +163,7 @@ fn encoding(c: &mut Criterion<Cpu>) {
     group.finish();
 }
 
-/// The same records as plain serde would have them: nothing may be missing, null or odd.
+/// The same records for plain serde: no field may be missing, null or odd.
 mod plain {
     use super::*;
 
@@ -253,7 +254,7 @@ mod plain {
     }
 }
 
-/// A hundred rows as the provider writes them, with what a client has no use for.
+/// A hundred rows as the provider writes them, with the parts that a client does not use.
 fn pages() -> (String, String) {
     let vm = |id: u64| {
         format!(
@@ -281,12 +282,16 @@ fn pages() -> (String, String) {
     )
 }
 
+fn context() -> DecodeContext {
+    DecodeContext { zone: Some(chrono_tz::Europe::Moscow), container_states: BTreeMap::new() }
+}
+
 fn decoded_vms(body: &[u8]) -> Vec<Vm> {
-    Vm::page(body, &Account::default()).unwrap().value
+    page::<VmRow>(body, Group::Vm, (), &context(), &mut Diagnostics::default()).unwrap().rows
 }
 
 fn decoded_sites(body: &[u8], container: ContainerId) -> Vec<Site> {
-    Site::page(body, &Account { container, ..Account::default() }).unwrap().value
+    page::<SiteRow>(body, Group::Hosting, container, &context(), &mut Diagnostics::default()).unwrap().rows
 }
 
 fn decoding(c: &mut Criterion<Cpu>) {
@@ -318,7 +323,10 @@ fn decoding(c: &mut Criterion<Cpu>) {
     let body = report_body(10_000);
     group.sample_size(20).throughput(Throughput::Bytes(body.len() as u64));
     group.bench_function("a report of 10,000 charges", |b| {
-        b.iter(|| whole_report(black_box(body.as_bytes()), &Account::default(), u64::MAX).unwrap().value);
+        let most = Most { moments: u64::MAX, order_bytes: u64::MAX };
+        b.iter(|| {
+            report::decode(black_box(body.as_bytes()), &context(), most, &mut Diagnostics::default()).unwrap()
+        });
     });
     group.finish();
 }
@@ -361,7 +369,7 @@ fn billing(c: &mut Criterion<Cpu>) {
     group.finish();
 }
 
-/// Time on a processor, so that a busy machine gives the same numbers.
+/// Processor time, so that a busy machine gives the same numbers.
 struct Cpu(WallTime);
 
 impl Measurement for Cpu {
@@ -395,8 +403,7 @@ fn open(kind: Kind, ids: impl Iterator<Item = u64>) -> BTreeMap<Key, Incident> {
     let incident = |id: u64| {
         let key = Key::new(&account, kind, id);
         let mut incident = Incident::new(key.clone(), Severity::Critical, at);
-        incident.begin_episode(at);
-        incident.enter(Phase::Firing, at);
+        incident.open(Cause::SeenWrong, at);
         (key, incident)
     };
     ids.map(incident).collect()
@@ -407,7 +414,7 @@ fn judging(c: &mut Criterion<Cpu>) {
     let mut book = full();
     let mut group = c.benchmark_group("rules");
     group.sample_size(20);
-    let nothing = BTreeMap::new();
+    let nothing: BTreeMap<Key, Incident> = BTreeMap::new();
     let seen = |book: &mut KnownAccount, read: Read| book.apply(read, read_at());
     let observed = seen(&mut book, vms(|_| false));
     group.bench_function("10,000 VMs, all well", |b| {

@@ -1,6 +1,6 @@
-//! The same data as people would otherwise serve it: every series in the prometheus crate's registry, gathered,
-//! encoded and compressed at each scrape. `cargo bench --bench side_by_side -- PAGE`, with a page as text; benches/load.sh
-//! runs it. Prints JSON.
+//! The same data served in the usual way: every series in the prometheus crate's registry, gathered, encoded
+//! and compressed at each scrape. `cargo bench --bench side_by_side -- PAGE`, with a page as text;
+//! benches/load.sh runs it. Prints JSON.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
 use std::collections::BTreeMap;

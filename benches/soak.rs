@@ -1,9 +1,11 @@
-//! A day of polls, one a second, in a few minutes: does the daemon grow? The real binary, the simulated provider and the
-//! scripted mail server; after each tenth its resident memory, descriptors, threads and the size of its store.
+//! A day of polls, one a second, in a few minutes, to see whether the daemon grows. It uses the real binary,
+//! the simulated provider and the scripted mail server. After each tenth it notes resident memory, descriptors,
+//! threads and the size of the store.
 //!
-//! `cargo bench --bench soak` for both forms, `-- quiet` or `-- busy` for one. `HOSTWATCH_SOAK_POLLS` (86400) says how
-//! many polls, `HOSTWATCH_SOAK_ACCOUNTS` (24) of how many accounts. The least tick of a schedule is a second, so many
-//! accounts poll side by side; each poll of each collector of each account counts as one.
+//! `cargo bench --bench soak` for both forms, `-- quiet` or `-- busy` for one. `HOSTWATCH_SOAK_POLLS` (86400)
+//! is the number of polls, `HOSTWATCH_SOAK_ACCOUNTS` (24) the number of accounts. The shortest tick of a
+//! schedule is a second, so many accounts poll side by side. Each poll of each collector of each account counts
+//! as one.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
 #[path = "../tests/common/mod.rs"]
@@ -14,24 +16,24 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use common::{Daemon, Provider, smtp::SmtpServer, until_within};
-use hostwatch::sim::{Args, PastTheLimit};
+use hostwatch_sim::{Args, PastTheLimit};
 
 const POLLS: u64 = 86_400;
 /// Each polls its VMs, containers, sites and report every second.
 const ACCOUNTS: u64 = 24;
 const COLLECTORS: [&str; 4] = ["vms", "containers", "sites", "expected_balance"];
-/// A look at the metrics, as a scraper takes it.
+/// The metrics are read this often, as a scraper does.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What may be added between the most of the second to fifth tenth and the last. In the first, threads and buffers
-/// come to be.
+/// The allowed growth from the highest of the second to fifth tenth to the last. Threads and buffers are made
+/// in the first tenth.
 const MORE_MEMORY_KIB: u64 = 3 * 1024;
 const MORE_DESCRIPTORS: u64 = 4;
 const MORE_THREADS: u64 = 2;
-/// Of the store, for each mail: its text and HTML once, its envelopes, what was decided.
+/// The store's growth for each mail: its subject, its events and its decisions.
 const MORE_STORE_BYTES_A_MAIL: u64 = 48 * 1024;
-/// SQLite writes its log back, and begins it anew, after 1,000 pages of 4 KiB; a commit more may be in it.
+/// SQLite writes its log back, and starts it again, after 1,000 pages of 4 KiB. One more commit may be in it.
 const MOST_LOG_BYTES: u64 = 5 * 1024 * 1024;
 
 fn main() {
@@ -46,14 +48,14 @@ fn main() {
     }
 }
 
-/// What the daemon holds at one moment.
+/// The daemon's resources at one moment.
 #[derive(Clone, Copy, Default, Debug)]
 struct Held {
     memory_kib: u64,
     descriptors: u64,
     threads: u64,
     store_bytes: u64,
-    /// What was not yet written back into the database.
+    /// The bytes that were not written back into the database yet.
     log_bytes: u64,
     mails: u64,
 }
@@ -78,7 +80,7 @@ impl Held {
         }
     }
 
-    /// The most of both.
+    /// The higher value of both.
     fn or(self, other: Self) -> Self {
         Self {
             memory_kib: self.memory_kib.max(other.memory_kib),
@@ -117,7 +119,7 @@ fn soak(form: &str, polls: u64, accounts: u64) {
         let held = Held::now(&daemon, sent(&page));
         most = most.or(held);
         let tenth = tenths.len() as u64;
-        // Breaks in the first third of a tenth and recovers in the second.
+        // It breaks in the first third of a tenth and recovers in the second.
         let third = done.saturating_sub(polls * tenth / 10) * 30 / polls;
         if busy && broken.is_none() && third == 0 {
             broken = Some(vm);
@@ -178,7 +180,7 @@ fn judge(early: Held, last: Held, busy: bool) {
     assert!(!grows, "the daemon grows");
 }
 
-/// One account as often as it takes: they all watch the same things.
+/// The same account several times: all of them watch the same resources.
 fn configure(daemon: &Daemon, accounts: u64) {
     let config = std::fs::read_to_string(daemon.config()).unwrap();
     let (_, rest) = config.split_once("[accounts.main]").unwrap();

@@ -3,19 +3,19 @@
 mod examples;
 
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::LazyLock;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use url::Url;
 
 use crate::http::{self, DEFAULT_LISTEN_ADDRESS, ListenAddress};
+use crate::model::{AccountName, ContainerState};
 use crate::telemetry;
 
-/// Where the configuration is unless a flag or variable says otherwise.
+/// The path of the configuration unless a flag or variable names another.
 pub(crate) const CONFIG_FILE: &str = "/etc/hostwatch/hostwatch.toml";
 
-/// Version, with commit and date where the build was given `HOSTWATCH_COMMIT` and `HOSTWATCH_BUILD_DATE`.
+/// Version, with commit and date if the build was given `HOSTWATCH_COMMIT` and `HOSTWATCH_BUILD_DATE`.
 pub(crate) static VERSION: LazyLock<String> = LazyLock::new(|| {
     let version = env!("CARGO_PKG_VERSION");
     let details =
@@ -36,22 +36,27 @@ pub(crate) struct Cli {
     pub command: Command,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run the daemon: poll, serve metrics and the status page, send mail
     Run(Run),
+    /// Set it up: ask for everything that is needed, try it, write the configuration, send a first mail
+    #[command(after_help = examples::INIT)]
+    Init(Box<Init>),
     /// See the whole product work against a built-in provider and mail catcher; nothing to configure
     Demo(Demo),
     /// Simulate the provider alone, for tests and dry runs
     Simulate(Box<Simulate>),
-    /// Show the state of everything, as the running daemon knows it; exit 0 fine, 1 something needs you, 3 not known
+    /// Show the state of everything, as the running daemon knows it; exit 0 fine, 1 something needs you, 3 not
+    /// known
     #[command(after_help = examples::STATUS)]
     Status(StatusArgs),
-    /// Show what the provider's reports say of the balance to come; exit 0 fine, 1 a cut-off is near, 3 not known
+    /// Forecast the balance by the provider's reports; exit 0 fine, 1 a cut-off is near, 3 not known
     #[command(after_help = examples::FORECAST)]
     Forecast(Forecast),
-    /// Show the mails to come if nobody pays, as the real rules would send them; sends nothing. Exit 0, 1 nobody would be told of a cut-off, 3 not known
+    /// Show the mails to come if nobody pays, by the real rules; sends nothing. Exit 0 fine; 1 a cut-off that
+    /// nobody would hear of; 3 not known
     Rehearse(Rehearse),
     /// Try everything the daemon needs, live: provider, mail server, store; exit 0, or 1 if anything needed fails. Sends nothing
     Doctor(Doctor),
@@ -59,12 +64,14 @@ pub(crate) enum Command {
     CheckConfig(CheckConfig),
     /// Print the reference of every metric: name, type, help, labels
     Metrics,
-    /// Send one sample alert through the configured SMTP server, and to each webhook
-    TestEmail(Config),
+    /// Send one sample alert to each recipient, or to one
+    #[command(alias = "test-email")]
+    TestMessage(TestMessage),
     /// Ask whether the daemon runs and all of its loops work; exit 0, or 1 and why not
     #[command(after_help = examples::HEALTHCHECK)]
     Healthcheck(Config),
-    /// Have the running daemon ask the provider now, as after a payment, and show what came; exit 0, or 1 where not all was read
+    /// Have the running daemon poll the provider now, as after a payment, and show the results; exit 0, or 1 if
+    /// a poll failed
     #[command(after_help = examples::POLL)]
     Poll(Poll),
     /// List open incidents, the worst first, and those that ended lately
@@ -73,10 +80,11 @@ pub(crate) enum Command {
     /// Acknowledge an open incident: no more reminders of it, its end is still mailed
     #[command(after_help = examples::ACK)]
     Ack(AckArgs),
-    /// Silence what matches a pattern for a while: no mail; what is still wrong at the end is mailed then
+    /// Silence everything that matches a pattern for a while; problems that are still there at the end are
+    /// mailed then
     #[command(after_help = examples::SILENCE)]
     Silence(SilenceArgs),
-    /// List mails that wait, were sent or given up; try them again, or drop them
+    /// List the mails that are owed and those that were sent; send them now, or drop them
     #[command(after_help = examples::OUTBOX)]
     Outbox(Outbox),
     /// Say why an incident was or was not mailed, who was mailed when, and what comes next
@@ -104,11 +112,88 @@ pub(crate) struct Demo {
     pub log: Log,
 }
 
+/// `init`. Without a flag it asks in the terminal, or takes the key's variable, such as
+/// `HOSTWATCH_ACCOUNTS__MAIN__PANEL_URL`.
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    #[command(flatten)]
+    pub config: Config,
+    /// Name of the account, the label of its metrics
+    #[arg(long, value_name = "NAME", default_value = "main")]
+    pub account: AccountName,
+    /// Address of the VM and billing endpoints
+    #[arg(long, value_name = "URL")]
+    pub panel_url: Option<String>,
+    /// File with the API key of the VM endpoints; its content is copied
+    #[arg(long, value_name = "FILE")]
+    pub vm_api_key_file: Option<PathBuf>,
+    /// User of the billing endpoints
+    #[arg(long, value_name = "NAME")]
+    pub billing_username: Option<String>,
+    /// File with the password of that user; its content is copied
+    #[arg(long, value_name = "FILE")]
+    pub billing_password_file: Option<PathBuf>,
+    /// Address of the hosting endpoints
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+    /// File with the token of the hosting endpoints; its content is copied
+    #[arg(long, value_name = "FILE")]
+    pub hosting_token_file: Option<PathBuf>,
+    /// Address at which a key buys that token, for tokens that end
+    #[arg(long, value_name = "URL")]
+    pub hosting_token_url: Option<String>,
+    /// File with the key that buys it; its content is copied
+    #[arg(long, value_name = "FILE")]
+    pub hosting_api_key_file: Option<PathBuf>,
+    /// Time zone of the provider's dates, such as Europe/Moscow
+    #[arg(long, value_name = "ZONE")]
+    pub time_zone: Option<String>,
+    /// Unit of amounts, such as RUB
+    #[arg(long, value_name = "TEXT")]
+    pub currency: Option<String>,
+    /// Name of a container's numeric state, such as 0=ENABLED; may be repeated
+    #[arg(long = "container-state", value_name = "CODE=NAME", value_parser = container_state)]
+    pub container_states: Vec<(i64, String)>,
+    /// Mail server, such as smtps://user@mail.example.com; without one hostwatch is an exporter only
+    #[arg(long, value_name = "URL")]
+    pub smtp_url: Option<String>,
+    /// File with the password of the mail server; its content is copied
+    #[arg(long, value_name = "FILE")]
+    pub smtp_password_file: Option<PathBuf>,
+    /// Sender of the mails
+    #[arg(long, value_name = "ADDRESS")]
+    pub from: Option<String>,
+    /// Recipient of the mails; may be repeated
+    #[arg(long, value_name = "ADDRESS")]
+    pub to: Vec<String>,
+    /// File with the token of a Telegram bot that writes to a chat too; its content is copied
+    #[arg(long, value_name = "FILE")]
+    pub telegram_token_file: Option<PathBuf>,
+    /// The chat it writes to: its number, or @name of a channel
+    #[arg(long, value_name = "CHAT", allow_hyphen_values = true)]
+    pub telegram_chat: Option<String>,
+    /// Address of an outside service that is fetched while all is well, and alerts once that stops
+    #[arg(long, value_name = "URL")]
+    pub heartbeat_url: Option<String>,
+    /// Ask nothing, even in a terminal
+    #[arg(long)]
+    pub no_input: bool,
+    /// Write without trying provider, mail server and store
+    #[arg(long)]
+    pub no_check: bool,
+    /// Send the test mail without asking
+    #[arg(long, conflicts_with = "no_check")]
+    pub test_mail: bool,
+    /// Start the service without asking, on a packaged install
+    #[arg(long, conflicts_with = "no_check")]
+    pub start: bool,
+}
+
 /// `simulate`
 #[derive(Debug, Args)]
 pub(crate) struct Simulate {
     #[command(flatten)]
-    pub provider: crate::sim::Args,
+    pub provider: hostwatch_sim::Args,
     #[command(flatten)]
     pub log: Log,
 }
@@ -116,12 +201,15 @@ pub(crate) struct Simulate {
 /// `status`
 #[derive(Debug, Args)]
 pub(crate) struct StatusArgs {
-    /// Address of the daemon's pages; without it the socket beside its store is asked, else this machine's port 10245
+    /// Address of the daemon's pages; without it its control socket is asked
     #[arg(long, value_name = "URL", value_parser = web_address)]
     pub url: Option<Url>,
     /// Print the answer of the daemon's /api/v1/status as it is
     #[arg(long)]
     pub json: bool,
+    /// Everything, however long; without it at most 30 lines
+    #[arg(long, conflicts_with = "json")]
+    pub all: bool,
     #[command(flatten)]
     pub screen: Screen,
     #[command(flatten)]
@@ -145,7 +233,7 @@ pub(crate) struct Forecast {
 /// `rehearse`
 #[derive(Debug, Args)]
 pub(crate) struct Rehearse {
-    /// Suppose that the money of every account lasts so many days
+    /// Suppose that the money of every account lasts this many days
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=700))]
     pub days: Option<u32>,
     #[command(flatten)]
@@ -173,6 +261,15 @@ pub(crate) struct CheckConfig {
     pub web_config_file: Option<PathBuf>,
 }
 
+/// `test-message`
+#[derive(Debug, Args)]
+pub(crate) struct TestMessage {
+    /// Only this one: a mail address, webhook:NAME or telegram:NAME
+    pub recipient: Option<String>,
+    #[command(flatten)]
+    pub config: Config,
+}
+
 /// `poll`
 #[derive(Debug, Args)]
 pub(crate) struct Poll {
@@ -185,8 +282,8 @@ pub(crate) struct Poll {
 /// `why`
 #[derive(Debug, Args)]
 pub(crate) struct Why {
-    /// Key of the incident, ACCOUNT/KIND/RESOURCE, as mails, `incidents` and the status page show it; or the name or id
-    /// of what it is about, where that is one incident's alone
+    /// Key of the incident, ACCOUNT/KIND/RESOURCE, as mails, `incidents` and the status page show it; or the
+    /// name or id of its resource, if it has no other incident
     pub key: String,
     #[command(flatten)]
     pub list: ListArgs,
@@ -195,10 +292,10 @@ pub(crate) struct Why {
 /// `ack`
 #[derive(Debug, Args)]
 pub(crate) struct AckArgs {
-    /// Key of the incident, ACCOUNT/KIND/RESOURCE, as mails, `incidents` and the status page show it; or the name or id
-    /// of what it is about, where that is one incident's alone
+    /// Key of the incident, ACCOUNT/KIND/RESOURCE, as mails, `incidents` and the status page show it; or the
+    /// name or id of its resource, if it has no other incident
     pub key: String,
-    /// Who looks after it, or why it may stay
+    /// Your note, such as who takes care of it
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub comment: String,
     /// Take the acknowledgement back
@@ -218,7 +315,7 @@ pub(crate) struct SilenceArgs {
     /// For how long, such as 30m, 2h or 3d
     #[arg(long = "for", value_name = "DURATION", required_unless_present_any = ["list", "remove"])]
     pub duration: Option<String>,
-    /// Why, and who
+    /// Your note, such as the reason
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub comment: String,
     /// List the silences that are on
@@ -231,7 +328,16 @@ pub(crate) struct SilenceArgs {
     pub list_as: ListArgs,
 }
 
-/// What is blank would cover nothing.
+fn container_state(text: &str) -> Result<(i64, String), String> {
+    let known: Vec<&str> = ContainerState::KNOWN.iter().map(ContainerState::as_str).collect();
+    let (code, name) = text.split_once('=').unwrap_or_default();
+    match code.parse() {
+        Ok(code) if known.contains(&name) => Ok((code, name.to_owned())),
+        _ => Err(format!("expected CODE=NAME, such as 0=ENABLED; names are {}", known.join(", "))),
+    }
+}
+
+/// A blank pattern would cover nothing.
 fn pattern(text: &str) -> Result<String, String> {
     let text = text.trim();
     if text.is_empty() {
@@ -252,46 +358,27 @@ pub(crate) struct Outbox {
     pub list: ListArgs,
 }
 
-/// What to do with mails; listing is the default.
+/// An action on the mails that are owed; listing is the default.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum OutboxAction {
-    /// List mails: what was given up, what waits, then the latest
+    /// List the mails that are owed to each recipient, those on their way, and those sent lately
     List,
-    /// Try mails that wait or were given up again, now
+    /// Send what is owed now, whatever failed before
     Retry {
-        /// Numbers as `outbox list` shows them, or `all`
-        #[arg(required = true, value_name = "ID")]
-        mails: Vec<MailId>,
+        /// A recipient as `outbox` shows it, or `all`
+        recipient: String,
     },
-    /// Take mails that wait or were given up out of the outbox for good
+    /// Send no further mail about this episode, not even about its end; the next step before a cut-off is
+    /// mailed in any case
     Drop {
-        /// Numbers as `outbox list` shows them, or `all`
-        #[arg(required = true, value_name = "ID")]
-        mails: Vec<MailId>,
+        /// A recipient as `outbox` shows it
+        recipient: String,
+        /// The incident's key, or the name or id of its resource; without it, everything that is owed
+        key: Option<String>,
     },
 }
 
-/// A mail of the outbox by its number, or all of them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum MailId {
-    One(i64),
-    All,
-}
-
-impl FromStr for MailId {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, &'static str> {
-        match text {
-            "all" => Ok(Self::All),
-            number => {
-                number.parse().map(Self::One).map_err(|_| "expected a number from `outbox list`, or all")
-            }
-        }
-    }
-}
-
-/// Which configuration.
+/// The configuration.
 #[derive(Debug, Args)]
 pub(crate) struct Config {
     /// Configuration file
@@ -299,7 +386,7 @@ pub(crate) struct Config {
     pub file: PathBuf,
 }
 
-/// How a command lists, and of which daemon.
+/// The form of a list, and the daemon.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Print JSON
@@ -311,15 +398,15 @@ pub(crate) struct ListArgs {
     pub config: Config,
 }
 
-/// How text is shown.
+/// The form of text.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Screen {
-    /// Colours: auto is on a terminal, and not where NO_COLOR is set
+    /// Colours: auto is on a terminal unless NO_COLOR is set
     #[arg(long = "color", value_name = "WHEN", default_value = "auto", global = true)]
     pub colour: ColourWhen,
 }
 
-/// When text has colours.
+/// The cases in which text has colours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum ColourWhen {
     Auto,
@@ -327,7 +414,7 @@ pub(crate) enum ColourWhen {
     Never,
 }
 
-/// The HTTP side, with the names of the Prometheus exporter toolkit.
+/// The web side, with the flags of the Prometheus exporter toolkit.
 #[derive(Debug, Args)]
 pub(crate) struct Web {
     /// Address to listen on, HOST:PORT, [IPV6]:PORT, or :PORT for every address; may be repeated
@@ -339,7 +426,7 @@ pub(crate) struct Web {
     /// TLS, passwords and response headers, in the exporter toolkit's format (YAML); read anew when it changes
     #[arg(long = "web.config.file", value_name = "FILE")]
     pub config_file: Option<PathBuf>,
-    /// Scrapes served at one time, more are turned away (503); 0 for any number
+    /// Scrapes served at a time, others are turned away (503); 0 for any number
     #[arg(long = "web.max-requests", value_name = "N", default_value_t = 40)]
     pub max_requests: usize,
     /// Path of the metrics

@@ -1,6 +1,7 @@
-//! What time it is. The only place that reads the wall clock; everything else is told the time.
+//! The time. This is the only place that reads the wall clock; other modules take the time as an argument.
 //!
-//! [`now`] is the wall clock as it stands, for commands. A daemon asks its [`Clock`], which heeds the provider's.
+//! [`now`] is the wall clock's time, for commands. A daemon uses its [`Clock`], which also takes the provider's
+//! time into account.
 
 #[path = "clock/belief.rs"] // as a bench compiles this file by its path
 mod belief;
@@ -20,22 +21,22 @@ pub(crate) fn now() -> DateTime<Utc> {
     Utc::now()
 }
 
-/// The clock of a daemon. Clones are one clock.
+/// The clock of a daemon. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Clock(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     wall: fn() -> DateTime<Utc>,
-    /// By the steady clock.
+    /// The start by the steady clock.
     start: TimeDelta,
     belief: Mutex<Belief>,
-    /// Counts how often everybody was asked to look again.
+    /// The number of times that all collectors were asked to poll again.
     looks: watch::Sender<u64>,
 }
 
 impl Clock {
-    /// A clock by this wall clock.
+    /// A clock that reads this wall clock.
     pub(crate) fn by(wall: fn() -> DateTime<Utc>) -> Self {
         let belief = Mutex::new(Belief::new(wall(), TimeDelta::zero()));
         Self(Arc::new(Inner { wall, start: since_boot(), belief, looks: watch::Sender::new(0) }))
@@ -47,48 +48,50 @@ impl Clock {
         self.0.belief.lock().now(wall, steady)
     }
 
-    /// What this machine's own clock shows.
+    /// The time on this machine's own clock.
     pub(crate) fn wall(&self) -> DateTime<Utc> {
         (self.0.wall)()
     }
 
-    /// An answer of this host was dated so.
+    /// Takes in the date of an answer of this host.
     pub(crate) fn heard(&self, host: &str, date: DateTime<Utc>) {
         let (wall, steady) = self.both();
         self.0.belief.lock().heard(host, date, wall, steady);
     }
 
-    /// No date from before this is believed at once.
+    /// Sets a moment that has surely passed. Earlier dates are not believed at once.
     pub(crate) fn has_lived_until(&self, moment: DateTime<Utc>) {
         self.0.belief.lock().has_lived_until(moment);
     }
 
-    /// Is it the time beyond doubt?
+    /// Whether the time is certain.
     pub(crate) fn is_sure(&self) -> bool {
         self.0.belief.lock().is_sure(self.steady())
     }
 
-    /// The wall clock was set, and is not followed yet.
+    /// Whether the wall clock was set and is not followed yet.
     pub(crate) fn is_doubted(&self) -> bool {
         self.0.belief.lock().is_doubted()
     }
 
-    /// How this machine's clock differs from the provider's, in words; true where the provider's decides.
+    /// The difference between this machine's clock and the provider's, in words. True if the provider's clock
+    /// decides.
     pub(crate) fn difference(&self) -> Option<(String, bool)> {
         self.0.belief.lock().difference_in_words()
     }
 
-    /// What was known may be out of date: whoever sees states is to look now.
+    /// Asks all collectors that see states to poll now, since the known state may be out of date.
     pub(crate) fn look_again(&self) {
         self.0.looks.send_modify(|count| *count += 1);
     }
 
-    /// Tells when to look again.
+    /// Receives the requests to poll again.
     pub(crate) fn looks(&self) -> watch::Receiver<u64> {
         self.0.looks.subscribe()
     }
 
-    /// The wall clock and the steady one, read together: between two readings a machine may sleep.
+    /// The wall clock and the steady one. Both are read again if the machine may have slept between the two
+    /// readings.
     fn both(&self) -> (DateTime<Utc>, TimeDelta) {
         loop {
             let (before, wall, after) = (self.steady(), self.wall(), self.steady());
@@ -98,14 +101,14 @@ impl Clock {
         }
     }
 
-    /// How long it has run, by a clock that is never set.
+    /// The running time by the steady clock, which is never set.
     fn steady(&self) -> TimeDelta {
         since_boot() - self.0.start
     }
 }
 
-/// Goes on while the machine sleeps, which [`std::time::Instant`] does not: what then has moved is no wall clock that was
-/// set.
+/// A clock that runs on while the machine sleeps, which [`std::time::Instant`] does not. So a sleep does not
+/// look like a wall clock that was set.
 fn since_boot() -> TimeDelta {
     let time = clock_gettime(ClockId::Boottime);
     TimeDelta::seconds(time.tv_sec) + TimeDelta::nanoseconds(time.tv_nsec)

@@ -1,21 +1,21 @@
-//! What is wrong with a configuration file, the daemon's own or that of the web server: all of it at once, a line
-//! each with file, key and remedy. Never holds a secret: messages name keys and files, and quote values of
-//! harmless keys only.
+//! The errors of a configuration file, the daemon's own or the web server's: all of them together, one a line
+//! with file, key and remedy. Errors hold no secrets: they name keys and files, and quote values of harmless
+//! keys only.
 
 use std::fmt;
 
-/// One thing that is wrong.
+/// One error.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ConfigProblem {
     /// The file or environment variable.
     pub source: String,
-    /// The key as it stands there; empty where the whole file is meant.
+    /// The key as written; empty if the error is about the whole file.
     pub key: String,
-    /// What is wrong and what to do.
+    /// The error and the remedy.
     pub message: String,
 }
 
-/// One line, whatever the parts hold: it goes to a log.
+/// One line in any case, since it goes to a log.
 impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [&self.source, &self.key, &self.message].into_iter().filter(|part| !part.is_empty());
@@ -23,7 +23,7 @@ impl fmt::Display for ConfigProblem {
     }
 }
 
-/// Everything that is wrong, in the order it was found; never empty in an `Err`.
+/// All errors in the order in which they were found; never empty in an `Err`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ConfigErrors(pub Vec<ConfigProblem>);
 

@@ -1,23 +1,28 @@
-//! Named points between an observation and "sent", for tests that kill the daemon at each of them. Without the
-//! feature `failpoints`, which only tests switch on, nothing of this is in the binary.
+//! Named points between an observation and "sent", for tests that kill the daemon at each of them. They are in
+//! the binary only with the feature `failpoints`, which only tests switch on.
 
 #[cfg(feature = "failpoints")]
 pub(crate) use armed::{haste, reach, time_out_haste};
 
-/// Marks a step. While the file that `HOSTWATCH_FAILPOINT_FILE` names holds this point's name, the thread that
-/// comes here writes `reached NAME` into it and stops until the file says something else.
+/// Marks a step. If the file in `HOSTWATCH_FAILPOINT_FILE` holds this point's name, the thread writes `reached
+/// NAME` into it and stops until the file has another text.
 #[cfg(not(feature = "failpoints"))]
 #[inline(always)]
 pub(crate) fn reach(_point: &str) {}
 
-/// What pauses are divided by: the outbox's, those between tries of a request, and how long a group is left alone.
+/// The divisor of pauses: those of the outbox, between attempts of a request, and of a group that is not asked.
 #[cfg(not(feature = "failpoints"))]
 #[inline(always)]
 pub(crate) fn haste() -> u32 {
     1
 }
 
-/// What the time-out of a request to the provider is divided by.
+/// A pause between attempts at a mail, shortened in tests.
+pub(crate) fn hasten(pause: chrono::Duration) -> chrono::Duration {
+    pause / i32::try_from(haste()).unwrap_or(i32::MAX)
+}
+
+/// The divisor of the time-out of requests to the provider.
 #[cfg(not(feature = "failpoints"))]
 #[inline(always)]
 pub(crate) fn time_out_haste() -> u32 {
@@ -30,7 +35,7 @@ mod armed {
     use std::sync::OnceLock;
     use std::time::Duration;
 
-    /// As without the feature, and does it; with `panic ` before the name the thread panics instead.
+    /// As without the feature, but it does stop. With `panic ` before the name the thread panics instead.
     pub(crate) fn reach(point: &str) {
         static FILE: OnceLock<Option<PathBuf>> = OnceLock::new();
         let file = FILE.get_or_init(|| std::env::var_os("HOSTWATCH_FAILPOINT_FILE").map(PathBuf::from));
@@ -47,13 +52,13 @@ mod armed {
         }
     }
 
-    /// As without the feature, and `HOSTWATCH_HASTE` says by how much.
+    /// As without the feature, with the value of `HOSTWATCH_HASTE`.
     pub(crate) fn haste() -> u32 {
         static HASTE: OnceLock<u32> = OnceLock::new();
         *HASTE.get_or_init(|| told("HOSTWATCH_HASTE"))
     }
 
-    /// As without the feature, and `HOSTWATCH_TIME_OUT_HASTE` says by how much.
+    /// As without the feature, with the value of `HOSTWATCH_TIME_OUT_HASTE`.
     pub(crate) fn time_out_haste() -> u32 {
         static HASTE: OnceLock<u32> = OnceLock::new();
         *HASTE.get_or_init(|| told("HOSTWATCH_TIME_OUT_HASTE"))

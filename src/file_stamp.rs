@@ -1,17 +1,17 @@
-//! Whether a file has changed since it was read. Looks at its metadata only.
+//! Whether a file has changed since it was read, by its metadata only.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// A file as it was just before it was read.
+/// The state of a file just before it was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct FileStamp {
     path: PathBuf,
-    /// `None` where it is not there.
+    /// `None` if the file does not exist.
     metadata: Option<Metadata>,
 }
 
-/// Differs where a file's content does, however it was replaced.
+/// Values that differ if the contents do, in whatever way the file was replaced.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Metadata {
     device_and_inode: (u64, u64),
@@ -21,7 +21,7 @@ struct Metadata {
 }
 
 impl FileStamp {
-    /// As it is now, or that it is not there.
+    /// The present state of a file, which may be that it does not exist.
     pub(crate) fn now(path: &Path) -> Self {
         let metadata = std::fs::metadata(path).ok().map(|file| Metadata {
             device_and_inode: (file.dev(), file.ino()),
@@ -32,7 +32,7 @@ impl FileStamp {
         Self { path: path.to_owned(), metadata }
     }
 
-    /// Replaced, rewritten or removed since.
+    /// Whether the file was replaced, rewritten or removed since.
     pub(crate) fn has_changed(&self) -> bool {
         Self::now(&self.path) != *self
     }

@@ -1,7 +1,7 @@
 //! hostwatch: watches an account at a hosting provider. See ARCHITECTURE.md for the layers.
 //!
-//! Public is what another crate needs: `main` for the program, `sim` for tests that drive it from outside. All else is
-//! private to this crate, so that the compiler sees what nobody uses.
+//! Other crates use `main`, for the program, and `fuzz`, for the fuzz targets. All else is private to this
+//! crate, so that the compiler finds unused code. The provider's simulator is a crate of its own, `src/sim`.
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), warn(clippy::too_many_lines))]
 
@@ -14,12 +14,13 @@ mod config_error;
 mod daemon;
 mod failpoint;
 mod file_stamp;
+#[cfg(fuzzing)]
+pub mod fuzz;
 mod http;
 mod mail;
 mod metrics;
 mod model;
 mod provider;
-pub mod sim;
 mod state;
 mod store;
 mod telemetry;

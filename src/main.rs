@@ -1,4 +1,4 @@
-//! The process: all of it is in the library, where tests reach it.
+//! The process. All of its code is in the library, where tests can use it.
 
 use std::process::ExitCode;
 

@@ -1,11 +1,11 @@
-//! A cell that holds one immutable value, swapped whole. Readers get the value as it stood; nobody
-//! ever sees half an update, and nobody waits for a poll. No history, no notification.
+//! A cell with one immutable value, which is replaced as a whole. Readers get a complete value, and nobody
+//! waits for a poll. It keeps no history and sends no notification.
 
 use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-/// One value that many read and one replaces. Clones share the cell.
+/// A value with many readers and one writer. Clones share the cell.
 #[derive(Debug)]
 pub(crate) struct Shared<T>(Arc<RwLock<Arc<T>>>);
 
@@ -15,7 +15,7 @@ impl<T> Shared<T> {
         Self(Arc::new(RwLock::new(value.into())))
     }
 
-    /// The value as it stands; stays as it is however often the cell is set.
+    /// The present value. The returned one stays the same when the cell is set.
     pub(crate) fn get(&self) -> Arc<T> {
         Arc::clone(&self.0.read())
     }
@@ -24,7 +24,7 @@ impl<T> Shared<T> {
     pub(crate) fn set(&self, value: impl Into<Arc<T>>) {
         let value = value.into();
         let old = std::mem::replace(&mut *self.0.write(), value);
-        // Freed after the lock is: dropping a snapshot of 30,000 rows takes a while.
+        // Freed after the lock is released: dropping a snapshot of 30,000 rows takes a while.
         drop(old);
     }
 }

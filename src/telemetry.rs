@@ -1,16 +1,13 @@
-//! The log: one event a line on stderr, logfmt or JSON, without colours. What is logged, and how often, is
-//! decided by those who log it.
+//! The log: one event a line on stderr, as logfmt or JSON, without colours. The callers decide what they log
+//! and how often.
 
-use std::fmt;
 use std::io;
 
+use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
-use tracing::{Event, Subscriber};
 use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt::format::{self, Writer};
-use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields, MakeWriter};
+use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
-use tracing_subscriber::registry::{LookupSpan, Scope};
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// `--log.level`.
@@ -39,12 +36,12 @@ pub(crate) struct AlreadySet(#[from] tracing_subscriber::util::TryInitError);
 /// Sends the log of this process to stderr.
 ///
 /// # Errors
-/// When called a second time.
+/// If it is called a second time.
 pub(crate) fn init(level: Level, format: LogFormat) -> Result<(), AlreadySet> {
     Ok(subscriber(level, format, io::stderr).try_init()?)
 }
 
-/// What `init` sets, writing elsewhere.
+/// The subscriber of `init`, with another writer.
 pub(crate) fn subscriber<W>(level: Level, format: LogFormat, writer: W) -> impl Subscriber + Send + Sync
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
@@ -53,18 +50,17 @@ where
         LogFormat::Logfmt => {
             let plain =
                 tracing_logfmt::builder().with_target(false).with_span_name(false).with_span_path(false);
-            plain.layer().map_event_format(Logfmt).with_ansi(false).with_writer(writer).boxed()
+            plain.layer().with_ansi(false).with_writer(writer).boxed()
         }
         LogFormat::Json => {
             let json = tracing_subscriber::fmt::layer().json().flatten_event(true);
-            let json = json.with_current_span(false).with_span_list(false);
-            json.map_event_format(Json).with_ansi(false).with_writer(writer).boxed()
+            json.with_current_span(false).with_ansi(false).with_writer(writer).boxed()
         }
     };
     tracing_subscriber::registry().with(layer.with_filter(targets(level)))
 }
 
-/// Of libraries only warnings are logged: at lower levels they can show what is sent.
+/// Only warnings of libraries are logged. At lower levels they may log the sent data.
 fn targets(level: Level) -> Targets {
     let ours = match level {
         Level::Debug => LevelFilter::DEBUG,
@@ -75,66 +71,13 @@ fn targets(level: Level) -> Targets {
     Targets::new().with_default(ours.min(LevelFilter::WARN)).with_target("hostwatch", ours)
 }
 
-/// `ts=… level=… msg=… field=…`, as other exporters write it: tracing-logfmt with its `message` renamed and
-/// without names of modules and spans.
-struct Logfmt(tracing_logfmt::EventsFormatter);
-
-impl<S, N> FormatEvent<S, N> for Logfmt
-where
-    S: Subscriber + for<'a> LookupSpan<'a>,
-    N: for<'a> FormatFields<'a> + 'static,
-{
-    fn format_event(
-        &self,
-        context: &FmtContext<'_, S, N>,
-        mut writer: Writer<'_>,
-        event: &Event<'_>,
-    ) -> fmt::Result {
-        let mut line = String::new();
-        self.0.format_event(context, Writer::new(&mut line), event)?;
-        // Time and level come first, and neither holds a space.
-        let mut parts = line.splitn(3, ' ');
-        match (parts.next(), parts.next(), parts.next().and_then(|rest| rest.strip_prefix("message="))) {
-            (Some(time), Some(level), Some(rest)) => write!(writer, "{time} {level} msg={rest}"),
-            _ => writer.write_str(&line),
-        }
-    }
-}
-
-/// One object a line: tracing-subscriber's, with the fields of the spans beside the event's own.
-struct Json(format::Format<format::Json>);
-
-impl<S, N> FormatEvent<S, N> for Json
-where
-    S: Subscriber + for<'a> LookupSpan<'a>,
-    N: for<'a> FormatFields<'a> + 'static,
-{
-    fn format_event(
-        &self,
-        context: &FmtContext<'_, S, N>,
-        mut writer: Writer<'_>,
-        event: &Event<'_>,
-    ) -> fmt::Result {
-        let inside = |object: &str| object.trim_end().strip_suffix('}').map(str::to_owned).ok_or(fmt::Error);
-        let mut line = String::new();
-        self.0.format_event(context, Writer::new(&mut line), event)?;
-        writer.write_str(&inside(&line)?)?;
-        for span in context.event_scope().into_iter().flat_map(Scope::from_root) {
-            if let Some(fields) = span.extensions().get::<FormattedFields<N>>() {
-                write!(writer, ",{}", inside(fields)?.trim_start_matches('{'))?;
-            }
-        }
-        writer.write_str("}\n")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
 
-    /// Collects what is written.
+    /// Collects the output.
     #[derive(Clone, Default)]
     struct Sink(Arc<Mutex<Vec<u8>>>);
 
@@ -165,17 +108,17 @@ mod tests {
         let without_time: Vec<&str> = lines.iter().map(|line| line.split_once(' ').unwrap().1).collect();
         assert_eq!(
             without_time,
-            ["level=info msg=\"poll failed\" vm.id=7 name=\"a b\"", "level=warn msg=ok plain=x"]
+            ["level=info message=\"poll failed\" vm.id=7 name=\"a b\"", "level=warn message=ok plain=x"]
         );
         assert!(lines.iter().all(|line| line.starts_with("ts=2")), "{lines:?}");
     }
 
     #[test]
-    fn an_event_is_one_line_whatever_it_holds() {
+    fn an_event_is_always_one_line() {
         #[derive(Debug)]
         #[allow(dead_code)]
         struct Pretty(&'static str);
-        let odd = "a\nlevel=error msg=forged\r\u{1b}[31m \u{2028}\"";
+        let odd = "a\nlevel=error message=forged\r\u{1b}[31m \u{2028}\"";
         for format in [LogFormat::Logfmt, LogFormat::Json] {
             let lines = logged(Level::Info, format, || {
                 let error = std::io::Error::other(odd);
@@ -202,8 +145,8 @@ mod tests {
         };
         let lines = logged(Level::Warn, LogFormat::Logfmt, within);
         let wants = [
-            "msg=\"polling fails\" error=\"no {}\" account=main collector=vms page=2",
-            "msg=again account=main collector=vms",
+            "message=\"polling fails\" error=\"no {}\" account=main collector=vms page=2",
+            "message=again account=main collector=vms",
         ];
         for (line, want) in lines.iter().zip(wants) {
             assert!(line.ends_with(want), "{lines:#?}");
@@ -211,8 +154,13 @@ mod tests {
         let lines = logged(Level::Warn, LogFormat::Json, within);
         for (line, page) in lines.iter().zip([serde_json::json!(2), serde_json::Value::Null]) {
             let value: serde_json::Value = serde_json::from_str(line).unwrap();
-            assert_eq!((&value["account"], &value["collector"]), (&"main".into(), &"vms".into()), "{line}");
-            assert_eq!((&value["page"], lines.len()), (&page, 2), "{line}");
+            let spans = &value["spans"];
+            assert_eq!(
+                (&spans[0]["account"], &spans[0]["collector"]),
+                (&"main".into(), &"vms".into()),
+                "{line}"
+            );
+            assert_eq!((&spans[1]["page"], lines.len()), (&page, 2), "{line}");
         }
     }
 
@@ -238,7 +186,7 @@ mod tests {
         let table = [(Level::Debug, "1236"), (Level::Info, "236"), (Level::Warn, "36"), (Level::Error, "3")];
         for (level, want) in table {
             let lines = logged(level, LogFormat::Logfmt, all);
-            let got: String = lines.iter().map(|line| line.split("msg=").nth(1).unwrap()).collect();
+            let got: String = lines.iter().map(|line| line.split("message=").nth(1).unwrap()).collect();
             assert_eq!(got, want, "{level:?}");
         }
     }

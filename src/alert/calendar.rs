@@ -1,25 +1,25 @@
-//! What calendars have to be told of a cut-off: its date, and how often that moved. Pure.
+//! The calendar entry of a cut-off: its date, and how often that date moved. Pure.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
 
-/// The cut-off of one account as a calendar has it. Kept for as long as the incident's number is, so that a calendar that
-/// missed a year still takes the next date for the newer one.
+/// The cut-off of one account as calendars show it. The entry is kept for as long as its incident number, so
+/// that a calendar that was offline for a year still accepts the next date as newer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct CalendarEntry {
-    /// Up by one at each move (RFC 5545, 3.8.7.4).
+    /// Increased by one at each move (RFC 5545, 3.8.7.4).
     pub sequence: u32,
-    /// The last that was known.
+    /// The last known date.
     pub cut_off: DateTime<Utc>,
-    /// The last day to pay; `None` where none was ever entered.
+    /// The last day to pay; `None` if no day was ever entered.
     #[serde(default)]
     pub pay_by: Option<NaiveDate>,
-    /// No cut-off is expected any more, or nothing looks for one.
+    /// No cut-off is expected any more, or nothing watches for one.
     pub cancelled: bool,
 }
 
 impl CalendarEntry {
-    /// The entry once these are the date and the last day to pay, or none is known; nothing where there never was one.
+    /// The entry after the date and the last day to pay changed to these; `None` if there never was an entry.
     pub(super) fn follow(
         entry: Option<Self>,
         date: Option<DateTime<Utc>>,
@@ -30,7 +30,7 @@ impl CalendarEntry {
             let sequence = first_sequence(now);
             return date.map(|cut_off| Self { sequence, cut_off, pay_by, cancelled: false });
         };
-        // One of an older release learns its day, which is no move.
+        // An entry of an older release gets its last day to pay; that is no move.
         let old = Self { pay_by: old.pay_by.or(pay_by), ..old };
         let cut_off = date.unwrap_or(old.cut_off);
         let new = Self { cut_off, pay_by: pay_by.or(old.pay_by), cancelled: date.is_none(), ..old };
@@ -38,8 +38,8 @@ impl CalendarEntry {
     }
 }
 
-/// Where the store was lost, or there is none, calendars still have what was entered before: it counts on from a number that
-/// grows faster than dates move, the seconds of this century.
+/// The first number of a new entry: the seconds since 2000. If the store was lost, calendars still hold the
+/// numbers given out before. The seconds grow faster than dates move, so the new numbers are higher.
 fn first_sequence(now: DateTime<Utc>) -> u32 {
     const BEGIN: i64 = 946_684_800;
     const MOST: i64 = 1 << 30;
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_move_counts_and_nothing_else_does() {
+    fn each_move_of_the_date_counts_once() {
         let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
         let mut entry = None;
         let mut step = |days: Option<i64>, lead_days: i64| {
@@ -70,15 +70,15 @@ mod tests {
         assert_eq!(step(Some(4), 3), Some((1, 4, false)));
         assert_eq!(step(None, 3), Some((2, 4, true)));
         assert_eq!(step(None, 3), Some((2, 4, true)));
-        // The same date again is news to a calendar that took it out.
+        // The same date is a change for a calendar that removed the entry.
         assert_eq!(step(Some(4), 3), Some((3, 4, false)));
-        // And so is another last day to pay before it.
+        // A different last day to pay is a change too.
         assert_eq!(step(Some(4), 5), Some((4, 4, false)));
     }
 
-    /// Ten moves, and ten seconds later another run that knows none of them.
+    /// After ten moves the daemon starts without its store ten seconds later: its first number is higher.
     #[test]
-    fn what_is_entered_anew_is_newer_than_what_was_lost() {
+    fn entries_after_a_lost_store_are_newer() {
         let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
         let mut entry = None;
         for day in 0..10 {

@@ -1,30 +1,52 @@
-//! What was: episodes of incidents, and when nobody watched. Kept by the store, shown on the page. Pure.
+//! The past: episodes of incidents, and the times in which the daemon did not run. The store keeps it and the
+//! page shows it. Pure.
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 
 use super::key::Key;
 use super::kind::Severity;
+use super::subject::{Subject, Wrong};
+
+/// The title of an episode.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Title {
+    pub subject: Subject,
+    pub wrong: Wrong,
+}
+
+impl Title {
+    /// The text form, which `of_stored` reads.
+    pub(crate) fn stored(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// A text that is not JSON is a sentence from an older store.
+    pub(crate) fn of_stored(text: String) -> Self {
+        let sentence = |text| Self { subject: Subject::Text(text), wrong: Wrong::Itself };
+        serde_json::from_str(&text).unwrap_or_else(|_| sentence(text))
+    }
+}
 
 /// One episode of an incident, from its opening to its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Episode {
     pub key: Key,
-    /// In words for people.
-    pub title: String,
+    pub title: Title,
     pub severity: Severity,
     pub since: DateTime<Utc>,
     /// `None` while it is open.
     pub ended: Option<DateTime<Utc>>,
 }
 
-/// Which episodes are asked for.
+/// The episodes that are asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Past {
-    /// What ended before is left out.
+    /// Episodes that ended before this are left out.
     pub from: DateTime<Utc>,
-    /// Of these incidents alone.
+    /// Only these incidents.
     pub keys: Option<Vec<Key>>,
-    /// Of this account alone.
+    /// Only this account.
     pub account: Option<String>,
     pub most: usize,
 }
@@ -34,10 +56,10 @@ pub(crate) struct Past {
 pub(crate) struct History {
     /// The latest first.
     pub episodes: Vec<Episode>,
-    /// There are more than were asked for.
+    /// The store has more episodes than were asked for.
     pub more: bool,
-    /// When it was first watched; `None` where that is not known.
+    /// When the account was first watched; `None` if that is not known.
     pub watched_since: Option<DateTime<Utc>>,
-    /// When the daemon did not run, from and to.
+    /// The times in which the daemon did not run: from, to.
     pub gaps: Vec<(DateTime<Utc>, DateTime<Utc>)>,
 }

@@ -1,432 +1,357 @@
-//! One incident: everything the engine has to remember of it, in a form the store can keep.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! One incident: all that readings and time prove about one thing that can be wrong. Incidents do not know who
+//! was told of them.
+//!
+//! `Incident::take` is the table phase × verdict. An episode begins when an incident opens and ends when it is over.
 
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::calendar::CalendarEntry;
+use super::finding::{Finding, Value, Verdict};
 use super::key::Key;
-use super::kind::Severity;
-use super::ladder::Ladder;
-use super::reason::Reason;
+use super::kind::{Kind, Severity};
+use super::reason::Cause;
+use super::settings::AlertSettings;
+use super::subject::{Detail, Subject, Wrong};
 
-/// For so long what was taken out of the configuration goes on as it was once it is back.
-pub(super) const COMES_BACK_WITHIN: Duration = Duration::days(1);
+/// A time: from, to.
+pub(crate) type Span = (DateTime<Utc>, DateTime<Utc>);
 
-/// No clock that shows less is right: a moment from before this release.
-fn release() -> DateTime<Utc> {
-    DateTime::from_timestamp(1_793_491_200, 0).unwrap_or_default()
-}
-
-/// Where an incident stands in its life.
-#[derive(
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Debug,
-    Serialize,
-    Deserialize,
-    strum::Display,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
+/// The phase of an incident.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum Phase {
-    /// Known, and not wrong: holds a disconnect date that has crossed no rung yet.
-    Watching,
-    /// Seen wrong, not yet confirmed.
+#[strum(serialize_all = "snake_case", const_into_str)]
+pub(crate) enum Phase {
+    /// Seen wrong, but not confirmed yet. The episode before, if there was one, is over.
     Pending,
     Firing,
-    /// Seen right again, not yet often enough.
+    /// Seen right again, but not often enough yet.
     Recovering,
+    /// Over: seen right again.
     Resolved,
-    /// Nothing looks at it any more.
+    /// Over: the resource is gone.
+    Removed,
+    /// Nothing watches it any more, so nobody knows whether it is over.
     Unwatched,
 }
 
 impl Phase {
-    /// The word in metrics, commands and pages.
-    pub fn as_str(self) -> &'static str {
-        self.into()
+    /// The word for it in metrics, commands and pages.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Removed => "resolved",
+            Self::Pending | Self::Firing | Self::Recovering | Self::Resolved | Self::Unwatched => {
+                self.into_str()
+            }
+        }
     }
 
-    /// Firing, or not yet recovered.
-    pub const fn is_open(self) -> bool {
+    /// Whether the incident is open: firing, or not recovered yet.
+    pub(crate) const fn is_open(self) -> bool {
         matches!(self, Self::Firing | Self::Recovering)
     }
 }
 
-/// From when to when.
-pub(super) type Span = (DateTime<Utc>, DateTime<Utc>);
-
-/// What else the mail says of an incident that waits for a look at another.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub(crate) struct Waits {
-    /// From when to when nobody watched, where the change fell into that time.
-    pub unwatched: Option<Span>,
-}
-
-/// An incident as the store keeps it.
+/// One thing that can be wrong, as the store keeps it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Incident {
     pub key: Key,
-    /// Counts up at each opening, from 1; 0 before the first.
+    /// The number of openings.
     pub episode: u32,
-    /// Counts up when rungs are armed again within an episode.
-    #[serde(default)]
-    pub arming: u32,
     pub phase: Phase,
     pub severity: Severity,
-    /// The resource in words: `VM db-1`. Constant over the incident: subjects are made of it.
-    pub subject: String,
-    /// What is wrong, constant over the incident: `in error`.
-    pub problem: String,
-    /// The state as last observed, in words.
-    pub detail: String,
-    /// That state, where it is neither the wrong one nor right: a VM in error that is blocked by now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moved_on: Option<String>,
-    /// Of the last decision.
-    pub reason: Reason,
-    /// First bad observation of this episode.
+    pub subject: Subject,
+    pub value: Value,
+    /// The observation of the last reading.
+    pub detail: Detail,
+    /// The first bad reading of this episode.
     pub since: DateTime<Utc>,
-    /// What `hold` counts from: the first observation of the present passing state.
-    pub held_since: DateTime<Utc>,
-    pub held: String,
-    pub last_observed: DateTime<Utc>,
-    pub last_change: DateTime<Utc>,
-    pub resolved_at: Option<DateTime<Utc>>,
-    /// Observations in a row that speak for the next phase.
+    /// The first reading of the present run: of bad ones while pending, of good ones while recovering.
+    pub run_since: DateTime<Utc>,
+    /// The last reading that showed its state.
+    pub read_at: DateTime<Utc>,
+    /// The number of readings in the present run.
     pub streak: u32,
-    /// People know of this episode: a mail of its opening was queued, or another mail lists it.
-    pub announced: bool,
-    /// Known at the very first start: no reminders.
-    pub pre_existing: bool,
-    /// The incident whose mail covers this one.
-    pub folded_into: Option<Key>,
-    pub reminders: u32,
-    pub last_mailed: Option<DateTime<Utc>>,
-    /// When this episode was first mailed as critical.
-    #[serde(default)]
-    pub critical_mailed: Option<DateTime<Utc>>,
-    /// This episode was mailed to those that it is escalated to.
-    #[serde(default)]
-    pub escalated: bool,
-    /// Message-ID of the mail that opened this episode, by recipient.
-    pub threads: BTreeMap<String, String>,
-    /// Openings and closings within the last hour.
+    /// Openings and ends within an hour. The fourth makes the incident flap; then they are kept until it is
+    /// over.
     pub changes: Vec<DateTime<Utc>>,
-    /// Told as changing again and again. It is open, one episode, until its end is told: firing while it is wrong; while
-    /// it is right recovering, with `resolved_at`, which is its end if that lasts.
-    pub flapping: bool,
-    /// Of `disconnect` alone.
-    pub ladder: Option<Ladder>,
-    /// The same as calendars have it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub calendar: Option<CalendarEntry>,
-    /// The last that people heard is that nothing looks at it any more; since then something does again.
+    /// The incident that explains this one.
+    pub cause: Option<Key>,
+    /// At some moment of the last episode no cause explained it. From then on metrics show it.
     #[serde(default)]
-    pub told_unwatched: bool,
-    /// Nothing was seen of it since.
-    #[serde(default)]
-    pub unseen_since_back: bool,
-    /// Mails about what else follows from it, and the last of them.
-    #[serde(default)]
-    pub covered: u32,
-    #[serde(default)]
-    pub covered_at: Option<DateTime<Utc>>,
-    /// Of a container: the sites in it that the mail of its beginning had.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sites_told: Option<BTreeSet<u64>>,
-    /// It is told once what may explain it was looked at.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waits: Option<Waits>,
-    /// Such a mail about what covers it lists it.
-    #[serde(default)]
-    pub followed_up: bool,
-    /// Since when nothing watches it, and how it stood then: it goes on where something does again in time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before_unwatched: Option<(DateTime<Utc>, Box<Incident>)>,
+    pub stood_alone: bool,
+    /// The end of its cause. Older readings are no proof.
+    pub trusted_from: Option<DateTime<Utc>>,
+    /// The reason for its last change.
+    pub why: Cause,
+    /// The end of its last episode.
+    pub ended: Option<DateTime<Utc>>,
+    /// The time in which the daemon did not run, if the last change fell into it.
+    pub gap: Option<Span>,
 }
 
+/// The facts about one reading that incidents depend on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    pub at: DateTime<Utc>,
+    /// The last start or wake. Durations are counted from the first reading after it.
+    pub horizon: DateTime<Utc>,
+    /// The time in which the daemon did not run, if this is the first reading of its listing since.
+    pub gap: Option<Span>,
+}
+
+/// This number of changes within an hour is flapping.
+const FLAPPING_CHANGES: usize = 4;
+const CHANGES_COUNT: Duration = Duration::hours(1);
+/// A flapping incident is over after this time without a bad reading.
+pub(crate) const FLAPPING_QUIET: Duration = Duration::minutes(30);
+
 impl Incident {
-    /// An incident that nothing is known of yet.
-    pub(crate) fn new(key: Key, severity: Severity, now: DateTime<Utc>) -> Self {
+    /// An incident that never opened.
+    pub(crate) fn new(key: Key, severity: Severity, at: DateTime<Utc>) -> Self {
         Self {
             key,
             episode: 0,
-            arming: 0,
-            phase: Phase::Watching,
+            phase: Phase::Resolved,
             severity,
-            subject: String::new(),
-            problem: String::new(),
-            detail: String::new(),
-            moved_on: None,
-            reason: Reason::default(),
-            since: now,
-            held_since: now,
-            held: String::new(),
-            last_observed: now,
-            last_change: now,
-            resolved_at: None,
+            subject: Subject::default(),
+            value: Value::None,
+            detail: Detail::default(),
+            since: at,
+            run_since: at,
+            read_at: at,
             streak: 0,
-            announced: false,
-            pre_existing: false,
-            folded_into: None,
-            reminders: 0,
-            last_mailed: None,
-            critical_mailed: None,
-            escalated: false,
-            threads: BTreeMap::new(),
             changes: Vec::new(),
-            flapping: false,
-            ladder: None,
-            calendar: None,
-            told_unwatched: false,
-            unseen_since_back: false,
-            covered: 0,
-            covered_at: None,
-            waits: None,
-            followed_up: false,
-            sites_told: None,
-            before_unwatched: None,
+            cause: None,
+            stood_alone: false,
+            trusted_from: None,
+            why: Cause::SeenWrong,
+            ended: None,
+            gap: None,
         }
     }
 
-    /// The resource's name, as its subject has it behind the noun.
+    /// The name that the patterns of rules are compared with.
     pub(crate) fn name(&self) -> &str {
-        self.subject.split_once(' ').map_or(self.subject.as_str(), |(_, name)| name)
+        if self.subject == Subject::Account { self.key.account.as_str() } else { self.subject.name() }
     }
 
-    /// The words of its subject line: `VM db-1 in error`.
-    pub(crate) fn words(&self) -> String {
-        words(&self.subject, &self.problem)
-    }
-
-    /// What is wrong as last seen: `in error`, or `not OK (now blocked, was in error)`.
-    pub(crate) fn problem_now(&self) -> String {
-        match &self.moved_on {
-            _ if self.flapping => keeps_failing(&self.problem).to_owned(),
-            Some(state) if self.phase == Phase::Firing => {
-                format!("not OK (now {state}, was {})", self.problem)
-            }
-            Some(_) | None => self.problem.clone(),
+    /// How it is wrong.
+    pub(crate) fn wrong(&self) -> Wrong {
+        match (self.key.kind, &self.value) {
+            (Kind::ContainerDisabled, Value::SitesStopped) => Wrong::StoppedForNonPayment,
+            (kind, _) => Wrong::of(kind),
         }
     }
 
-    /// The same with its name.
-    pub(crate) fn words_now(&self) -> String {
-        words(&self.subject, &self.problem_now())
-    }
-
-    /// Starts the next episode, pending until confirmed.
-    pub(crate) fn begin_episode(&mut self, now: DateTime<Utc>) {
-        self.phase = Phase::Pending;
-        self.episode += 1;
-        self.arming = 0;
-        self.since = now;
-        self.streak = 0;
-        self.announced = false;
-        self.pre_existing = false;
-        self.folded_into = None;
-        self.reminders = 0;
-        self.critical_mailed = None;
-        self.escalated = false;
-        self.told_unwatched = false;
-        self.unseen_since_back = false;
-        self.before_unwatched = None;
-        self.covered = 0;
-        self.covered_at = None;
-        self.sites_told = None;
-        self.followed_up = false;
-        self.resolved_at = None;
-        self.moved_on = None;
-        self.waits = None;
-        self.threads.clear();
-    }
-
-    /// Was anything noted of it that lies ahead of `now`? Then the clock was set back meanwhile.
-    pub(crate) fn is_ahead(&self, now: DateTime<Utc>) -> bool {
-        let times = [&self.since, &self.held_since, &self.last_change];
-        times
-            .into_iter()
-            .chain(&self.last_mailed)
-            .chain(&self.critical_mailed)
-            .chain(&self.covered_at)
-            .chain(&self.changes)
-            .any(|&at| at > now)
-    }
-
-    /// Was anything noted of it by a clock that was wrong for sure, and is no longer?
-    pub(crate) fn is_of_no_time(&self, now: DateTime<Utc>) -> bool {
-        let times = [self.since, self.held_since, self.last_change];
-        now >= release() && times.into_iter().chain(self.last_mailed).any(|at| at < release())
-    }
-
-    /// Lets what lies ahead, and what has no date, count from `now`; else what waits on it would wait longer by as
-    /// much as the clock was set back.
-    pub(crate) fn pull_back(&mut self, now: DateTime<Utc>) {
-        let (first, undated) = (release(), now >= release());
-        let right = |at: &mut DateTime<Utc>| {
-            *at = if undated && *at < first { now } else { (*at).min(now) };
-        };
-        let times = [&mut self.since, &mut self.held_since, &mut self.last_change];
-        let others = self.last_mailed.iter_mut().chain(&mut self.critical_mailed).chain(&mut self.covered_at);
-        times.into_iter().chain(others).chain(&mut self.changes).for_each(right);
-        self.resolved_at = self.resolved_at.map(|at| if undated && at < first { now } else { at });
-        if let Some(ladder) = &mut self.ladder {
-            ladder.change_times(right);
+    /// The present state, if it is neither the wrong one nor right: a VM in error that is blocked by now.
+    pub(crate) fn moved_on(&self) -> Option<&str> {
+        match (self.phase, &self.detail) {
+            (Phase::Firing, Detail::State { state, now: true }) => Some(state),
+            _ => None,
         }
     }
 
-    /// Takes over the date that the ladder has now: of a disconnect alone.
-    pub(super) fn enter_in_calendar(&mut self, now: DateTime<Utc>) {
-        let date = self.ladder.as_ref().and_then(|ladder| ladder.disconnect().at());
-        let pay_by = self.ladder.as_ref().and_then(|ladder| ladder.pay_by).filter(|_| date.is_some());
-        self.calendar = CalendarEntry::follow(self.calendar, date, pay_by, now);
+    /// Whether it opened and ended again and again. It is then over only after half an hour without a bad
+    /// reading.
+    pub(crate) fn is_flapping(&self) -> bool {
+        self.phase.is_open() && self.changes.len() >= FLAPPING_CHANGES
     }
 
-    /// Moves to another phase.
-    pub(crate) fn enter(&mut self, phase: Phase, now: DateTime<Utc>) {
-        self.phase = phase;
-        self.last_change = now;
-        self.streak = 0;
-        self.resolved_at = matches!(phase, Phase::Resolved | Phase::Unwatched).then_some(now);
+    /// Whether a reading may change it. That includes an incident that nothing watched: the next reading shows
+    /// its state.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.phase.is_open() || matches!(self.phase, Phase::Pending | Phase::Unwatched)
     }
 
-    /// Right for now, of what keeps changing: open until it has been so for long.
-    pub(super) fn enter_settling(&mut self, now: DateTime<Utc>) {
-        self.enter(Phase::Recovering, now);
-        self.resolved_at = Some(now);
+    /// Whether the container's sites keep it open, and not the container's own state.
+    pub(crate) fn is_held_by_sites(&self) -> bool {
+        self.value == Value::SitesStopped
     }
 
-    pub(crate) fn is_settling(&self) -> bool {
-        self.flapping && self.phase == Phase::Recovering && self.resolved_at.is_some()
-    }
-
-    /// Open, and wrong as far as is known: what else is wrong may follow from it.
+    /// Whether it is open and the last reading does not contradict that.
     pub(crate) fn explains(&self) -> bool {
-        self.phase.is_open() && !self.is_settling()
+        self.phase == Phase::Firing || (self.phase == Phase::Recovering && !self.is_flapping())
     }
 
-    /// Its changes count anew: else the next might be the fourth again, told twice for one episode.
-    pub(super) fn stop_flapping(&mut self) {
-        self.changes.clear();
+    /// Takes in the finding of a reading, which is only made if the reading showed the resource.
+    pub(crate) fn take(&mut self, finding: Finding, reading: &Reading, settings: &AlertSettings) {
+        // Each listing of a reading may lack the resource; together they count as one observation.
+        if self.phase == Phase::Recovering && self.read_at == reading.at {
+            return;
+        }
+        let is_held = matches!(finding.verdict, Verdict::Bad { hold, .. } if !hold.is_zero());
+        if self.phase == Phase::Pending && is_held && self.read_at < reading.horizon {
+            self.run_since = reading.at;
+        }
+        if finding.verdict != Verdict::Frozen {
+            (self.read_at, self.detail) = (reading.at, finding.detail);
+        }
+        self.step(finding.verdict, finding.subject, reading, settings);
+    }
+
+    /// The transitions: phase × verdict.
+    fn step(&mut self, verdict: Verdict, subject: Subject, reading: &Reading, settings: &AlertSettings) {
+        use Phase::{Firing, Pending, Recovering, Removed, Resolved, Unwatched};
+        match (self.phase, verdict) {
+            (_, Verdict::Frozen)
+            | (Resolved | Removed, Verdict::Good | Verdict::Gone { .. })
+            | (Resolved | Removed | Unwatched, Verdict::Other | Verdict::Unwatched(_)) => {}
+            (Resolved | Removed, Verdict::Bad { hold, value }) => {
+                (self.phase, self.subject, self.value) = (Pending, subject, value);
+                self.severity = settings.severity(self.key.kind);
+                self.begin_run(reading);
+                self.confirm(hold, reading.at, settings);
+            }
+            (Pending, Verdict::Bad { hold, value }) => {
+                if value != self.value {
+                    (self.value, self.run_since) = (value, reading.at);
+                }
+                self.streak += 1;
+                self.confirm(hold, reading.at, settings);
+            }
+            (Pending, Verdict::Good | Verdict::Gone { .. } | Verdict::Unwatched(_) | Verdict::Other) => {
+                (self.phase, self.why) = (Resolved, Cause::Unconfirmed);
+            }
+            (Firing, Verdict::Bad { value, .. }) => (self.subject, self.value) = (subject, value),
+            (Recovering, Verdict::Bad { value, .. }) => {
+                (self.phase, self.streak, self.why) = (Firing, 0, Cause::WrongAgain);
+                (self.subject, self.value) = (subject, value);
+            }
+            // It was confirmed before, and no reading showed it right since: the episode continues.
+            (Unwatched, Verdict::Bad { value, .. }) => {
+                (self.phase, self.ended, self.why) = (Firing, None, Cause::WatchedAgain);
+                (self.subject, self.value) = (subject, value);
+                (self.since, self.gap) = (reading.at, None);
+            }
+            (Unwatched, Verdict::Good) => self.end(Resolved, reading.at, Cause::SeenRight),
+            (Unwatched, Verdict::Gone { .. }) => self.end(Removed, reading.at, Cause::NoLongerListed),
+            (Firing | Recovering, Verdict::Other) => {
+                (self.phase, self.streak) = (Firing, 0);
+                self.why = Cause::NoRecovery { detail: self.detail.clone() };
+            }
+            (Firing | Recovering, Verdict::Good) => {
+                let why = Cause::OkInARow { polls: settings.to_recover() };
+                self.recover(1, Resolved, why, reading, settings);
+            }
+            (Firing | Recovering, Verdict::Gone { listings }) => {
+                self.recover(listings, Removed, Cause::NoLongerListed, reading, settings);
+            }
+            (Firing | Recovering, Verdict::Unwatched(why)) => {
+                self.recover(1, Unwatched, why, reading, settings);
+            }
+        }
+    }
+
+    /// Nothing watches it any more.
+    pub(crate) fn retire(&mut self, why: Cause, at: DateTime<Utc>) {
         if self.phase.is_open() {
-            self.resolved_at = None;
+            self.changes.clear();
+            self.end(Phase::Unwatched, at, why);
+        } else if self.phase == Phase::Pending {
+            (self.phase, self.why) = (Phase::Resolved, why);
         }
-        self.flapping = false;
     }
 
-    /// Stores of older releases have what keeps changing as over each time that it is right.
-    pub(super) fn flaps_openly(mut self) -> Self {
-        if self.flapping && !self.phase.is_open() {
+    /// Opens the next episode.
+    pub(crate) fn open(&mut self, why: Cause, at: DateTime<Utc>) {
+        // An incident that is still wrong after a time without watching is in the same episode.
+        let is_same = self.phase == Phase::Unwatched;
+        self.episode += u32::from(!is_same);
+        self.stood_alone &= is_same;
+        (self.phase, self.why) = (Phase::Firing, why);
+        (self.since, self.streak) = (self.run_since, 0);
+        (self.ended, self.cause, self.trusted_from) = (None, None, None);
+        self.count_change(at);
+    }
+
+    /// Ends the episode, unless this change makes the incident flap.
+    pub(crate) fn end(&mut self, phase: Phase, at: DateTime<Utc>, why: Cause) {
+        (self.phase, self.why, self.ended) = (phase, why, Some(at));
+        (self.streak, self.cause, self.trusted_from) = (0, None, None);
+    }
+
+    /// Opens the next episode, which is over as soon as it begins.
+    pub(crate) fn come_and_go(&mut self, why: Cause, reading: &Reading, settings: &AlertSettings) {
+        self.severity = settings.severity(self.key.kind);
+        (self.run_since, self.gap) = (reading.at, reading.gap);
+        self.open(why.clone(), reading.at);
+        self.end(Phase::Resolved, reading.at, why);
+    }
+
+    fn begin_run(&mut self, reading: &Reading) {
+        (self.run_since, self.streak, self.gap) = (reading.at, 1, reading.gap);
+    }
+
+    fn confirm(&mut self, hold: std::time::Duration, at: DateTime<Utc>, settings: &AlertSettings) {
+        let (polls, seen) = (settings.to_confirm(), self.streak);
+        let held = (at - self.run_since).to_std().unwrap_or_default();
+        let minutes = |time: std::time::Duration| time.as_secs() / 60;
+        if seen < polls {
+            self.why = Cause::Confirming { seen, polls };
+        } else if held < hold {
+            self.why = Cause::Holding { minutes: minutes(hold) };
+        } else {
+            let why = match polls {
+                _ if !hold.is_zero() => Cause::Unchanged { minutes: minutes(held) },
+                1 => Cause::SeenWrong,
+                polls => Cause::SeenWrongInARow { polls },
+            };
+            self.open(why, at);
+        }
+    }
+
+    /// Takes in one more reading that shows it right. A flapping incident recovers by time.
+    fn recover(&mut self, polls: u32, phase: Phase, why: Cause, reading: &Reading, settings: &AlertSettings) {
+        if self.phase == Phase::Firing {
             self.phase = Phase::Recovering;
+            self.begin_run(reading);
             self.streak = 0;
-            self.resolved_at = Some(self.resolved_at.unwrap_or(self.last_change));
         }
-        if self.flapping {
-            self.announced = true;
-            self.folded_into = None;
+        let needed = settings.to_recover();
+        // It counts as right since the first of the readings that suffice.
+        if self.streak < needed && self.streak + polls >= needed {
+            self.run_since = reading.at;
         }
-        self
-    }
-}
-
-/// What keeps changing, without its name.
-pub(crate) fn keeps_failing(problem: &str) -> &'static str {
-    if problem.is_empty() { "again and again" } else { "keeps failing" }
-}
-
-/// `VM db-1 in error`; where nothing is to be added, the subject alone.
-pub(super) fn words(subject: &str, problem: &str) -> String {
-    if problem.is_empty() { subject.to_owned() } else { format!("{subject} {problem}") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::alert::Kind;
-
-    fn now() -> DateTime<Utc> {
-        DateTime::from_timestamp(1_800_000_000, 0).unwrap()
-    }
-
-    fn incident() -> Incident {
-        let mut incident =
-            Incident::new(Key::new(&"main".parse().unwrap(), Kind::VmError, 7), Severity::Critical, now());
-        (incident.subject, incident.problem) = ("VM db 1".to_owned(), "in error".to_owned());
-        incident
-    }
-
-    #[test]
-    fn phases_have_words_and_two_of_them_are_open() {
-        let of = |phase: Phase| (phase.as_str(), phase.is_open());
-        let want = [
-            ("watching", false),
-            ("pending", false),
-            ("firing", true),
-            ("recovering", true),
-            ("resolved", false),
-            ("unwatched", false),
-        ];
-        let all: Vec<_> = <Phase as strum::VariantArray>::VARIANTS.iter().copied().map(of).collect();
-        assert_eq!(all, want);
-    }
-
-    #[test]
-    fn a_name_is_what_follows_the_noun() {
-        let mut incident = incident();
-        assert_eq!((incident.name(), incident.words().as_str()), ("db 1", "VM db 1 in error"));
-        incident.subject = "alone".to_owned();
-        assert_eq!(incident.name(), "alone");
-    }
-
-    #[test]
-    fn whatever_lies_ahead_of_a_clock_that_was_set_back_counts_from_now() {
-        let ahead: [fn(&mut Incident, DateTime<Utc>); 5] = [
-            |incident, at| incident.since = at,
-            |incident, at| incident.held_since = at,
-            |incident, at| incident.last_change = at,
-            |incident, at| incident.last_mailed = Some(at),
-            |incident, at| incident.changes.push(at),
-        ];
-        assert!(!incident().is_ahead(now()));
-        for set in ahead {
-            let (mut early, mut late, mut right) = (incident(), incident(), incident());
-            set(&mut early, now() - Duration::seconds(1));
-            set(&mut late, now() + Duration::seconds(1));
-            set(&mut right, now());
-            assert!(late.is_ahead(now()) && !right.is_ahead(now()) && !early.is_ahead(now()));
-            late.pull_back(now());
-            assert_eq!(late, right);
-            let before = early.clone();
-            early.pull_back(now());
-            assert_eq!(early, before);
+        self.streak += polls;
+        let is_gone = phase == Phase::Removed;
+        if self.streak < needed {
+            self.why = Cause::Recovering { seen: self.streak, polls: needed };
+        } else if self.is_flapping() && !is_gone {
+            if reading.at - self.run_since >= FLAPPING_QUIET {
+                self.changes.clear();
+                self.end(phase, self.run_since, Cause::Stable);
+            }
+        } else {
+            self.count_change(reading.at);
+            if is_gone || !self.is_flapping() {
+                self.end(phase, reading.at, why);
+            }
         }
     }
 
-    #[test]
-    fn an_episode_starts_clean_and_ends_with_a_time() {
-        let mut incident = incident();
-        incident.begin_episode(now());
-        incident.announced = true;
-        incident.reminders = 2;
-        incident.streak = 3;
-        incident.threads.insert("ann".into(), "thread".into());
-        let later = now() + Duration::hours(1);
-        incident.enter(Phase::Firing, later);
-        assert_eq!((incident.resolved_at, incident.streak, incident.last_change), (None, 0, later));
-        incident.enter(Phase::Resolved, later);
-        assert_eq!(incident.resolved_at, Some(later));
-        incident.begin_episode(later);
-        assert_eq!((incident.episode, incident.phase, incident.since), (2, Phase::Pending, later));
-        assert_eq!((incident.announced, incident.reminders, incident.resolved_at), (false, 0, None));
-        assert!(incident.threads.is_empty());
+    fn count_change(&mut self, at: DateTime<Utc>) {
+        // Cut-offs and failing collectors are never called flapping: their changes are mailed one by one, or
+        // wait by themselves.
+        if matches!(self.key.kind, Kind::Disconnect | Kind::CollectorFailing) {
+            return;
+        }
+        self.changes.retain(|&change| at - change < CHANGES_COUNT);
+        self.changes.push(at);
+        if self.changes.len() >= FLAPPING_CHANGES {
+            self.why = Cause::Flapping { changes: self.changes.len() };
+        }
+    }
+
+    /// All past moments. The caller corrects those that lie ahead of the clock.
+    pub(crate) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
+        let failing = if let Value::Failing(all) = &mut self.value { Some(all) } else { None };
+        let of_collectors = failing.into_iter().flatten();
+        let of_collectors = of_collectors.flat_map(|(_, one)| [&mut one.since, &mut one.read_at]);
+        [&mut self.since, &mut self.run_since, &mut self.read_at]
+            .into_iter()
+            .chain(&mut self.changes)
+            .chain(&mut self.trusted_from)
+            .chain(&mut self.ended)
+            .chain(of_collectors)
     }
 }

@@ -5,12 +5,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
-use serde::{Deserialize, Serialize};
 
 use super::kind::{Kind, Unreadable, serde_as_text};
-use crate::model::{AccountName, Collector, Group};
+use crate::model::{AccountName, Collector, Group, Sort};
 
-/// What one incident is about.
+/// The subject of one incident: account, kind and resource.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Key {
     pub account: AccountName,
@@ -18,86 +17,19 @@ pub(crate) struct Key {
     pub resource: Target,
 }
 
-/// A sort of resources, as keys, JSON and the page's queries name it.
-#[derive(
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Debug,
-    Serialize,
-    Deserialize,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum Sort {
-    Container,
-    Site,
-    Vm,
-}
-
-/// What of an account an incident is about. Its text holds only characters that are safe in a header
-/// and a path. Ordered as its text is: 102 before 8.
+/// The part of an account that an incident is about. Its text has only characters that are safe in a header and
+/// a path. Targets are ordered as their texts are: 102 before 8.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Target {
-    /// All of it.
+    /// The whole account.
     Account,
-    /// A VM, site, container or order, as the kind says.
+    /// A VM, site, container or order, following the kind.
     Id(u64),
-    Collector(Collector),
     Group(Group),
-    /// A state that is not known, the number of what is gone: `vm:thawing`, `site:7`.
+    /// An unknown state, or the number of a resource that is gone: `vm:thawing`, `site:7`.
     Of(Sort, String),
-    /// Of an older store, or a newer one.
+    /// A target of an older or newer store.
     Other(String),
-}
-
-impl Sort {
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
-    /// The word before a name.
-    pub const fn noun(self) -> &'static str {
-        match self {
-            Self::Vm => "VM",
-            Self::Container => "Container",
-            Self::Site => "Site",
-        }
-    }
-
-    /// The same inside of a sentence.
-    pub const fn in_sentence(self) -> &'static str {
-        match self {
-            Self::Vm => "VM",
-            Self::Container => "container",
-            Self::Site => "site",
-        }
-    }
-
-    /// Of several.
-    pub const fn plural(self) -> &'static str {
-        match self {
-            Self::Vm => "VMs",
-            Self::Container => "containers",
-            Self::Site => "sites",
-        }
-    }
-
-    /// Who lists it.
-    pub(crate) const fn seen_by(self) -> Collector {
-        match self {
-            Self::Vm => Collector::Vms,
-            Self::Container => Collector::Containers,
-            Self::Site => Collector::Sites,
-        }
-    }
 }
 
 impl Key {
@@ -105,7 +37,7 @@ impl Key {
         Self { account: account.clone(), kind, resource: resource.into() }
     }
 
-    /// What comes first of an account.
+    /// The lowest key of an account, for ranges.
     pub(super) fn first_of(account: &AccountName) -> Self {
         Self::new(account, Kind::FIRST, Target::FIRST)
     }
@@ -115,42 +47,52 @@ impl Key {
         Self::new(account, kind, Target::Account)
     }
 
-    /// The number of the resource, where it is about one.
+    /// Whether two keys are about the same VM, site or container.
+    pub(super) fn is_of_same_resource(&self, other: &Self) -> bool {
+        self.account == other.account
+            && self.resource == other.resource
+            && self.kind.sort().is_some()
+            && self.kind.sort() == other.kind.sort()
+    }
+
+    /// The number of the resource, if the key is about one.
     pub(crate) fn id(&self) -> Option<u64> {
         if let Target::Id(id) = self.resource { Some(id) } else { None }
     }
 
-    /// One for all incidents of a VM, container or site; of any other the key itself.
-    pub(crate) fn about(&self) -> String {
-        match self.kind.sort().zip(self.id()) {
-            Some((sort, id)) => format!("{}/{sort}:{id}", self.account),
-            None => self.to_string(),
-        }
+    /// The collectors whose readings show whether the incident lasts.
+    pub(crate) fn shown_by(&self) -> impl Iterator<Item = Collector> {
+        let of_group = if let Target::Group(group) = self.resource { Some(group) } else { None };
+        let one = match self.resource {
+            Target::Of(sort, _) => Some(sort.seen_by()),
+            Target::Account if self.kind == Kind::BillingReport => Some(Collector::ExpectedBalance),
+            Target::Account | Target::Id(_) | Target::Group(_) | Target::Other(_) => self.kind.seen_by(),
+        };
+        Collector::ALL
+            .into_iter()
+            .filter(move |collector| Some(collector.group()) == of_group || Some(*collector) == one)
     }
 }
 
-/// So long is what a target says, before characters are replaced.
+/// The maximum length of a target, before characters are escaped.
 const MOST_BYTES: usize = 200;
 
 impl Target {
-    /// What comes first of a kind.
+    /// The lowest target of a kind, for ranges.
     pub(super) const FIRST: Self = Self::Other(String::new());
 
-    /// Something of a sort of resources; characters outside `[A-Za-z0-9_.:-]` become `%XX`.
+    /// A target made of a sort and a name; characters outside `[A-Za-z0-9_.:-]` become `%XX`.
     pub(crate) fn of(sort: Sort, what: &str) -> Self {
         Self::Of(sort, safe(what, MOST_BYTES - ":".len() - <&str>::from(sort).len()))
     }
 
-    /// Reads the text form, and keeps what it does not know as it is: the key stays the same.
+    /// Reads the text form. Unknown text is kept as it is, so that the key stays the same.
     fn read(text: &str) -> Self {
         if text == "account" {
             return Self::Account;
         }
         if let Some(id) = text.parse::<u64>().ok().filter(|id| id.to_string() == text) {
             return Self::Id(id);
-        }
-        if let Some(collector) = Collector::ALL.into_iter().find(|collector| collector.as_str() == text) {
-            return Self::Collector(collector);
         }
         if let Some(group) = Group::ALL.into_iter().find(|group| group.as_str() == text) {
             return Self::Group(group);
@@ -160,7 +102,7 @@ impl Target {
     }
 }
 
-/// All but letters, digits and what keys are joined by.
+/// All characters but letters, digits and the separators of keys.
 const UNSAFE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'.').remove(b':').remove(b'-');
 
 fn safe(text: &str, most: usize) -> String {
@@ -171,12 +113,6 @@ fn safe(text: &str, most: usize) -> String {
 impl From<u64> for Target {
     fn from(id: u64) -> Self {
         Self::Id(id)
-    }
-}
-
-impl From<Collector> for Target {
-    fn from(collector: Collector) -> Self {
-        Self::Collector(collector)
     }
 }
 
@@ -196,7 +132,7 @@ impl From<&str> for Target {
 impl Ord for Target {
     fn cmp(&self, other: &Self) -> Ordering {
         if let (Self::Id(a), Self::Id(b)) = (self, other) {
-            // Thousands of sites may be in error at once: no text is made of them.
+            // Thousands of sites may be in error at once, so the comparison makes no texts.
             let (of_a, of_b) = (a.checked_ilog10().unwrap_or(0), b.checked_ilog10().unwrap_or(0));
             let (cut_a, cut_b) = (of_a.saturating_sub(of_b), of_b.saturating_sub(of_a));
             return (a / 10_u64.pow(cut_a)).cmp(&(b / 10_u64.pow(cut_b))).then(of_a.cmp(&of_b));
@@ -216,7 +152,6 @@ impl fmt::Display for Target {
         match self {
             Self::Account => f.write_str("account"),
             Self::Id(id) => write!(f, "{id}"),
-            Self::Collector(collector) => f.write_str(collector.as_str()),
             Self::Group(group) => f.write_str(group.as_str()),
             Self::Of(sort, what) => write!(f, "{sort}:{what}"),
             Self::Other(text) => f.write_str(text),
@@ -250,13 +185,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_stands_in_a_key_stays_as_it_is() {
+    fn keys_survive_parsing_and_printing() {
         let table = [
             ("main/disconnect/account", Target::Account),
             ("main/vm_error/7", Target::Id(7)),
             ("main/vm_error/007", Target::Other("007".to_owned())),
             ("main/vm_error/99999999999999999999", Target::Other("99999999999999999999".to_owned())),
-            ("main/collector_failing/expected_balance", Target::Collector(Collector::ExpectedBalance)),
+            ("main/collector_failing/vms", Target::Other("vms".to_owned())),
             ("main/credentials_rejected/vm", Target::Group(Group::Vm)),
             ("main/resource_gone/site:12", Target::Of(Sort::Site, "12".to_owned())),
             ("main/unknown_state/container:3", Target::Of(Sort::Container, "3".to_owned())),
@@ -276,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_stand_in_the_order_of_their_texts() {
+    fn targets_sort_as_their_texts() {
         let ids =
             [0, 1, 7, 8, 9, 10, 12, 70, 99, 100, 101, 102, 799, 1000, u64::MAX, u64::MAX - 1, 10_u64.pow(19)];
         let texts = ["", "account", "vms", "vm", "vm:7", "site:x", "zz"];

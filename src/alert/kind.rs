@@ -7,10 +7,9 @@ use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 use strum::{EnumIter, EnumString, IntoEnumIterator as _, IntoStaticStr, VariantArray, VariantNames};
 
-use super::key::Sort;
-use crate::model::Collector;
+use crate::model::{Collector, Sort};
 
-/// What an incident is about (contract section 6); its name is that in keys, labels and configuration.
+/// The kind of an incident (contract section 6). Keys, labels and the configuration use its name.
 #[derive(
     Clone,
     Copy,
@@ -35,6 +34,7 @@ pub enum Kind {
     BillingReport,
     OrderSuspended,
     BalanceDrop,
+    OrderCost,
     VmError,
     VmBlocked,
     VmStopped,
@@ -49,26 +49,24 @@ pub enum Kind {
     CredentialsRejected,
 }
 
-/// What is fixed about a kind.
+/// The fixed properties of a kind.
 struct Facts {
-    /// What is wrong, in the words of a subject line; empty where the thing's own words say it.
-    problem: &'static str,
     severity: Severity,
     seen_by: Option<Collector>,
     on_by_default: bool,
 }
 
-const fn facts(problem: &'static str, severity: Severity, seen_by: Option<Collector>) -> Facts {
-    Facts { problem, severity, seen_by, on_by_default: true }
+const fn facts(severity: Severity, seen_by: Option<Collector>) -> Facts {
+    Facts { severity, seen_by, on_by_default: true }
 }
 
 impl Kind {
     pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
     pub const NAMES: &'static [&'static str] = <Self as VariantNames>::VARIANTS;
-    /// What comes first in their order.
+    /// The first kind in their order.
     pub(super) const FIRST: Self = Self::Disconnect;
 
-    /// One row a kind.
+    /// The facts of each kind, one row a kind.
     const fn facts(self) -> Facts {
         use Severity::{Critical, Info, Warning};
         const BALANCE: Option<Collector> = Some(Collector::ExpectedBalance);
@@ -76,22 +74,23 @@ impl Kind {
         const SITES: Option<Collector> = Some(Collector::Sites);
         const CONTAINERS: Option<Collector> = Some(Collector::Containers);
         match self {
-            Self::Disconnect => facts("disconnect", Critical, BALANCE),
-            Self::BillingReport => facts("not available", Warning, None),
-            Self::OrderSuspended => facts("suspended", Warning, BALANCE),
-            Self::BalanceDrop => facts("dropped", Warning, BALANCE),
-            Self::VmError => facts("in error", Critical, VMS),
-            Self::VmBlocked => facts("blocked", Critical, VMS),
-            Self::VmStopped => facts("stopped", Warning, VMS),
-            Self::VmStuck => facts("stuck", Warning, VMS),
-            Self::SiteError => facts("in error", Critical, SITES),
-            Self::SiteBlocked => facts("stopped", Critical, SITES),
-            Self::SiteStuck => facts("stuck", Warning, SITES),
-            Self::ContainerDisabled => facts("disabled", Critical, CONTAINERS),
-            Self::ResourceGone => Facts { on_by_default: false, ..facts("gone", Info, None) },
-            Self::UnknownState => facts("", Info, None),
-            Self::CollectorFailing => facts("", Warning, None),
-            Self::CredentialsRejected => facts("rejected", Critical, None),
+            Self::Disconnect => facts(Critical, BALANCE),
+            Self::BillingReport => facts(Warning, None),
+            Self::OrderSuspended => facts(Warning, BALANCE),
+            Self::BalanceDrop => facts(Warning, BALANCE),
+            Self::OrderCost => facts(Info, BALANCE),
+            Self::VmError => facts(Critical, VMS),
+            Self::VmBlocked => facts(Critical, VMS),
+            Self::VmStopped => facts(Warning, VMS),
+            Self::VmStuck => facts(Warning, VMS),
+            Self::SiteError => facts(Critical, SITES),
+            Self::SiteBlocked => facts(Critical, SITES),
+            Self::SiteStuck => facts(Warning, SITES),
+            Self::ContainerDisabled => facts(Critical, CONTAINERS),
+            Self::ResourceGone => Facts { on_by_default: false, ..facts(Info, None) },
+            Self::UnknownState => facts(Info, None),
+            Self::CollectorFailing => facts(Warning, None),
+            Self::CredentialsRejected => facts(Critical, None),
         }
     }
 
@@ -100,45 +99,40 @@ impl Kind {
         self.into()
     }
 
-    /// What is wrong, in the words of a subject line; empty where the thing's own words say it: `Cannot read VMs`.
-    pub const fn problem(self) -> &'static str {
-        self.facts().problem
-    }
-
-    /// Watched without being asked for.
+    /// Whether it is watched unless the configuration turns it off.
     pub const fn on_by_default(self) -> bool {
         self.facts().on_by_default
     }
 
-    /// The collector whose readings show whether it lasts; `None` for what is about polling itself and
-    /// for what several see.
+    /// The collector whose readings show whether it lasts; `None` for kinds about polling itself and kinds that
+    /// several collectors show.
     pub const fn seen_by(self) -> Option<Collector> {
         self.facts().seen_by
     }
 
-    /// Where no rule says otherwise; `disconnect` takes its rung's.
+    /// The severity if no rule names another; `disconnect` has that of its rung.
     pub const fn default_severity(self) -> Severity {
         self.facts().severity
     }
 
-    /// What ends it, or keeps it from coming, is a payment.
-    pub const fn is_about_money(self) -> bool {
-        matches!(self, Self::Disconnect | Self::OrderSuspended | Self::BalanceDrop)
+    /// Whether it is over as soon as it begins.
+    pub const fn is_momentary(self) -> bool {
+        matches!(self, Self::BalanceDrop | Self::OrderCost)
     }
 
-    /// What sort of resource the number in its key is of.
-    #[allow(clippy::wildcard_enum_match_arm)] // the other collectors see no state of a resource
-    pub const fn sort(self) -> Option<Sort> {
-        match self.seen_by() {
-            Some(Collector::Vms) => Some(Sort::Vm),
-            Some(Collector::Containers) => Some(Sort::Container),
-            Some(Collector::Sites) => Some(Sort::Site),
-            _ => None,
-        }
+    /// Whether a payment ends or prevents it.
+    pub const fn is_about_money(self) -> bool {
+        matches!(self, Self::Disconnect | Self::OrderSuspended | Self::BalanceDrop | Self::OrderCost)
+    }
+
+    /// The sort of the resource whose number is in its key.
+    pub fn sort(self) -> Option<Sort> {
+        let collector = self.seen_by()?;
+        Sort::ALL.into_iter().find(|sort| sort.seen_by() == collector)
     }
 }
 
-/// How much it matters; the greater, the worse.
+/// The severity; a greater one is worse.
 #[derive(
     Clone,
     Copy,
@@ -173,44 +167,68 @@ impl Severity {
     }
 }
 
-/// What a mail says of an incident, once an episode.
+/// The event that a mail reports of an incident, once an episode.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, EnumIter, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Event {
     Started,
     Opened,
-    /// A rung of the ladder in days; 0 is overdue.
+    /// A threshold before the cut-off, in days; 0 is overdue.
     Rung(u32),
     /// The disconnect date moved to this date.
     Extended(NaiveDate),
     /// A payment moved the disconnect date to this date.
     Paid(NaiveDate),
-    /// The balance is used up, the disconnect date is ahead.
+    /// The balance is used up, and the cut-off is ahead.
     BalanceUsedUp,
-    /// Cut off still; the day of this reminder.
+    /// The account is still cut off; the day of this reminder.
     Overdue(NaiveDate),
-    /// The data are deleted in so many days.
+    /// An order costs more a day since this day.
+    Dearer(NaiveDate),
+    /// The data are deleted in this number of days.
     Deletion(u32),
     Reminder(u32),
     Resolved,
     Removed,
     WasDown,
-    /// Nothing looks at it any more; nobody knows whether it is over.
+    /// Nothing watches it any more, so nobody knows whether it is over.
     Unwatched,
-    /// The so manieth mail about what else follows from it.
+    /// A mail about further consequences, with its number.
     Covered(u32),
     Flapping,
-    /// Open for long, and nobody acknowledged it: mailed to others, once.
+    /// It was open for long without an acknowledgement: mailed to others, once.
     Escalated,
     Digest(NaiveDate),
-    Overflow,
     Test,
 }
 
 impl Event {
-    /// The end of an incident, as far as anybody watched.
+    /// Whether the event ends an incident, or the watching of it.
     pub const fn is_end(&self) -> bool {
         matches!(self, Self::Resolved | Self::Removed | Self::WasDown | Self::Unwatched)
+    }
+
+    /// The number behind the name.
+    fn number(&mut self) -> Option<&mut u32> {
+        if let Self::Rung(number) | Self::Reminder(number) | Self::Deletion(number) | Self::Covered(number) =
+            self
+        {
+            return Some(number);
+        }
+        None
+    }
+
+    /// The day behind the name.
+    fn date(&mut self) -> Option<&mut NaiveDate> {
+        if let Self::Extended(date)
+        | Self::Paid(date)
+        | Self::Overdue(date)
+        | Self::Dearer(date)
+        | Self::Digest(date) = self
+        {
+            return Some(date);
+        }
+        None
     }
 }
 
@@ -233,13 +251,10 @@ impl FromStr for Event {
         let bad = || Unreadable(text.to_owned(), "event");
         let (name, value) = text.split_once(':').unwrap_or((text, ""));
         let mut event = Self::iter().find(|event| name == <&str>::from(event)).ok_or_else(bad)?;
-        if let Self::Rung(number) | Self::Reminder(number) | Self::Deletion(number) | Self::Covered(number) =
-            &mut event
-        {
+        if let Some(number) = event.number() {
             *number = value.parse().map_err(|_| bad())?;
         }
-        if let Self::Extended(date) | Self::Paid(date) | Self::Overdue(date) | Self::Digest(date) = &mut event
-        {
+        if let Some(date) = event.date() {
             *date = value.parse().map_err(|_| bad())?;
         }
         Ok(event)
@@ -249,29 +264,18 @@ impl FromStr for Event {
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.into())?;
-        match self {
-            Self::Rung(number) | Self::Reminder(number) | Self::Deletion(number) | Self::Covered(number) => {
-                write!(f, ":{number}")
-            }
-            Self::Extended(date) | Self::Paid(date) | Self::Overdue(date) | Self::Digest(date) => {
-                write!(f, ":{date}")
-            }
-            Self::Started
-            | Self::BalanceUsedUp
-            | Self::Opened
-            | Self::Resolved
-            | Self::Removed
-            | Self::WasDown
-            | Self::Unwatched
-            | Self::Flapping
-            | Self::Escalated
-            | Self::Overflow
-            | Self::Test => Ok(()),
+        let mut event = self.clone();
+        if let Some(number) = event.number() {
+            write!(f, ":{number}")?;
         }
+        if let Some(date) = event.date() {
+            write!(f, ":{date}")?;
+        }
+        Ok(())
     }
 }
 
-/// Kept as its text.
+/// Stores a type as its text.
 macro_rules! serde_as_text {
     ($name:ty) => {
         impl serde::Serialize for $name {
@@ -297,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_round_trip() {
+    fn kinds_and_severities_round_trip_as_words() {
         for &kind in Kind::ALL {
             assert_eq!(kind.as_str().parse(), Ok(kind));
         }
@@ -308,6 +312,7 @@ mod tests {
             (Event::Rung(0), "rung:0"),
             (Event::Extended(date), "extended:2026-03-01"),
             (Event::Paid(date), "paid:2026-03-01"),
+            (Event::Dearer(date), "dearer:2026-03-01"),
             (Event::BalanceUsedUp, "balance-used-up"),
             (Event::Overdue(date), "overdue:2026-03-01"),
             (Event::Deletion(7), "deletion:7"),
@@ -318,7 +323,6 @@ mod tests {
             (Event::Flapping, "flapping"),
             (Event::Escalated, "escalated"),
             (Event::Digest(date), "digest:2026-03-01"),
-            (Event::Overflow, "overflow"),
             (Event::Test, "test"),
         ];
         for (event, text) in events {
@@ -334,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_named() {
+    fn unreadable_words_are_quoted_in_the_error() {
         let no = "gone".parse::<Kind>().unwrap_err();
         assert_eq!(no.to_string(), "'gone' is no kind of incident");
         let no = "bad".parse::<Severity>().unwrap_err();
@@ -342,13 +346,14 @@ mod tests {
     }
 
     #[test]
-    fn kinds_know_who_sees_them_and_how_bad_they_are() {
+    fn each_kind_has_a_collector_and_a_severity() {
         use Collector::{Containers, ExpectedBalance, Sites, Vms};
         let table = [
             ("disconnect", Some(ExpectedBalance), "critical", true),
             ("billing_report", None, "warning", true),
             ("order_suspended", Some(ExpectedBalance), "warning", true),
             ("balance_drop", Some(ExpectedBalance), "warning", true),
+            ("order_cost", Some(ExpectedBalance), "info", true),
             ("vm_error", Some(Vms), "critical", true),
             ("vm_blocked", Some(Vms), "critical", true),
             ("vm_stopped", Some(Vms), "warning", true),

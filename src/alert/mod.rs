@@ -1,58 +1,75 @@
-//! What is wrong and who is to be told. Pure: no I/O, no clock.
+//! The problems of an account and the mails about them. Pure: no I/O, no clock.
 //!
-//! `rules` turns a reading into findings; `lifecycle` and `disconnect` turn findings and time into what
-//! `decide` keeps: incidents, each with its `reason`, and what mails say; `engine` drives them. `dispatch` fits what is
-//! to be mailed to what still waits.
+//! `rules` turns a reading into findings. `incident`, `cut_off` and `causes` hold what readings prove, driven
+//! by `engine` with `billing` and `unread`. The notification log has one entry for each recipient and incident
+//! (`notified`, kept by `log`), which holds what this recipient was told. When a mail can leave, `due` (for a
+//! cut-off `money`) compares the two: it takes a `case` and returns one event, or a reason why there is none. A
+//! mail holds everything of one form that one recipient is owed: `compose` makes it, `outgoing` follows its
+//! `flight` and takes in the result. `changes` is what a store writes of all this in one transaction.
+//!
+//! Promises: a mail that waits is never outdated, since only the debt waits. An end is mailed to the recipients
+//! that were told of the beginning, and to nobody else. A lost reply repeats a mail and loses none.
+//!
+//! Known limits: an incident that flaps stays flapping while it is wrong for long. After a start only the last
+//! report is there to recognise a payment. A site that is wrong in a container that is off is listed in the
+//! container's mail; it gets a mail of its own only if it is new there.
 
+mod billing;
 mod calendar;
-mod covered;
-mod decide;
-pub(crate) mod digest;
-mod disconnect;
-mod dispatch;
-pub(crate) mod engine;
-mod escalation;
-mod first_start;
+mod case;
+mod causes;
+mod changes;
+mod compose;
+mod cut_off;
+mod days;
+mod debts;
+mod due;
+mod engine;
+mod exported;
+mod facts;
+pub(crate) mod finding;
+mod flight;
+mod foreseen;
 mod history;
 mod incident;
 mod key;
 mod kind;
-mod ladder;
-mod ladder_moves;
-mod lifecycle;
-mod missed;
-mod next;
+mod log;
+mod money;
 mod notice;
-mod outage;
-mod overdue;
-pub(crate) mod rate_limit;
+mod notified;
+mod noting;
+mod outgoing;
 mod reason;
 pub(crate) mod rehearsal;
-mod remembered;
-mod root_cause;
 pub(crate) mod rules;
 mod settings;
 mod silence;
-mod turns;
-mod untold;
+mod subject;
+mod unread;
 mod watched;
 
 pub(crate) use calendar::CalendarEntry;
-pub(crate) use dispatch::{Dispatch, Heard, Mailbox, Remake, Stage, Waiting, dispatch, remainder};
-pub(crate) use engine::{Delivery, Engine, Input, Outcome};
-pub(crate) use history::{Episode, History, Past};
-pub(crate) use incident::{Incident, Phase, keeps_failing};
-pub(crate) use key::{Key, Sort, Target};
+pub(crate) use case::Due;
+#[cfg(test)]
+pub(crate) use case::Why;
+pub(crate) use changes::{Changes, Stored};
+pub(crate) use cut_off::CutOff;
+pub(crate) use days::{days_left, deletion};
+pub(crate) use debts::Debts;
+pub(crate) use engine::Engine;
+pub(crate) use facts::Facts;
+pub(crate) use finding::{Failing, Value};
+pub(crate) use flight::{Addressee, Attempt, First, Flight, Flown, Lane, NotReached, Outgoing, pause};
+pub(crate) use history::{Episode, History, Past, Title};
+pub(crate) use incident::{Incident, Phase};
+pub(crate) use key::{Key, Target};
 pub(crate) use kind::{Event, Kind, Severity};
-pub(crate) use ladder::Ladder;
-pub(crate) use missed::Missed;
-pub(crate) use next::{Escalation, Next};
-pub(crate) use notice::{Digest, DigestAccount, Form, Item, Notice, Overflow, Started};
-pub(crate) use overdue::{days_left, deletion};
-pub(crate) use reason::{Cause, Reason};
-pub(crate) use remembered::{Remembered, SHOWN};
-pub(crate) use root_cause::explains_site;
+pub(crate) use log::Log;
+pub(crate) use notice::{Digest, DigestAccount, Form, Item, NotRead, Notice, Started, Summary};
+pub(crate) use notified::{Hold, Lost, Money, Notified, Owed, Told, What};
+pub(crate) use noting::Arrived;
+pub(crate) use reason::Cause;
 pub(crate) use settings::{AlertSettings, Rule, Watcher};
-pub(crate) use silence::{Ack, Muted, Silence};
-pub(crate) use untold::tries_again;
-pub(crate) use watched::Back;
+pub(crate) use silence::{Ack, Decided, Muted, Silence};
+pub(crate) use subject::{Detail, Subject, Wrong};

@@ -1,115 +1,155 @@
-//! A rehearsal: the engine walked through the days until an account is cut off, over one report, while
-//! nobody pays. Shows what would be mailed, and when; sends and stores nothing. Pure.
+//! A rehearsal: walks one report through the days until the account is cut off and its data are deleted, while
+//! nobody pays. It shows each mail and its time, and sends and stores nothing. `due` itself names the next
+//! moment to look at.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time;
 
 use chrono::{DateTime, Duration, Utc};
 
-use super::engine::{Delivery, Engine, Input};
-use super::notice::Notice;
-use super::remembered::Remembered;
+use super::case::Due;
+use super::cut_off::CutOff;
+use super::engine::Engine;
+use super::facts::Facts;
+use super::flight::Attempt;
+use super::incident::Incident;
+use super::key::Key;
+use super::kind::{Kind, Severity};
+use super::log::Log;
+use super::notice::Item;
+use super::reason::Cause;
 use super::settings::Watcher;
-use crate::model::forecast::{self, Disconnect};
-use crate::model::{Collector, Edd, KnownAccount, Moments, Money, PollEnd, Profile, Read, Report, Snapshot};
+use super::silence::Muted;
+use crate::model::forecast::Disconnect;
+use crate::model::{AccountName, Collector, KnownAccount, PollEnd, Profile, Read, Report, Snapshot};
 
-/// What is mailed at one moment, and what is known then.
+/// A mail at one moment: its recipients, and the knowledge at that time.
 #[derive(Clone, Debug)]
 pub(crate) struct Told {
     pub at: DateTime<Utc>,
-    pub notice: Notice,
+    pub to: Vec<String>,
+    pub item: Item,
     pub snapshot: Snapshot,
 }
 
-/// Walks from `now` to a day past the disconnect. The report stays as it is but for the charges that
-/// time has passed: at each moment it is the one that the provider would give then.
-///
-/// Starts with nothing mailed; a running daemon would not repeat what it has mailed already.
+/// The maximum number of moments. A walk of two years has some hundred.
+const MOST: usize = 1000;
+
+/// Walks from `now` on. Charges that time has passed leave the report; the rest stays. A running daemon would
+/// not repeat mails that it has sent already. `off` is a past cut-off that the daemon knows of: the reports of
+/// an account that is off name other dates.
 pub(crate) fn rehearse(
     profile: &Profile,
     report: &Report,
+    off: Option<Disconnect>,
     watcher: &Watcher,
     now: DateTime<Utc>,
 ) -> Vec<Told> {
-    let name = profile.name.clone();
-    // Only the report is read, so no other collector is waited for.
+    // A rehearsal only has the report, so it waits for no other collector.
     let profile = Profile { collectors: [Collector::ExpectedBalance].into(), ..profile.clone() };
-    let mut known = KnownAccount::new(Arc::new(profile));
-    let watchers = BTreeMap::from([(name.clone(), watcher.clone())]);
-    let mut engine = Engine::new(watchers, Remembered::default(), true, None, now);
-    let mut told = Vec::new();
-    for (at, polled) in moments(report, &watcher.settings.disconnect_days, now) {
-        let mut inputs = vec![Input::Tick(Delivery::default())];
-        if polled {
-            let observed = known.apply(Read::ExpectedBalance(seen_at(report, at)), at);
-            let end = PollEnd { duration: time::Duration::ZERO, failure: None, complete: true };
-            known.end(Collector::ExpectedBalance, end, at);
-            let ended = Some(Collector::ExpectedBalance);
-            inputs.insert(0, Input::Poll { account: name.clone(), observed, ended });
+    let mut walk = Walk::new(profile, off, watcher, now);
+    let mut at = Some(now);
+    for _ in 0..MOST {
+        let Some(moment) = at else { break };
+        walk.read(seen_at(report, moment), moment);
+        walk.tell(moment);
+        at = walk.next(moment);
+    }
+    walk.told
+}
+
+struct Walk {
+    name: AccountName,
+    known: KnownAccount,
+    engine: Engine,
+    log: Log,
+    told: Vec<Told>,
+}
+
+impl Walk {
+    fn new(profile: Profile, off: Option<Disconnect>, watcher: &Watcher, now: DateTime<Utc>) -> Self {
+        let name = profile.name.clone();
+        let (mut incidents, mut cut_offs) = (BTreeMap::new(), BTreeMap::new());
+        if let Some(off) = off {
+            let key = Key::account_wide(&name, Kind::Disconnect);
+            let mut incident = Incident::new(key.clone(), Severity::Critical, now);
+            incident.open(Cause::DatePassed, now);
+            incidents.insert(key, incident);
+            cut_offs.insert(name.clone(), CutOff::of_known(off));
         }
-        let snapshot = Snapshot { accounts: [(name.clone(), known.publish())].into() };
-        for input in inputs {
-            let mut outcome = engine.step(&input, &snapshot, at);
-            let notices = std::mem::take(&mut outcome.notices);
-            engine.commit(outcome, threads(&notices));
-            told.extend(notices.into_iter().map(|notice| Told { at, notice, snapshot: snapshot.clone() }));
+        let watchers = BTreeMap::from([(name.clone(), watcher.clone())]);
+        Self {
+            known: KnownAccount::new(Arc::new(profile)),
+            engine: Engine::new(watchers, incidents, cut_offs, None, now),
+            log: Log::started(),
+            told: Vec::new(),
+            name,
         }
     }
-    told
-}
 
-/// The report of an account whose money lasts so many days from `now`: its balances are shifted so that
-/// the first charge from then on cannot be paid.
-pub(crate) fn lasting(report: &Report, days: u32, now: DateTime<Utc>) -> Report {
-    let at = now + Duration::days(i64::from(days));
-    let mut report = report.clone();
-    let unpaid = report.moments.before(at);
-    let shift = report.moments.get(unpaid).map(|moment| -moment.balance);
-    report.moments.edit(|moments| {
-        for moment in moments {
-            moment.balance += shift.unwrap_or(Money::ZERO);
-            moment.positive = Some(moment.balance.is_positive());
+    fn snapshot(&self) -> Snapshot {
+        Snapshot { accounts: [(self.name.clone(), self.known.publish())].into() }
+    }
+
+    fn read(&mut self, report: Report, at: DateTime<Utc>) {
+        let observed = self.known.apply(Read::ExpectedBalance(report), at);
+        let end = PollEnd { duration: time::Duration::ZERO, failure: None, complete: true };
+        self.known.end(Collector::ExpectedBalance, end, at);
+        let snapshot = self.snapshot();
+        self.engine.poll(&self.name, &observed, Some(Collector::ExpectedBalance), &snapshot, at);
+    }
+
+    /// Sends every mail that can leave now; all of them arrive.
+    fn tell(&mut self, now: DateTime<Utc>) {
+        let snapshot = self.snapshot();
+        let Self { engine, log, told, .. } = self;
+        let muted = Muted::default();
+        let facts = Facts::new(engine, &snapshot, &muted, MOST, now);
+        log.note_all(&facts);
+        for to in log.recipients() {
+            while let Some(mail) = log.claim(&to, &format!("{}@rehearsal", told.len()), &facts) {
+                log.settle(&to, mail.lane, Attempt::Sent, &facts);
+                for item in mail.notice.into_iter().flat_map(|notice| notice.items) {
+                    match told
+                        .iter_mut()
+                        .find(|one| one.at == now && one.item.event_key() == item.event_key())
+                    {
+                        Some(same) => same.to.push(to.clone()),
+                        None => told.push(Told {
+                            at: now,
+                            to: vec![to.clone()],
+                            item,
+                            snapshot: snapshot.clone(),
+                        }),
+                    }
+                }
+            }
         }
-    });
-    report.expected_balance = report.expected_balance.map(|balance| balance + shift.unwrap_or(Money::ZERO));
-    report.edd = Edd::At(at);
-    report
-}
+    }
 
-/// A report that says no more than that the money lasts so many days: where none could be read.
-pub(crate) fn bare(days: u32, now: DateTime<Utc>) -> Report {
-    let at = now + Duration::days(i64::from(days));
-    Report {
-        date: Some(at + Duration::days(1)),
-        edd: Edd::At(at),
-        error: None,
-        expected_balance: None,
-        moments: Moments::default(),
-        orders: Vec::new(),
-        moments_rejected: 0,
+    /// The next moment at which something is owed, if nothing changes.
+    fn next(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let snapshot = self.snapshot();
+        let (engine, muted) = (&self.engine, Muted::default());
+        let facts = Facts::new(engine, &snapshot, &muted, MOST, now);
+        let key = Key::account_wide(&self.name, Kind::Disconnect);
+        let watcher = engine.watchers().get(&self.name)?;
+        let opens = || {
+            let cut_off = engine.cut_offs().get(&self.name)?;
+            let rungs = watcher.settings.disconnect_days.iter().copied().chain([0]);
+            rungs.filter_map(|rung| cut_off.crosses(rung, &watcher.settings)).filter(|at| *at > now).min()
+        };
+        let everybody = watcher.recipients(Kind::Disconnect).iter().chain(&watcher.settings.escalate_to);
+        let next = everybody.filter_map(|to| match self.log.why(&key, to, &facts)? {
+            Due::Nothing(_, until) => until,
+            Due::Tell(..) => None,
+        });
+        next.chain(opens()).filter(|at| *at > now).min().map(|at| at.max(now + Duration::seconds(1)))
     }
 }
 
-/// When the engine is asked, and whether it gets a report then: at each rung, and by the clock alone
-/// once a day in between.
-fn moments(report: &Report, rungs: &[u32], now: DateTime<Utc>) -> BTreeMap<DateTime<Utc>, bool> {
-    let end = match forecast::disconnect(report) {
-        Disconnect::At { at, .. } => at.max(now),
-        Disconnect::Now | Disconnect::NotExpected | Disconnect::Unknown => now,
-    };
-    let crossed = rungs.iter().map(|&rung| end - Duration::days(i64::from(rung)));
-    let polled: BTreeSet<DateTime<Utc>> = crossed.chain([now, end]).filter(|&at| at >= now).collect();
-    let days = (end - now).num_days() + 1;
-    // What is mailed while it stays cut off is another matter.
-    let last = end + Duration::days(1);
-    let daily = (1..=days).map(|day| now + Duration::days(day)).filter(|&at| at < last).map(|at| (at, false));
-    let mut moments: BTreeMap<DateTime<Utc>, bool> = daily.collect();
-    moments.extend(polled.into_iter().map(|at| (at, true)));
-    moments
-}
-
-/// The report as the provider would give it later, with nothing paid: charges that were made are gone.
+/// The report as the provider would give it later, without a payment: charges that were made are gone.
 fn seen_at(report: &Report, at: DateTime<Utc>) -> Report {
     let made = report.moments.until(at);
     Report {
@@ -123,136 +163,95 @@ fn seen_at(report: &Report, at: DateTime<Utc>) -> Report {
     }
 }
 
-/// As if each mail had gone out: later ones refer to it.
-fn threads(notices: &[Notice]) -> Vec<(super::Key, String, String)> {
-    let mut threads = Vec::new();
-    for notice in notices {
-        for item in &notice.items {
-            let new = notice.to.iter().filter(|to| !item.threads.contains_key(*to));
-            threads.extend(
-                new.map(|to| (item.key.clone(), to.clone(), format!("{}@rehearsal", item.event_key()))),
-            );
-        }
-    }
-    threads
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::alert::{AlertSettings, Event, Severity};
-    use crate::model::forecast::tests::{money, report, t};
+    use crate::alert::AlertSettings;
+    use crate::model::Edd;
+    use crate::model::forecast::tests::{report, t};
 
     fn now() -> DateTime<Utc> {
         t("2026-03-01T12:00:00")
     }
 
-    fn profile() -> Profile {
-        Profile {
-            name: "main".parse().unwrap(),
-            currency: String::new(),
-            time_zone: Some(chrono_tz::UTC),
-            lead_days: 3,
-            vm_memory_unit_bytes: None,
-            collectors: Collector::ALL.into(),
-            stale_after: BTreeMap::new(),
-            guide: Default::default(),
-        }
-    }
-
-    fn walk(report: &Report, settings: AlertSettings) -> Vec<(String, Event, Severity)> {
-        let watcher = Watcher { settings: settings.into(), to: vec!["ops@example.com".into()] };
-        let told = rehearse(&profile(), report, &watcher, now());
-        told.iter()
-            .flat_map(|told| {
-                told.notice.items.iter().map(|item| {
-                    (told.at.format("%m-%d %H:%M").to_string(), item.event.clone(), item.severity)
-                })
-            })
-            .collect()
+    /// The day and event of each mail.
+    fn walk(report: &Report, settings: AlertSettings) -> Vec<String> {
+        let watcher = Watcher { settings: settings.into(), to: vec!["ops".into()] };
+        let profile = crate::unit::account::profile("main");
+        let told = rehearse(&profile, report, None, &watcher, now());
+        told.iter().map(|told| format!("{} {}", told.at.format("%m-%d %H:%M"), told.item.event)).collect()
     }
 
     #[test]
-    fn every_rung_is_told_once_at_its_moment() {
-        use Severity::{Critical, Warning};
-        // Used up by the charge of 26 March, 11:00.
+    fn a_rehearsal_goes_down_the_ladder_and_through_the_days_after_it() {
+        // The charge of 26 March, 11:00 uses the balance up.
         let dry = report("250", "10", 90, Edd::Null);
-        let rung = |at: &str, days, severity| (at.to_owned(), Event::Rung(days), severity);
-        let want = [
-            rung("03-12 11:00", 14, Warning),
-            rung("03-19 11:00", 7, Warning),
-            rung("03-22 11:00", 4, Critical),
-            rung("03-23 11:00", 3, Critical),
-            rung("03-25 11:00", 1, Critical),
-            rung("03-26 11:00", 0, Critical),
+        let before = [
+            "03-12 11:00 rung:14",
+            "03-19 11:00 rung:7",
+            "03-22 00:00 rung:4",
+            "03-23 11:00 rung:3",
+            "03-25 11:00 rung:1",
         ];
-        assert_eq!(walk(&dry, AlertSettings::defaults()), want);
-        let dated = Report { edd: Edd::At(t("2026-03-26T11:00:00")), ..dry };
-        assert_eq!(walk(&dated, AlertSettings::defaults()), want);
-        // Two rungs are behind: one mail now, of the tighter.
+        let days = |days: &[i64]| -> Vec<String> {
+            let date = |day: &i64| t("2026-03-26T11:00:00") + Duration::days(*day);
+            days.iter()
+                .map(|day| format!("{} overdue:{}", date(day).format("%m-%d %H:%M"), date(day).date_naive()))
+                .collect()
+        };
+        let unknown = walk(&dry, AlertSettings::defaults());
+        assert_eq!(unknown[..5], before);
+        assert_eq!(unknown[5], "03-26 11:00 rung:0");
+        assert_eq!(unknown[6..], days(&[1, 2, 3, 4, 5, 6, 7, 10, 13, 16, 19, 22, 25, 28, 31, 34, 37]));
+        let known = walk(&dry, AlertSettings { deletion_days: 9, ..AlertSettings::defaults() });
+        let left = |day: &str, left: u32| format!("{day} 11:00 deletion:{left}");
+        let after = [
+            days(&[1]),
+            vec![left("03-28", 7)],
+            days(&[3, 4, 5]),
+            vec![left("04-01", 3)],
+            days(&[7]),
+            vec![left("04-03", 1), left("04-04", 0)],
+        ];
+        assert_eq!(known[6..], after.concat());
+    }
+
+    #[test]
+    fn a_rehearsal_begins_with_the_tightest_rung_and_is_empty_where_nothing_is_ahead() {
         let near = walk(&report("50", "10", 90, Edd::Null), AlertSettings::defaults());
-        assert_eq!(near[0], rung("03-01 12:00", 7, Warning));
-        assert_eq!(near.len(), 5, "{near:?}");
-        assert_eq!(walk(&report("5000", "10", 90, Edd::Null), AlertSettings::defaults()), []);
+        assert_eq!(near[0], "03-01 12:00 rung:7");
+        assert_eq!(walk(&report("5000", "10", 90, Edd::Null), AlertSettings::defaults()), [""; 0]);
     }
 
     #[test]
-    fn reports_of_later_days_lack_the_charges_made_by_then() {
-        let watcher =
-            Watcher { settings: AlertSettings::defaults().into(), to: vec!["ops@example.com".into()] };
-        let told = rehearse(&profile(), &report("250", "10", 90, Edd::Null), &watcher, now());
-        let balances = told.iter().map(|told| {
-            let state = told.snapshot.accounts.values().next().unwrap();
-            forecast::balance_now(state.billing.report.as_deref().unwrap()).unwrap()
-        });
-        let want = ["140", "70", "40", "30", "10", "0"].map(money);
-        assert_eq!(balances.collect::<Vec<_>>(), want);
-        let state = told[0].snapshot.accounts.values().next().unwrap();
-        assert_eq!(state.profile.collectors, [Collector::ExpectedBalance].into(), "nothing else is missing");
+    fn a_rehearsal_names_the_recipients_of_an_escalation() {
+        let settings = AlertSettings { escalate_to: vec!["boss".into()], ..AlertSettings::defaults() };
+        let watcher = Watcher { settings: settings.into(), to: vec!["ops".into(), "ann".into()] };
+        let dry = report("250", "10", 90, Edd::Null);
+        let told = rehearse(&crate::unit::account::profile("main"), &dry, None, &watcher, now());
+        let to = |event: &str| -> Vec<Vec<String>> {
+            told.iter()
+                .filter(|told| told.item.event.to_string() == event)
+                .map(|told| told.to.clone())
+                .collect()
+        };
+        assert_eq!(to("rung:7"), [["ann", "ops"]]);
+        assert_eq!(to("escalated"), [["boss"]]);
+        assert_eq!(to("rung:0"), [["ann", "boss", "ops"]]);
     }
 
+    /// The report of an account that is off names its next charge, but not the time at which it was cut off.
     #[test]
-    fn the_walk_looks_daily_and_ends_past_the_disconnect() {
-        let end = t("2026-03-26T11:00:00");
-        let all = moments(&report("250", "10", 90, Edd::Null), &[7], now());
-        let last = *all.keys().last().unwrap();
-        assert!(last > end && last <= end + Duration::days(1), "{last}");
-        for day in 1..=25 {
-            assert!(!all[&(now() + Duration::days(day))], "day {day} by the clock alone");
-        }
-        assert!(all[&now()] && all[&end] && all[&(end - Duration::days(7))]);
-        assert_eq!(all.len(), 25 + 3);
-    }
-
-    #[test]
-    fn later_mails_answer_earlier_ones() {
-        let watcher =
-            Watcher { settings: AlertSettings::defaults().into(), to: vec!["ops@example.com".into()] };
-        let told = rehearse(&profile(), &report("250", "10", 90, Edd::Null), &watcher, now());
-        let answered = told.iter().map(|told| told.notice.items[0].threads.get("ops@example.com"));
-        let answered: Vec<Option<&str>> = answered.map(|id| id.map(String::as_str)).collect();
-        let (first, last_day) =
-            ("main/disconnect/account#1#rung:14@rehearsal", "main/disconnect/account#1#rung:4@rehearsal");
-        let want = [None, Some(first), None, Some(last_day), Some(last_day), Some(last_day)];
-        assert_eq!(answered, want, "a new thread from the last day on");
-    }
-
-    #[test]
-    fn supposed_reports() {
-        let real = report("5000", "10", 90, Edd::Null);
-        let supposed = lasting(&real, 9, now());
-        assert_eq!(
-            forecast::disconnect(&supposed),
-            Disconnect::At { at: t("2026-03-10T12:00:00"), computed: false }
-        );
-        assert_eq!(forecast::first_unpaid(&supposed), Some(t("2026-03-11T11:00:00")), "the next charge");
-        assert_eq!(forecast::does_not_add_up(&supposed), None);
-        assert_eq!(walk(&supposed, AlertSettings::defaults()).len(), 6);
-        assert_eq!(bare(20, now()).date, Some(t("2026-03-22T12:00:00")), "a day beyond the disconnect");
-        for days in [0, 1, 20, 700] {
-            let events = walk(&bare(days, now()), AlertSettings::defaults());
-            assert_eq!(events.last().map(|event| &event.1), Some(&Event::Rung(0)), "{days}");
-            assert_eq!(walk(&lasting(&real, days, now()), AlertSettings::defaults()), events, "{days}");
-        }
+    fn a_rehearsal_of_an_account_that_is_off_goes_by_the_cut_off_that_the_daemon_knows() {
+        let off = Disconnect::At { at: t("2026-02-27T09:00:00"), computed: false };
+        let settings = AlertSettings { deletion_days: 9, ..AlertSettings::defaults() };
+        let watcher = Watcher { settings: settings.into(), to: vec!["ops".into()] };
+        let report = report("-20", "10", 90, Edd::At(t("2026-03-03T09:00:00")));
+        let told = rehearse(&crate::unit::account::profile("main"), &report, Some(off), &watcher, now());
+        let events: Vec<String> = told.iter().map(|told| told.item.event.to_string()).collect();
+        assert_eq!(events[0], "rung:0");
+        assert_eq!(events.last().unwrap(), "deletion:0");
+        assert_eq!(told.last().unwrap().at, t("2026-03-08T09:00:00"));
+        assert!(events[1..].iter().all(|event| !event.starts_with("rung")), "{events:?}");
     }
 }

@@ -1,79 +1,36 @@
-//! What a reading says about resources: findings. Pure; keeps no state, sends nothing.
+//! Findings: the verdict of a reading on each resource. Pure: no state, no mails.
 //!
-//! A finding speaks only of what was shown. A state that is neither right nor wrong for a kind (a VM
-//! that is `blocked` for `vm_error`, a value nobody knows) freezes the incident: only a state known to
-//! be right lets it recover.
+//! A finding speaks only of what a reading showed. A state that is neither right nor wrong for a kind (an
+//! unknown value, or `blocked` for `vm_error`) freezes the incident. Only a state known to be right lets it
+//! recover.
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use self::rows::Watched;
-use super::incident::{Incident, Phase};
-use super::key::{Key, Sort, Target};
+use super::finding::{Finding, Verdict};
+use super::incident::Incident;
+use super::key::{Key, Target};
 use super::kind::Kind;
 use super::reason::Cause;
 use super::settings::AlertSettings;
+use super::subject::{Detail, Subject};
 pub(crate) use crate::model::sanitize::one_line as clean;
-use crate::model::{AccountState, Container, Listing, Observed, OrderState, Report, Seen, Site};
+use crate::model::{
+    AccountState, Container, Health, Listing, Observed, Order, OrderState, Report, Seen, Site, Sort,
+};
 
 mod collectors;
 mod rows;
 mod stopped;
 
-pub(crate) use self::collectors::{cannot_read, is_failing, judge_collector};
-pub(crate) use self::stopped::SITES_STOPPED;
+pub(crate) use self::collectors::{is_failing, judge_collector};
 
-/// What one observation says of one incident.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Finding {
-    pub key: Key,
-    pub verdict: Verdict,
-    /// The resource in words, safe for a subject line.
-    pub subject: String,
-    /// What was observed.
-    pub detail: String,
-}
-
-/// Right, wrong, or no evidence either way.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict {
-    /// Wrong, once it has lasted for `hold` in the state `held`.
-    Bad {
-        hold: Duration,
-        held: String,
-    },
-    Good,
-    /// Says nothing about this kind.
-    Frozen,
-    /// So many complete listings in a row do not have the resource.
-    Gone {
-        listings: u32,
-    },
-    /// Nothing shows any more whether it is wrong.
-    Unwatched(Cause),
-}
-
-impl Verdict {
-    /// Wrong, however short it lasts.
-    fn bad() -> Self {
-        Self::Bad { hold: Duration::ZERO, held: String::new() }
-    }
-}
-
-/// The state that such a detail names: `blocked` of `its state is now blocked`; `None` of what has none.
-pub(crate) fn state_in(detail: &str) -> Option<&str> {
-    let state = detail.strip_prefix("its state is ")?;
-    Some(state.strip_prefix("now ").unwrap_or(state))
-}
-
-type Incidents = BTreeMap<Key, Incident>;
-
-/// What one reading of an account says.
+/// One reading of an account.
 pub(crate) fn judge(
     state: &AccountState,
     observed: &Observed,
-    open: &Incidents,
+    open: &BTreeMap<Key, Incident>,
     settings: &AlertSettings,
 ) -> Vec<Finding> {
     let judge = Judge { state, open, settings };
@@ -82,26 +39,30 @@ pub(crate) fn judge(
         Observed::Containers(seen) => {
             let mut findings = judge.listing(&state.containers, seen);
             if seen.complete && state.containers.rows.is_empty() {
-                // No container, no listing of sites: nobody else would say that they are gone.
-                findings.extend(judge.listing(&Listing::<Site>::default(), &Seen::nothing(Vec::new())));
+                // An account without containers has only this finding to say that its sites are gone.
+                findings.extend(judge.listing(&Listing::<Site>::default(), &Seen::nothing(BTreeMap::new())));
             }
             findings
         }
         Observed::Sites(container, seen) => {
             let none = Listing::default();
-            // The container first: it covers its sites.
+            // The container comes first, since it covers its sites.
             let mut findings: Vec<Finding> = judge.stopped_sites(*container, seen).into_iter().collect();
             findings.extend(judge.listing(state.sites.get(container).unwrap_or(&none), seen));
             findings
         }
         Observed::Report => judge.orders(),
-        Observed::Other => Vec::new(),
     }
+}
+
+/// The name of a resource; without one its id.
+fn name_of(name: Option<&str>, id: impl std::fmt::Display) -> String {
+    name.map_or_else(|| id.to_string(), str::to_owned)
 }
 
 struct Judge<'a> {
     state: &'a AccountState,
-    open: &'a Incidents,
+    open: &'a BTreeMap<Key, Incident>,
     settings: &'a AlertSettings,
 }
 
@@ -109,11 +70,13 @@ impl Judge<'_> {
     fn listing<T: Watched>(&self, listing: &Listing<T>, seen: &Seen) -> Vec<Finding> {
         let mut findings = Vec::new();
         let mut unknown = BTreeSet::new();
-        for row in listing.rows.iter().filter(|row| !row.is_well()) {
+        for row in listing.rows.iter().filter(|row| row.health() != Health::Fine) {
             if !seen.shown.has(row.id().into()) {
                 continue;
             }
-            if !row.state_is_known() {
+            if row.health() == Health::Unknown
+                && self.settings.covers(Kind::UnknownState, &name_of(row.name(), row.id()))
+            {
                 unknown.insert(row.state_name().to_owned());
             }
             for &kind in T::KINDS {
@@ -124,21 +87,24 @@ impl Judge<'_> {
                 }
             }
         }
-        let removed: BTreeSet<u64> = seen.removed.iter().copied().collect();
-        // Asked of every container's listing, and seldom needed.
+        // This asks each container's listing, and is seldom needed.
         let whole = LazyCell::new(|| seen.complete && self.shows_whole_account::<T>());
         for incident in self.open_of(T::KINDS) {
             let Some(id) = incident.key.id() else { continue };
-            let by_sites = T::SORT == Sort::Container && incident.held == SITES_STOPPED;
+            let by_sites = T::SORT == Sort::Container && incident.is_held_by_sites();
             let row = listing.rows.binary_search_by_key(&id, |row| row.id().into()).ok();
             let row = row.map(|index| &listing.rows[index]);
             let verdict = match row {
-                // Its own state does not show it.
+                // The container's own state does not show it.
                 Some(_) if by_sites => continue,
-                Some(row) if seen.shown.has(id) => row.verdict(incident.key.kind, self.settings),
+                Some(row) if seen.shown.has(id) => {
+                    let verdict = row.verdict(incident.key.kind, self.settings);
+                    let is_other = verdict == Verdict::Frozen;
+                    if is_other { Verdict::Other } else { verdict }
+                }
                 Some(_) => continue,
                 None if self.lives_elsewhere::<T>(id) => continue,
-                None if removed.contains(&id) => Verdict::Gone { listings: 2 },
+                None if seen.removed.contains_key(&id) => Verdict::Gone { listings: 2 },
                 None if *whole => Verdict::Gone { listings: 1 },
                 None => continue,
             };
@@ -146,8 +112,8 @@ impl Judge<'_> {
                 continue;
             }
             let detail = match row {
-                Some(row) => format!("its state is now {}", clean(row.state_name(), 40)),
-                None => "no longer listed by the provider".to_owned(),
+                Some(row) => Detail::State { state: clean(row.state_name(), 40), now: true },
+                None => Detail::NotListed,
             };
             findings.push(self.again(incident, verdict, detail));
         }
@@ -157,11 +123,10 @@ impl Judge<'_> {
         findings
     }
 
-    /// Was this VM seen to stop, now or earlier? Many are stopped on purpose, for good.
+    /// Whether this VM was seen to stop, now or earlier. Many are stopped on purpose, for good.
     fn has_stopped(&self, id: u64, seen: &Seen) -> bool {
         let key = Key::new(&self.state.profile.name, Kind::VmStopped, id);
-        let goes_on = |incident: &Incident| incident.phase.is_open() || incident.phase == Phase::Pending;
-        seen.stopped.contains(&id) || self.open.get(&key).is_some_and(goes_on)
+        seen.stopped.contains(&id) || self.open.get(&key).is_some_and(Incident::goes_on)
     }
 
     /// A site may have moved to another container.
@@ -169,8 +134,9 @@ impl Judge<'_> {
         T::SORT == Sort::Site && self.state.has_site(id.into())
     }
 
-    /// What no listing shows is gone: true of VMs and containers, and of sites once those of every
-    /// container were read whole; another container's may not have been since the start.
+    /// Whether a missing resource is gone. For VMs and containers it is. For sites it is only once the listings
+    /// of all containers were read whole, since the site may be in a container that was not read since the
+    /// start.
     fn shows_whole_account<T: Watched>(&self) -> bool {
         let read = |container: &Container| {
             self.state.sites.get(&container.id).is_some_and(|listing| listing.complete)
@@ -181,23 +147,23 @@ impl Judge<'_> {
 
     fn about<T: Watched>(&self, row: &T, kind: Kind, verdict: Verdict) -> Option<Finding> {
         let id = row.id();
-        let name = row.name().map_or_else(|| id.to_string(), str::to_owned);
+        let name = name_of(row.name(), id);
         if !self.settings.covers(kind, &name) {
             return None;
         }
         Some(Finding {
             key: Key::new(&self.state.profile.name, kind, id.into()),
             verdict,
-            subject: format!("{} {}", T::SORT.noun(), clean(&name, 60)),
-            detail: format!("its state is {}", clean(row.state_name(), 40)),
+            subject: Subject::Resource { sort: T::SORT, name: clean(&name, 60) },
+            detail: Detail::State { state: clean(row.state_name(), 40), now: false },
         })
     }
 
-    fn again(&self, incident: &Incident, verdict: Verdict, detail: String) -> Finding {
+    fn again(&self, incident: &Incident, verdict: Verdict, detail: Detail) -> Finding {
         Finding { key: incident.key.clone(), verdict, subject: incident.subject.clone(), detail }
     }
 
-    /// Incidents of this account that are not over; the map is ordered by account, then by kind.
+    /// The incidents of this account that are not over. The map is ordered by account, then by kind.
     fn open_of<'b>(&'b self, kinds: &'b [Kind]) -> impl Iterator<Item = &'b Incident> {
         let account = &self.state.profile.name;
         let of_kind = move |&kind| {
@@ -206,7 +172,7 @@ impl Judge<'_> {
             self.open.range(first..).take_while(move |(key, _)| mine(key)).map(|(_, incident)| incident)
         };
         let all = kinds.iter().flat_map(of_kind);
-        all.filter(|incident| incident.phase.is_open() || incident.phase == Phase::Pending)
+        all.filter(|incident| incident.goes_on())
     }
 
     fn unknown_states<T: Watched>(&self, found: &BTreeSet<String>, seen: &Seen, findings: &mut Vec<Finding>) {
@@ -214,30 +180,26 @@ impl Judge<'_> {
             return;
         }
         let sort = T::SORT;
-        let remedy = if sort == Sort::Container { "; name it in container_states" } else { "" };
         for value in found {
             findings.push(Finding {
                 key: Key::new(&self.state.profile.name, Kind::UnknownState, Target::of(sort, value)),
                 verdict: Verdict::bad(),
-                subject: format!("Unknown {} state \"{}\"", sort.in_sentence(), clean(value, 40)),
-                detail: format!("cannot tell whether resources in this state are OK{remedy}"),
+                subject: Subject::State { sort, name: clean(value, 40) },
+                detail: Detail::CannotTell { sort },
             });
         }
         if !seen.complete || (sort == Sort::Site && !self.shows_whole_account::<T>()) {
             return;
         }
-        let still_there = match sort {
-            Sort::Vm => odd_states(self.state.vms.rows.iter()),
-            Sort::Container => odd_states(self.state.containers.rows.iter()),
-            Sort::Site => odd_states(self.state.all_sites()),
-        };
-        // Containers that are off show another state than their usual one.
+        let odd = self.state.resources_of(sort).filter(|seen| seen.health != Health::Fine);
+        let still_there: BTreeSet<Target> = odd.map(|seen| Target::of(sort, seen.state)).collect();
+        // Containers that are off have another state than their usual one.
         let away = sort == Sort::Container && self.is_off_in_unnamed_state();
         for incident in self.open_of(&[Kind::UnknownState]) {
             let ours = matches!(incident.key.resource, Target::Of(other, _) if other == sort);
-            let stays = away && incident.folded_into.is_none();
+            let stays = away && incident.cause.is_none();
             if ours && !stays && !still_there.contains(&incident.key.resource) {
-                findings.push(self.again(incident, Verdict::Good, "no longer seen".to_owned()));
+                findings.push(self.again(incident, Verdict::Good, Detail::NoLongerSeen));
             }
         }
     }
@@ -247,18 +209,22 @@ impl Judge<'_> {
         if !wanted || !self.shows_whole_account::<T>() {
             return;
         }
-        for &id in seen.removed.iter().filter(|&&id| !self.lives_elsewhere::<T>(id)) {
+        for (&id, name) in seen.removed.iter().filter(|(id, _)| !self.lives_elsewhere::<T>(**id)) {
             let target = Target::of(T::SORT, &id.to_string());
+            let name = name_of(name.as_deref(), id);
+            if !self.settings.covers(Kind::ResourceGone, &name) {
+                continue;
+            }
             findings.push(Finding {
                 key: Key::new(&self.state.profile.name, Kind::ResourceGone, target),
                 verdict: Verdict::bad(),
-                subject: format!("{} {id}", T::SORT.noun()),
-                detail: "no longer listed by the provider".to_owned(),
+                subject: Subject::Resource { sort: T::SORT, name: clean(&name, 60) },
+                detail: Detail::NotListed,
             });
         }
     }
 
-    /// What was gone is back.
+    /// A resource that was gone is listed again.
     fn listed_again<T: Watched>(&self, listing: &Listing<T>, seen: &Seen, findings: &mut Vec<Finding>) {
         for incident in self.open_of(&[Kind::ResourceGone]) {
             let Target::Of(sort, id) = &incident.key.resource else { continue };
@@ -266,19 +232,20 @@ impl Judge<'_> {
             let is_listed = listing.rows.binary_search_by_key(&id, |row| row.id().into()).is_ok();
             if is_listed && seen.shown.has(id) {
                 let verdict = Verdict::Unwatched(Cause::ListedAgain);
-                findings.push(self.again(incident, verdict, "listed again".to_owned()));
+                findings.push(self.again(incident, verdict, Detail::ListedAgain));
             }
         }
     }
 
-    /// Orders that a report has no more. One without a single charge names no order at all, and so proves nothing, however
-    /// long such reports go on: the incident stays until a report with charges shows or leaves out its order.
+    /// Orders that left the report. A report without any charge names zero orders. It proves nothing,
+    /// however long such reports go on. The incident stays until a report with charges shows its order or lacks
+    /// it.
     fn orders_that_left(&self, report: &Report, findings: &mut Vec<Finding>) {
         for incident in self.open_of(&[Kind::OrderSuspended]) {
             let left = report.orders.iter().all(|order| incident.key.id() != Some(order.id.get()));
             if left && !report.moments.is_empty() {
                 let verdict = Verdict::Unwatched(Cause::LeftReport);
-                findings.push(self.again(incident, verdict, "no longer in the report".to_owned()));
+                findings.push(self.again(incident, verdict, Detail::LeftReport));
             }
         }
     }
@@ -290,21 +257,21 @@ impl Judge<'_> {
             let key = Key::new(&self.state.profile.name, Kind::OrderSuspended, order.id.get());
             let verdict = match order.state {
                 OrderState::Suspended => Verdict::bad(),
-                OrderState::Unknown(_) => Verdict::Frozen,
+                OrderState::Unknown(_) => Verdict::Other,
                 OrderState::Awaiting | OrderState::Ordered | OrderState::Completed | OrderState::Rejected => {
                     Verdict::Good
                 }
             };
             let bad = matches!(verdict, Verdict::Bad { .. });
-            let name = order.comment.as_deref().map_or_else(|| order.id.to_string(), |text| clean(text, 60));
+            let name = order_name(order);
             let wanted = self.settings.enabled(Kind::OrderSuspended)
                 && self.settings.covers(Kind::OrderSuspended, &name);
             if (bad && wanted) || (!bad && self.open.contains_key(&key)) {
                 findings.push(Finding {
                     key,
                     verdict,
-                    subject: format!("Order {name}"),
-                    detail: format!("its state is {}", clean(order.state.as_str(), 40)),
+                    subject: Subject::Order { name },
+                    detail: Detail::State { state: clean(order.state.as_str(), 40), now: !bad },
                 });
             }
         }
@@ -313,7 +280,7 @@ impl Judge<'_> {
     }
 }
 
-/// States other than the usual, as keys name them.
-fn odd_states<'a, T: Watched + 'a>(rows: impl Iterator<Item = &'a T>) -> BTreeSet<Target> {
-    rows.filter(|row| !row.is_well()).map(|row| Target::of(T::SORT, row.state_name())).collect()
+/// The name of an order, or its number.
+pub(super) fn order_name(order: &Order) -> String {
+    order.comment.as_deref().map_or_else(|| order.id.to_string(), |text| clean(text, 60))
 }

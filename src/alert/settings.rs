@@ -1,80 +1,83 @@
-//! What a user decides about incidents: ladder, confirmation, reminders, rules. No I/O.
+//! The user's settings for incidents: thresholds, confirmation, reminders, rules. No I/O.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
+use super::days::days;
 use super::kind::{Kind, Severity};
+use crate::model::ContainerState;
 use crate::model::pattern::matches_pattern;
-use crate::model::{AccountName, ContainerState};
+use crate::model::pay_by;
 
 /// `[alerts]`, with the account's part of `[billing]`.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct AlertSettings {
-    /// Rungs in days, tightest last; always holds `lead_days + 1`, never 0 (overdue is always a rung).
+    /// Rungs in days, tightest last; always holds `lead_days + 1`, the last safe day, never 0 (overdue is always a rung).
     pub disconnect_days: Vec<u32>,
-    /// Of the account's dates.
+    /// The time zone of the account's dates.
     pub zone: Tz,
     /// How long a payment takes to arrive, in days.
     pub lead_days: u32,
-    /// From the cut-off until the provider deletes the data, in days; 0 where that is not known.
+    /// The days from the cut-off until the provider deletes the data; 0 if that is not known.
     pub deletion_days: u32,
-    /// Bad observations before an incident opens.
+    /// The number of bad observations before an incident opens.
     pub confirm_polls: u32,
-    /// Good observations before it closes.
+    /// The number of good observations before it closes.
     pub recover_polls: u32,
-    /// How long a passing state may last.
+    /// The time that a passing state may last.
     pub stuck_after: Duration,
-    /// The same for Backuping and Restoring.
+    /// The same for the states Backuping and Restoring.
     pub stuck_after_backup: Duration,
     pub collector_failing_after: Duration,
-    /// For how long a critical incident may stay open and not be acknowledged.
+    /// The time that a critical incident may stay open without an acknowledgement.
     pub escalate_after: Duration,
-    /// Who hears of it then; of a cut-off from the last safe day on.
+    /// The recipients of an escalation, and of a cut-off from the last safe day on.
     pub escalate_to: Vec<String>,
-    /// Absent severities are not reminded of.
+    /// The reminder's interval of each severity. A severity that is absent has no reminders.
     pub remind_every: BTreeMap<Severity, Duration>,
     pub rules: BTreeMap<Kind, Rule>,
-    /// The states of containers that the configuration names a number for.
+    /// The states of containers whose number the configuration names.
     pub container_states: BTreeSet<String>,
 }
 
-/// What an account's incidents are judged by, and who hears of them.
+/// The settings of an account's incidents, and their recipients.
 #[derive(Clone, Debug)]
 pub(crate) struct Watcher {
     pub settings: Arc<AlertSettings>,
-    /// Recipients where no rule names others; empty for none.
+    /// The recipients if no rule names others; empty for none.
     pub to: Vec<String>,
 }
 
-/// `[alerts.rules]`, one kind.
+/// One kind in `[alerts.rules]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Rule {
     /// `None`: the kind's own default.
     pub enabled: Option<bool>,
     pub severity: Option<Severity>,
-    /// Patterns (`*` and `?`) of names it is limited to; empty for all.
+    /// Patterns (`*` and `?`) of the names that the rule covers; empty for all.
     pub only: Vec<String>,
-    /// Patterns of names it leaves out.
+    /// Patterns of the names that the rule leaves out.
     pub except: Vec<String>,
     /// Recipients instead of the account's.
     pub to: Vec<String>,
 }
 
-/// The zone of an account's dates.
-pub(super) fn zone_of(watchers: &BTreeMap<AccountName, Watcher>, account: &AccountName) -> Tz {
-    watchers.get(account).map_or(Tz::UTC, |watcher| watcher.settings.zone)
-}
-
 impl Watcher {
-    /// Who hears of incidents of this kind.
+    /// The recipients of incidents of this kind.
     pub(crate) fn recipients(&self, kind: Kind) -> &[String] {
         match self.settings.rules.get(&kind) {
             Some(rule) if !rule.to.is_empty() => &rule.to,
             _ => &self.to,
         }
+    }
+
+    /// The recipients of incidents of any kind, without those of an escalation.
+    pub(crate) fn all_recipients(&self) -> impl Iterator<Item = &String> {
+        self.to.iter().chain(self.settings.rules.values().flat_map(|rule| &rule.to))
     }
 }
 
@@ -100,27 +103,37 @@ impl AlertSettings {
         }
     }
 
-    /// Is this kind watched?
+    /// The moment at which a rung is crossed. The rung of the last safe day is crossed as that day begins.
+    pub(crate) fn crossed_at(&self, rung: u32, cut_off: DateTime<Utc>) -> DateTime<Utc> {
+        if rung == self.lead_days + 1 { self.near_from(cut_off) } else { cut_off - days(rung) }
+    }
+
+    /// The moment from which a cut-off is near.
+    pub(super) fn near_from(&self, cut_off: DateTime<Utc>) -> DateTime<Utc> {
+        pay_by::near_from(cut_off, self.lead_days, self.zone)
+    }
+
+    /// Whether this kind is watched.
     pub(crate) fn enabled(&self, kind: Kind) -> bool {
         self.rules.get(&kind).and_then(|rule| rule.enabled).unwrap_or(kind.on_by_default())
     }
 
-    /// The severity of incidents of this kind; the ladder has its own.
+    /// The severity of incidents of this kind. Cut-offs have that of their stage.
     pub(crate) fn severity(&self, kind: Kind) -> Severity {
         self.rules.get(&kind).and_then(|rule| rule.severity).unwrap_or(kind.default_severity())
     }
 
-    /// Bad observations before an incident opens: one at least.
+    /// The number of bad observations before an incident opens, at least one.
     pub(crate) fn to_confirm(&self) -> u32 {
         self.confirm_polls.max(1)
     }
 
-    /// Good observations before it closes: one at least.
+    /// The number of good observations before it closes, at least one.
     pub(crate) fn to_recover(&self) -> u32 {
         self.recover_polls.max(1)
     }
 
-    /// Does the kind's rule take in a resource of this name?
+    /// Whether the kind's rule covers a resource of this name.
     pub(crate) fn covers(&self, kind: Kind, name: &str) -> bool {
         let Some(rule) = self.rules.get(&kind) else { return true };
         let named = |patterns: &[String]| patterns.iter().any(|pattern| matches_pattern(pattern, name));

@@ -1,26 +1,25 @@
-//! What people decided about incidents: acknowledged, silenced. Neither changes what is wrong; they
-//! change what is mailed. Pure.
+//! People's decisions about incidents: acknowledgements and silences. They change which mails go out, and not
+//! what is wrong. Pure.
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Utc};
-use chrono_tz::Tz;
+use chrono::{DateTime, Duration, Utc};
 
+use super::cut_off::CutOff;
 use super::incident::Incident;
 use super::key::Key;
 use super::kind::Kind;
-use super::reason::Silenced;
+use super::settings::AlertSettings;
 use crate::model::pattern::matches_pattern;
-use crate::model::when;
 
-/// Everything people decided.
+/// All decisions of people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Muted {
     pub acks: BTreeMap<Key, Ack>,
     pub silences: Vec<Silence>,
 }
 
-/// Somebody works on this episode: no reminders, but its end is mailed.
+/// Somebody works on this episode: there are no reminders, but its end is mailed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ack {
     pub episode: u32,
@@ -28,20 +27,30 @@ pub(crate) struct Ack {
     pub comment: String,
 }
 
-/// No mail about what matches, until then; what is still wrong at its end is mailed.
+/// Holds back mails about matching incidents until a time. Incidents that are still wrong then are mailed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Silence {
     pub id: i64,
-    /// With a slash: a pattern of keys. Without: of names, or a resource's id.
+    /// With a slash it is a pattern of keys; without, a pattern of names, or a resource's id.
     pub pattern: String,
     pub at: DateTime<Utc>,
     pub until: DateTime<Utc>,
     pub comment: String,
 }
 
+/// People's decisions about one incident, with their comments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Decided {
+    pub acknowledged: Option<String>,
+    pub silenced: Option<(DateTime<Utc>, String)>,
+}
+
+/// An acknowledgement of an overdue account ends after this time.
+const OVERDUE_ACK: Duration = Duration::days(3);
+
 impl Silence {
-    /// Does it match this incident? A disconnect only where the pattern names that kind: a
-    /// silence of everything during maintenance must not hide the date.
+    /// Whether it matches this incident. A cut-off matches only if the pattern names that kind: a silence of
+    /// everything during maintenance must not hide the date.
     pub(crate) fn covers(&self, key: &Key, name: &str) -> bool {
         if key.kind == Kind::Disconnect && self.pattern.split('/').nth(1) != Some(Kind::Disconnect.as_str()) {
             return false;
@@ -52,18 +61,9 @@ impl Silence {
         matches_pattern(&self.pattern, name) || matches_pattern(&self.pattern, &key.resource.to_string())
     }
 
-    /// Is it still on?
+    /// Whether it is still on.
     pub(crate) fn is_on(&self, now: DateTime<Utc>) -> bool {
         now < self.until
-    }
-
-    fn words(&self, zone: Tz) -> String {
-        let until = when::kept_moment(self.until, zone);
-        if self.comment.is_empty() {
-            format!("silenced until {until}")
-        } else {
-            format!("silenced until {until} ({})", self.comment)
-        }
     }
 }
 
@@ -75,44 +75,45 @@ impl Muted {
             .max_by_key(|silence| silence.until)
     }
 
-    /// Why no mail of an incident goes out now, where somebody silenced it; `zone` is that of its account.
-    pub(crate) fn silenced(&self, incident: &Incident, zone: Tz, now: DateTime<Utc>) -> Option<Silenced> {
-        let Silence { pattern, until, .. } = self.silence(incident, now)?;
-        Some(Silenced { pattern: pattern.clone(), until: *until, zone: Some(zone) })
+    /// The acknowledgement of this episode, unless it has ended. For a cut-off it ends at the next rung, for an
+    /// overdue account after three days.
+    pub(crate) fn ack(
+        &self,
+        incident: &Incident,
+        cut_off: Option<(&CutOff, &AlertSettings)>,
+        now: DateTime<Utc>,
+    ) -> Option<&Ack> {
+        let has_ended = |ack: &Ack| {
+            cut_off.is_some_and(|(cut_off, settings)| {
+                let (then, now_on) = (cut_off.rung(settings, ack.at), cut_off.rung(settings, now));
+                let is_tighter = now_on.is_some_and(|rung| then.is_none_or(|then| rung < then));
+                is_tighter || (now_on == Some(0) && now - ack.at >= OVERDUE_ACK)
+            })
+        };
+        self.acks.get(&incident.key).filter(|ack| ack.episode == incident.episode && !has_ended(ack))
     }
 
-    /// Is this episode acknowledged?
-    pub(crate) fn is_acknowledged(&self, incident: &Incident, now: DateTime<Utc>) -> bool {
-        self.ack(incident, now).is_some()
-    }
-
-    /// One line of what was decided about an incident, for people.
-    pub(crate) fn words(&self, incident: &Incident, zone: Tz, now: DateTime<Utc>) -> Option<String> {
-        let ack = self.ack(incident, now).map(|ack| match ack.comment.as_str() {
-            "" => "acknowledged".to_owned(),
-            comment => format!("acknowledged ({comment})"),
-        });
-        let silence = self.silence(incident, now).map(|silence| silence.words(zone));
-        let parts: Vec<String> = ack.into_iter().chain(silence).collect();
-        (!parts.is_empty()).then(|| parts.join("; "))
-    }
-
-    /// When somebody acknowledged this episode, and with which note.
-    pub(crate) fn acknowledgement(&self, incident: &Incident, now: DateTime<Utc>) -> Option<&Ack> {
-        self.ack(incident, now)
-    }
-
-    /// Of a disconnect it ends with the next rung, of an overdue account after some days.
-    fn ack(&self, incident: &Incident, now: DateTime<Utc>) -> Option<&Ack> {
-        let ended = |ack: &Ack| incident.ladder.as_ref().is_some_and(|ladder| ladder.ends_ack(ack.at, now));
-        self.acks.get(&incident.key).filter(|ack| ack.episode == incident.episode && !ended(ack))
+    /// People's decisions about an incident; `None` if there are none.
+    pub(crate) fn decided(
+        &self,
+        incident: &Incident,
+        ack: Option<&Ack>,
+        now: DateTime<Utc>,
+    ) -> Option<Decided> {
+        let silence = self.silence(incident, now);
+        let decided = Decided {
+            acknowledged: ack.map(|ack| ack.comment.clone()),
+            silenced: silence.map(|silence| (silence.until, silence.comment.clone())),
+        };
+        (decided != Decided::default()).then_some(decided)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::alert::Severity;
+    use crate::alert::{Severity, Subject};
+    use crate::model::Sort;
 
     fn silence(pattern: &str) -> Silence {
         let at = DateTime::UNIX_EPOCH;
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_pattern_covers() {
+    fn patterns_cover_keys_names_and_ids() {
         let table = [
             ("*", "vm_error", true),
             ("*/*/*", "vm_error", true),
@@ -147,17 +148,18 @@ mod tests {
         let now = DateTime::UNIX_EPOCH;
         let key = Key::new(&"main".parse().unwrap(), Kind::VmError, 7);
         let mut incident = Incident::new(key.clone(), Severity::Critical, now);
-        incident.subject = "VM db-1".to_owned();
+        incident.subject = Subject::Resource { sort: Sort::Vm, name: "db-1".to_owned() };
         incident.episode = 2;
         let ack = Ack { episode: 2, at: now, comment: "Ann is on it".to_owned() };
         let muted = Muted { acks: BTreeMap::from([(key, ack)]), silences: vec![silence("db-1")] };
-        assert!(muted.is_acknowledged(&incident, now));
-        assert_eq!(
-            muted.words(&incident, Tz::Europe__Moscow, now).unwrap(),
-            "acknowledged (Ann is on it); silenced until Thu 1 Jan 05:00 MSK"
-        );
+        let ack = muted.ack(&incident, None, now);
+        let decided = Decided {
+            acknowledged: Some("Ann is on it".to_owned()),
+            silenced: Some((now + chrono::Duration::hours(2), String::new())),
+        };
+        assert_eq!(muted.decided(&incident, ack, now), Some(decided));
         incident.episode = 3;
-        assert!(!muted.is_acknowledged(&incident, now));
-        assert_eq!(muted.words(&incident, Tz::UTC, now + chrono::Duration::hours(2)), None);
+        assert_eq!(muted.ack(&incident, None, now), None);
+        assert_eq!(muted.decided(&incident, None, now + chrono::Duration::hours(2)), None);
     }
 }

@@ -1,7 +1,14 @@
-//! What the help of a command ends with: how it is used. Every line is tried by a test.
+//! The examples at the end of a command's help. A test tries every line.
+
+pub(super) const INIT: &str = "Examples:
+  hostwatch init
+  hostwatch init --no-input --panel-url https://panel.example.com --vm-api-key-file key --test-mail
+
+A question that no flag answers can be answered by the key's variable, such as HOSTWATCH_ACCOUNTS__MAIN__TIME_ZONE.";
 
 pub(super) const STATUS: &str = "Examples:
   hostwatch status
+  hostwatch status --all
   hostwatch status --url http://127.0.0.1:10245
   hostwatch status --json";
 
@@ -44,4 +51,4 @@ pub(super) const OUTBOX: &str = "Examples:
   hostwatch outbox
   hostwatch outbox list --json
   hostwatch outbox retry all
-  hostwatch outbox drop 12";
+  hostwatch outbox drop ops@example.com main/vm_error/4711";

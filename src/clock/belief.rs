@@ -1,52 +1,52 @@
-//! Which of three clocks is right: the wall clock, which people and programs set; the steady one, which only runs; and
-//! the provider's, as its answers are dated. Pure: what they show is an argument.
+//! Decides which of three clocks is right: the wall clock, which people and programs set; the steady clock,
+//! which only runs; or the provider's, by the dates of its answers. Pure: their readings are arguments.
 //!
-//! A date decides where it differs from the wall clock by more than an hour. One that falls behind the steady clock is
-//! no clock but a stored or frozen answer; one that has jumped, in either direction, is believed once it has run on
-//! for a while.
+//! A provider's date decides if it differs from the wall clock by more than an hour. A date that falls behind
+//! the steady clock comes from a stored or frozen answer and does not count. A date that has jumped, in either
+//! direction, is believed once it has run on for a while.
 
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// Clocks that are this far apart are said to differ.
+/// A difference from here on is reported.
 const DIFFER: TimeDelta = TimeDelta::minutes(5);
-/// From here on the provider's decides; a wall clock that moves by more than this at once was set.
+/// From this difference on the provider's clock decides. A wall clock that jumps by more was set.
 const DECIDES: TimeDelta = TimeDelta::hours(1);
-/// So long a wall clock that was set is not followed, unless the provider confirms it.
+/// A wall clock that was set is not followed for this long, unless the provider confirms it.
 const UNSURE: TimeDelta = TimeDelta::minutes(2);
-/// So long a date that has jumped has to run on.
+/// The time that a jumped date has to run on.
 const PROVES_ITSELF: TimeDelta = TimeDelta::minutes(5);
-/// Answers are under way and stored for less than this.
+/// The longest time that answers are under way or stored.
 const UNSTEADY: TimeDelta = TimeDelta::minutes(2);
 
-/// What is known of the clocks.
+/// The knowledge about the clocks.
 #[derive(Debug)]
 pub(super) struct Belief {
-    /// How far the wall clock is ahead of the steady one, as last believed.
+    /// The difference between wall clock and steady clock, as last believed.
     wall_ahead: TimeDelta,
-    /// What is added to the wall clock.
+    /// The correction that is added to the wall clock.
     correction: TimeDelta,
-    /// When, by the steady clock, the wall clock was found to have been set.
+    /// The time, by the steady clock, at which the wall clock was found to be set.
     set_at: Option<TimeDelta>,
     hosts: BTreeMap<String, Host>,
-    /// The daemon has lived through this moment.
+    /// A moment that has surely passed.
     lived_until: Option<DateTime<Utc>>,
 }
 
 /// The dates of one host.
 #[derive(Debug, Default)]
 struct Host {
-    /// How far they were ahead of the steady clock, at most.
+    /// The greatest difference between its dates and the steady clock.
     ahead: Option<TimeDelta>,
-    /// A date that has jumped: since when, by the steady clock, and how far ahead of it.
+    /// A date that has jumped: the time by the steady clock, and the difference.
     jumped: Option<(TimeDelta, TimeDelta)>,
-    /// How far the wall clock is ahead of it.
+    /// The difference between the wall clock and this host's dates.
     difference: Option<TimeDelta>,
 }
 
 impl Belief {
-    /// Nobody was heard yet.
+    /// No host has answered yet.
     pub(super) fn new(wall: DateTime<Utc>, steady: TimeDelta) -> Self {
         Self {
             wall_ahead: since_epoch(wall) - steady,
@@ -57,7 +57,7 @@ impl Belief {
         }
     }
 
-    /// No date from before this is believed at once.
+    /// Sets a moment that has surely passed. Earlier dates are not believed at once.
     pub(super) fn has_lived_until(&mut self, moment: DateTime<Utc>) {
         self.lived_until = Some(moment);
     }
@@ -75,7 +75,7 @@ impl Belief {
         DateTime::UNIX_EPOCH.checked_add_signed(now).unwrap_or(wall)
     }
 
-    /// An answer of this host was dated so.
+    /// Takes in the date of an answer of this host.
     pub(super) fn heard(&mut self, host: &str, date: DateTime<Utc>, wall: DateTime<Utc>, steady: TimeDelta) {
         let ours = self.now(wall, steady);
         let agrees = [ours, wall].into_iter().any(|clock| (date - clock).abs() <= DIFFER);
@@ -88,22 +88,31 @@ impl Belief {
         if (wall_ahead - self.wall_ahead).abs() > DIFFER {
             self.forget_differences();
         }
+        let ahead = self.wall_ahead + self.correction;
         (self.wall_ahead, self.set_at) = (wall_ahead, None);
         if let Some(known) = self.hosts.get_mut(host) {
             known.difference = Some(wall - date);
         }
         let difference = self.difference().unwrap_or_default();
-        self.correction = if difference.abs() > DECIDES { -difference } else { TimeDelta::zero() };
+        if difference.abs() <= DECIDES {
+            self.correction = TimeDelta::zero();
+            return;
+        }
+        // Dates are in whole seconds, and answers are under way for a while: a date is late rather than early. A time
+        // that fell back with each answer would repeat the ticks of schedules.
+        let falls_back = ahead - (wall_ahead - difference);
+        let is_late = !self.correction.is_zero() && (TimeDelta::zero()..=UNSTEADY).contains(&falls_back);
+        self.correction = if is_late { ahead - wall_ahead } else { -difference };
     }
 
-    /// How far the wall clock is ahead of the provider's, where they differ: of several providers that which agrees
-    /// best counts.
+    /// The difference between the wall clock and the provider's, if they differ. Of several providers the one
+    /// with the least difference counts.
     fn difference(&self) -> Option<TimeDelta> {
         let differences = self.hosts.values().filter_map(|host| host.difference);
         differences.min_by_key(TimeDelta::abs).filter(|difference| difference.abs() > DIFFER)
     }
 
-    /// The same in words; true where the provider's clock decides.
+    /// The difference in words. True if the provider's clock decides.
     pub(super) fn difference_in_words(&self) -> Option<(String, bool)> {
         let difference = self.difference()?;
         let decides = !self.correction.is_zero();
@@ -113,8 +122,8 @@ impl Belief {
         Some((format!("This machine's clock is {by} {side} the provider's{follows}"), decides))
     }
 
-    /// The provider was heard; or it has been waited for, and the wall clock is not before what the daemon lived through;
-    /// and that clock was not set since.
+    /// Whether the time is certain. Either the provider answered, or it was waited for and the wall clock is
+    /// not before a moment that has passed. And the wall clock was not set since.
     pub(super) fn is_sure(&self, steady: TimeDelta) -> bool {
         let heard = self.hosts.values().any(|host| host.ahead.is_some());
         let now = DateTime::UNIX_EPOCH.checked_add_signed(self.wall_ahead + steady);
@@ -122,7 +131,7 @@ impl Belief {
         !self.is_doubted() && (heard || (steady >= UNSURE && !is_past))
     }
 
-    /// The wall clock was set, nobody confirmed it, and it is not followed yet.
+    /// Whether the wall clock was set, no provider confirmed it, and it is not followed yet.
     pub(super) fn is_doubted(&self) -> bool {
         self.set_at.is_some()
     }
@@ -135,8 +144,8 @@ impl Belief {
 }
 
 impl Host {
-    /// A date so far ahead of the steady clock: is it the time? `agrees` with a clock of ours, `is_past`: the daemon
-    /// has lived through it.
+    /// Whether a date with this difference to the steady clock is the time. `agrees`: with one of our clocks.
+    /// `is_past`: the daemon's time is already beyond it.
     fn believes(&mut self, ahead: TimeDelta, agrees: bool, is_past: bool, steady: TimeDelta) -> bool {
         let runs_on = match self.ahead {
             Some(before) => (ahead - before).abs() <= DIFFER,
@@ -186,8 +195,8 @@ mod tests {
 
     const DAY: i64 = 24 * 60;
 
-    /// All in minutes: by how much the wall clock is set by then, how long the steady one has run, and the date heard,
-    /// where one is; and what time it is then.
+    /// All in minutes: the shift of the wall clock by then, the time on the steady clock, the date in an answer
+    /// (if one comes), and the expected time.
     type Step = (i64, i64, Option<i64>, i64);
 
     fn lives(name: &str, steps: &[Step]) -> Belief {
@@ -252,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_that_was_lived_through_is_not_believed() {
+    fn a_date_from_the_past_is_not_believed() {
         for (lived_until, want) in [(30, -DAY), (DAY, 0)] {
             let mut belief = Belief::new(at(0), TimeDelta::zero());
             belief.has_lived_until(at(lived_until - DAY));
@@ -262,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_before_what_was_lived_through_is_never_sure_by_itself() {
+    fn a_clock_before_the_last_known_time_is_never_sure_by_itself() {
         for (lived_until, want) in [(30, true), (DAY, false)] {
             let mut belief = Belief::new(at(0), TimeDelta::zero());
             belief.has_lived_until(at(lived_until));
@@ -283,7 +292,26 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_said() {
+    fn dates_in_whole_seconds_never_set_the_time_back() {
+        let steady = |millis| TimeDelta::milliseconds(millis);
+        let mut belief = Belief::new(at(-DAY), steady(0));
+        let mut before = DateTime::UNIX_EPOCH;
+        for millis in (0..20_000).step_by(300) {
+            let (wall, whole) = (at(-DAY) + steady(millis), at(0) + TimeDelta::seconds(millis / 1000));
+            belief.heard("a.example", whole, wall, steady(millis));
+            let now = belief.now(wall, steady(millis));
+            assert!(now > before, "{now} after {before}");
+            before = now;
+        }
+        assert!((before - at(0) - steady(19_800)).abs() <= TimeDelta::seconds(1), "{before}");
+        // A provider that was far ahead is followed back.
+        let (wall, ran) = (at(-DAY) + steady(20_000), steady(20_000));
+        belief.heard("a.example", at(-4), wall, ran);
+        assert_eq!(belief.now(wall, ran), at(-4));
+    }
+
+    #[test]
+    fn a_difference_is_named() {
         let table = [
             (4, None),
             (20, Some(("This machine's clock is 20 min ahead of the provider's", false))),

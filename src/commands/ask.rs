@@ -1,31 +1,28 @@
-//! Asks a running daemon, over its Unix socket or its web address. Does not parse the answer.
+//! Sends requests to a running daemon, over its Unix socket or its web address. The answer is not parsed here.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{ClientBuilder, Method, Url};
 
 use crate::daemon::control::{Reply, Request};
-use crate::daemon::webhook::innermost;
-use crate::model::AccountName;
-use crate::provider::http_client;
+use crate::provider::{http_client, innermost, without_user};
 
-/// Longest wait for the daemon, which answers from memory.
+/// The longest wait for the daemon, which answers from memory.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// A status has at most 100 resources and 20,000 incidents.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Where a daemon answers.
+/// The address of a daemon.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum DaemonAddress {
-    /// Its control socket.
+    /// The path of its control socket.
     Socket(PathBuf),
-    /// The root of its pages; a path before `/api/` is kept.
+    /// The root of its pages. A path before `/api/` is kept.
     Web(Url),
 }
 
-/// Why there is no answer, and what to do.
+/// The reason why no answer came, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AskError {
     #[error("preparing the request: {0}")]
@@ -58,11 +55,11 @@ pub(super) enum AskError {
 }
 
 impl AskError {
-    /// Keeps why one place gave no answer, so that the next one can be asked: what may not be opened says more than that
-    /// nobody is there.
+    /// Keeps the reason why one place gave no answer, so that the next place can be tried. "Permission denied"
+    /// outranks "not found".
     ///
     /// # Errors
-    /// With what no other place can mend: somebody answered.
+    /// If another place cannot help, because somebody answered.
     pub(super) fn keep(self, kept: &mut Option<Self>) -> Result<(), Self> {
         if matches!(self, Self::Forbidden { .. }) {
             *kept = Some(self);
@@ -74,7 +71,8 @@ impl AskError {
         Ok(())
     }
 
-    /// May what was asked be done all the same? Not where no connection was made, nor where it was not understood.
+    /// Whether the request may have been carried out in spite of the error. It was not if the connection
+    /// failed, or if the daemon did not understand it.
     pub(super) fn may_be_done(&self) -> bool {
         let unasked = matches!(
             self,
@@ -85,26 +83,16 @@ impl AskError {
 }
 
 impl DaemonAddress {
-    /// The text of the status (docs/api.md), unread.
+    /// The text of the status (docs/api.md), unparsed.
     ///
     /// # Errors
-    /// Where no daemon answers, or not with success.
+    /// If no daemon answers, or not with success.
     pub(super) async fn status(&self) -> Result<Vec<u8>, AskError> {
-        self.get("/api/v1/status").await
+        self.send(Method::GET, "/api/v1/status", None, PATIENCE).await
     }
 
-    /// The last report of an account (docs/api.md), unread.
-    pub(super) async fn last_report(&self, account: &AccountName) -> Result<Vec<u8>, AskError> {
-        self.get(&format!("/api/v1/report?account={account}")).await
-    }
-
-    /// What time it is for the daemon, unread.
-    pub(super) async fn time(&self) -> Result<Vec<u8>, AskError> {
-        self.get("/api/v1/time").await
-    }
-
-    /// What a command asks of the daemon, over its socket, perhaps of that of one store alone; the inner error is the
-    /// daemon's, in words for people.
+    /// Sends a command's request over the daemon's socket, for one store alone if `store` is given. The inner
+    /// error is the daemon's, in words for people.
     pub(super) async fn ask(
         &self,
         request: &Request,
@@ -115,24 +103,28 @@ impl DaemonAddress {
             None => serde_json::to_string(request),
         };
         let json = json.map_err(|error| AskError::Setup(error.to_string()))?;
-        let path = format!("/control/v1?{}", utf8_percent_encode(&json, NON_ALPHANUMERIC));
         let other_release = || AskError::OtherRelease { place: self.to_string() };
-        let sent = self.send(Method::POST, &path, request.patience()).await;
+        let sent = self.send(Method::POST, "/control/v1", Some(json), request.patience()).await;
         let is_unknown = |error: &AskError| matches!(error, AskError::Status { status: 404 | 501, .. });
         let answer = sent.map_err(|error| if is_unknown(&error) { other_release() } else { error })?;
         serde_json::from_slice(&answer).map_err(|_| AskError::OtherAnswer { place: self.to_string() })
     }
 
-    async fn get(&self, path: &str) -> Result<Vec<u8>, AskError> {
-        self.send(Method::GET, path, PATIENCE).await
-    }
-
     #[allow(clippy::disallowed_methods)] // to our own daemon
-    async fn send(&self, method: Method, path: &str, patience: Duration) -> Result<Vec<u8>, AskError> {
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<String>,
+        patience: Duration,
+    ) -> Result<Vec<u8>, AskError> {
         let place = self.to_string();
         let client = self.client(patience).build().map_err(|error| AskError::Setup(cause(&error)))?;
-        let sent = client.request(method, self.url(path)?).send().await;
-        let answer = sent.map_err(|error| self.failed(&error, patience))?;
+        let mut request = client.request(method, self.url(path)?);
+        if let Some(body) = body {
+            request = request.body(body);
+        }
+        let answer = request.send().await.map_err(|error| self.failed(&error, patience))?;
         match answer.status().as_u16() {
             200 => {}
             401 => return Err(AskError::Password { place }),
@@ -161,15 +153,14 @@ impl DaemonAddress {
     fn url(&self, path: &str) -> Result<Url, AskError> {
         match self {
             Self::Socket(_) => {
-                // The host name is not resolved: the connection is to the socket.
+                // The host name is not resolved, since the connection is to the socket.
                 let url = format!("http://localhost{path}");
                 url.parse().map_err(|_| AskError::Setup(format!("{url} is no address")))
             }
             Self::Web(root) => {
-                let (path, query) = path.split_once('?').map_or((path, None), |(path, it)| (path, Some(it)));
                 let mut url = root.clone();
                 url.set_path(&format!("{}{path}", root.path().trim_end_matches('/')));
-                url.set_query(query);
+                url.set_query(None);
                 url.set_fragment(None);
                 Ok(url)
             }
@@ -191,18 +182,12 @@ impl DaemonAddress {
     }
 }
 
-/// Where it is, without a password that the address may hold.
+/// The address without a password that it may hold.
 impl std::fmt::Display for DaemonAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Socket(path) => path.display().fmt(f),
-            Self::Web(url) => {
-                let mut bare = url.clone();
-                // Both fail only for addresses that can't hold a user, which then have none.
-                let _ = bare.set_username("");
-                let _ = bare.set_password(None);
-                bare.fmt(f)
-            }
+            Self::Web(url) => without_user(url.clone()).fmt(f),
         }
     }
 }

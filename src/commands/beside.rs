@@ -1,5 +1,5 @@
-//! What commands beside the daemon have of it, from the configuration alone: where it answers, its store, its time, what
-//! it read last. No secret and nothing of the daemon's environment is needed.
+//! The daemon beside a command, found by the configuration alone: its address, its store, its time, its last
+//! readings. Neither secrets nor the daemon's environment are needed.
 
 use std::path::{Path, PathBuf};
 
@@ -13,23 +13,23 @@ use crate::config::{self, Environment, Settings};
 use crate::daemon::control::{self, Reply, Request};
 use crate::model::AccountName;
 use crate::store::Store;
-use crate::view::{DaemonTime, LastReading};
+use crate::view::LastReading;
 
-/// The neighbourhood of a configuration.
+/// The daemon of a configuration.
 pub(super) struct Beside {
     file: PathBuf,
-    /// As far as it can be read; `None` where the file cannot be read at all.
+    /// The readable settings; `None` if the file cannot be read at all.
     pub settings: Option<Settings>,
-    /// Where the daemon may answer, of those that are there.
+    /// The daemon's possible sockets that exist.
     pub sockets: Vec<DaemonAddress>,
 }
 
 impl Beside {
-    /// What a configuration file says of it.
+    /// Finds the daemon of a configuration file.
     pub(super) fn of(file: &Path) -> Self {
         let settings = config::read_leniently(Some(file), &Environment::of_process());
         let mut places = places(settings.as_ref());
-        // Who named a file means the daemon of that one.
+        // A file that the user named means its own daemon.
         if file == Path::new(CONFIG_FILE) {
             places.extend(control::places(None));
         }
@@ -38,24 +38,40 @@ impl Beside {
         Self { file: file.to_owned(), settings, sockets }
     }
 
-    /// The answer of the daemon that runs.
+    /// The answer of the running daemon.
     ///
     /// # Errors
-    /// Why none answers; of several places, the first reason that says more than that nobody is there.
+    /// The reason why none answers. Of several places it is the first reason that outranks "not found".
     pub(super) async fn ask(&self, request: &Request) -> Result<Result<Reply, String>, AskError> {
+        let ask = async |socket: &DaemonAddress| {
+            let store = self.store_of(socket).filter(|_| request.is_of_the_store());
+            socket.ask(request, store).await
+        };
+        self.first(ask).await
+    }
+
+    /// The status of the running daemon, unparsed, and the address that answered.
+    pub(super) async fn status(&self) -> Result<(DaemonAddress, Vec<u8>), AskError> {
+        self.first(async |socket| Ok((socket.clone(), socket.status().await?))).await
+    }
+
+    /// The answer of the first socket that gives one.
+    async fn first<T>(
+        &self,
+        ask: impl AsyncFn(&DaemonAddress) -> Result<T, AskError>,
+    ) -> Result<T, AskError> {
         let mut kept = None;
         for socket in &self.sockets {
-            let store = self.store_of(socket).filter(|_| request.is_of_the_store());
-            match socket.ask(request, store).await {
-                Ok(answered) => return Ok(answered),
+            match ask(socket).await {
+                Ok(answer) => return Ok(answer),
                 Err(error) => error.keep(&mut kept)?,
             }
         }
         Err(kept.unwrap_or_else(|| self.nobody()))
     }
 
-    /// The store whose daemon alone is meant: several may be looked for at one socket. At the packaged daemon's, which is
-    /// looked for wherever its configuration has the store, any.
+    /// The store whose daemon is meant, since several daemons may be tried at one socket. `None` at the
+    /// packaged daemon's socket, which is tried for any store.
     fn store_of(&self, socket: &DaemonAddress) -> Option<&Path> {
         let settings = self.settings.as_ref().filter(|settings| !settings.store_path.as_os_str().is_empty());
         let is_its = |place: PathBuf| DaemonAddress::Socket(place) == *socket;
@@ -64,50 +80,19 @@ impl Beside {
             .map(|settings| settings.store_path.as_path())
     }
 
-    /// Does a daemon answer?
+    /// Whether a daemon answers.
     pub(super) async fn answers(&self) -> bool {
-        self.first(async |socket| socket.time().await.ok()).await.is_some()
+        self.now().await.is_some()
     }
 
-    /// What the first socket that has an answer says.
-    async fn first<T>(&self, ask: impl AsyncFn(&DaemonAddress) -> Option<T>) -> Option<T> {
-        for socket in &self.sockets {
-            if let Some(answer) = ask(socket).await {
-                return Some(answer);
-            }
-        }
-        None
-    }
-
-    /// Is whoever answers there the daemon of this configuration? Another may watch accounts of the same names.
-    ///
-    /// # Errors
-    /// Where it is another, or does not say.
-    pub(super) async fn is_ours(&self, daemon: &DaemonAddress) -> Result<()> {
-        // Without a configuration any daemon is meant.
-        let Some(settings) = &self.settings else { return Ok(()) };
-        let ours = control::whole(&settings.store_path).to_string_lossy().into_owned();
-        let theirs = daemon.time().await?;
-        let theirs = serde_json::from_slice::<DaemonTime>(&theirs).ok().and_then(|told| told.store);
-        if theirs.as_ref() == Some(&ours) {
-            return Ok(());
-        }
-        let theirs = theirs.map_or_else(|| "another store".to_owned(), |path| format!("the store {path}"));
-        bail!(
-            "{}; the daemon that answers at {daemon} is another one, with {theirs} instead of {ours}. Start yours, or \
-             name that one with --url",
-            self.nobody()
-        )
-    }
-
-    /// That no daemon has a socket.
+    /// The error that no daemon has a socket.
     fn nobody(&self) -> AskError {
         let store = self.settings.as_ref().map(|settings| settings.store_path.as_path());
         let places = control::places(store).iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
         AskError::NoSocket { places: places.join(" or at "), file: self.file.display().to_string() }
     }
 
-    /// The daemon's store, which need not run.
+    /// The daemon's store. The daemon need not run.
     pub(super) fn store(&self) -> Result<(Store, &Settings)> {
         let Some(settings) = &self.settings else {
             bail!(
@@ -115,33 +100,33 @@ impl Beside {
                 self.file.display()
             );
         };
-        if !settings.mails {
-            bail!(
-                "without [email] or a webhook to tell nothing is stored; the status page shows what the daemon knows"
-            );
-        }
         let path: &Path = &settings.store_path;
-        let store = Store::open_beside(path);
+        let store = Store::open_beside(path, crate::clock::now());
         let store = store.with_context(|| format!("is the daemon's store at {}?", path.display()))?;
         Ok((store, settings))
     }
 
-    /// The time by the running daemon's clock, which may be the provider's; without a daemon, by one that heeds what the
-    /// provider's answers were dated.
+    /// The time by the running daemon's clock, which may be the provider's. Without a daemon, the time by a
+    /// clock that takes in the dates of the provider's answers.
     pub(super) async fn time(&self, own: &Clock) -> DateTime<Utc> {
-        let told =
-            self.first(async |socket| serde_json::from_slice::<DaemonTime>(&socket.time().await.ok()?).ok());
-        told.await.map_or_else(|| own.now(), |told| told.now)
+        self.now().await.unwrap_or_else(|| own.now())
     }
 
-    /// The last report that the running daemon knows of an account.
-    pub(super) async fn last_report(&self, account: &AccountName) -> Option<LastReading> {
-        let answer = self.first(async |socket| socket.last_report(account).await.ok()).await?;
-        serde_json::from_slice(&answer).ok()
+    /// The time by the running daemon's clock.
+    async fn now(&self) -> Option<DateTime<Utc>> {
+        let Ok(Ok(Reply::Health(health))) = self.ask(&Request::Health).await else { return None };
+        Some(health.now)
+    }
+
+    /// The last report of an account that the running daemon has.
+    pub(super) async fn last_reading(&self, account: &AccountName) -> Option<LastReading> {
+        let request = Request::LastReading { account: account.clone() };
+        let Ok(Ok(Reply::LastReading(last))) = self.ask(&request).await else { return None };
+        last.map(|last| *last)
     }
 }
 
-/// Where the daemon of a configuration may have its socket.
+/// The possible sockets of a configuration's daemon.
 fn places(settings: Option<&Settings>) -> Vec<PathBuf> {
     let Some(settings) = settings else { return Vec::new() };
     let environment = Environment::of_process();
@@ -150,53 +135,14 @@ fn places(settings: Option<&Settings>) -> Vec<PathBuf> {
     own.into_iter().chain(control::places(Some(&settings.store_path))).collect()
 }
 
-/// Those that are there, and those of which that cannot be seen.
+/// The sockets that exist, and those whose existence this user may not check.
 fn there(places: Vec<PathBuf>) -> Vec<DaemonAddress> {
     let there = places.into_iter().filter(|path| path.try_exists().unwrap_or(true));
     there.map(DaemonAddress::Socket).collect()
 }
 
-/// The socket of a configuration's daemon, or where it would be.
+/// The socket of a configuration's daemon, or its place if there is none.
 pub(super) fn socket(settings: &Settings) -> DaemonAddress {
     let found = there(places(Some(settings))).into_iter().next();
     found.unwrap_or_else(|| DaemonAddress::Socket(control::path(&settings.store_path, None)))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::{Read as _, Write as _};
-    use std::net::TcpListener;
-
-    use super::*;
-
-    /// A daemon that says of itself what is given.
-    fn answering(told: String) -> DaemonAddress {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        std::thread::spawn(move || {
-            let (mut stream, _) = listener.accept().unwrap();
-            let _ = stream.read(&mut [0; 4096]);
-            let head =
-                format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", told.len());
-            let _ = stream.write_all(format!("{head}{told}").as_bytes());
-        });
-        DaemonAddress::Web(url.parse().unwrap())
-    }
-
-    #[tokio::test]
-    async fn the_word_of_another_daemon_is_not_taken() {
-        let directory = tempfile::tempdir().unwrap();
-        let store = directory.path().join("hostwatch.db");
-        let file = directory.path().join("hostwatch.toml");
-        std::fs::write(&file, format!("[accounts.main]\n[store]\npath = \"{}\"\n", store.display())).unwrap();
-        let beside = Beside::of(&file);
-        let now = r#""now":"2026-03-01T12:00:00Z""#;
-        let with = |store: &str| answering(format!("{{{now},\"store\":\"{store}\"}}"));
-        beside.is_ours(&with(&control::whole(&store).to_string_lossy())).await.unwrap();
-        let other = beside.is_ours(&with("/srv/other.db")).await.unwrap_err().to_string();
-        assert!(other.contains("is another one, with the store /srv/other.db instead of "), "{other}");
-        assert!(other.starts_with("no daemon runs on ") && other.contains("--url"), "{other}");
-        let older = beside.is_ours(&answering(format!("{{{now}}}"))).await.unwrap_err().to_string();
-        assert!(older.contains("with another store instead of"), "{older}");
-    }
 }

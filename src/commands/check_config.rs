@@ -1,4 +1,4 @@
-//! `hostwatch check-config`: whether the configuration, and one of the web server, are good.
+//! `hostwatch check-config`: checks the configuration, and one of the web server.
 
 use std::path::Path;
 
@@ -10,12 +10,13 @@ use crate::config_error::ConfigErrors;
 use crate::http::WebConfig;
 use crate::mail::Recipient;
 use crate::model::Group;
+use crate::model::Language;
 use crate::terminal::in_columns;
 use crate::view::words;
 
-/// Of more, the rest is counted.
+/// The number of accounts in the output; others are counted.
 const MOST_ACCOUNTS: usize = 50;
-/// What turns each group on.
+/// The key that turns each group on.
 const GROUPS: [(Group, &str); 3] = [
     (Group::Vm, "vm_api_key"),
     (Group::Hosting, "hosting_token"),
@@ -41,7 +42,7 @@ fn good(file: &Path, settings: &Settings, web: Option<(&Path, WebConfig)>) -> Re
     let accounts = words::count(settings.accounts.len(), "account", "accounts");
     let mails = match (&settings.email, settings.mails) {
         (Some(_), _) => "mails on",
-        (None, true) => "mails on, by webhooks alone",
+        (None, true) => "mails on, without a mail server",
         (None, false) => "mails off: no [email]",
     };
     let mut text = format!("{}: OK; {accounts}, {mails}\n", file.display());
@@ -79,12 +80,15 @@ fn summary(account: &AccountSettings, mails: bool) -> String {
     format!("{}\n  polls: {polled}{off}{to}{escalates}\n", account.name())
 }
 
-/// Who else is mailed, and when.
+/// The recipients of escalations, and their time.
 fn escalation(account: &AccountSettings) -> String {
     let to = &account.alert.escalate_to;
     if to.is_empty() {
         return String::new();
     }
-    let after = words::lasted(chrono::Duration::from_std(account.alert.escalate_after).unwrap_or_default());
+    let after = words::lasted(
+        chrono::Duration::from_std(account.alert.escalate_after).unwrap_or_default(),
+        Language::En,
+    );
     format!("\n  escalates to: {} after {after}, a cut-off at once", to.join(", "))
 }

@@ -1,5 +1,5 @@
-//! `hostwatch demo`: the daemon against a simulated provider and a mail catcher, on loopback, in one
-//! process, with nothing to configure and nothing left behind.
+//! `hostwatch demo`: the daemon against a simulated provider and a mail catcher, on loopback and in one
+//! process. It needs no configuration and leaves nothing behind.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,12 +14,14 @@ use crate::config::{self, Environment};
 use crate::daemon::listen::BoundSockets;
 use crate::daemon::{self, Start};
 use crate::http::DEFAULT_LISTEN_ADDRESS;
-use crate::sim::mailbox::Mailbox;
-use crate::sim::{Args, Simulator};
+use crate::model::Language;
 use crate::store::Store;
+use crate::view::words;
 use crate::{clock, config::Settings};
+use hostwatch_sim::mailbox::Mailbox;
+use hostwatch_sim::{Args, Simulator};
 
-/// What happens, and when.
+/// The scenario and its timetable.
 const SCENARIO: &str = include_str!("demo.toml");
 const TIMETABLE: &[(&str, &str)] = &[
     ("within 2 s", "everything is watched: metrics, status page -> the first mail"),
@@ -30,13 +32,16 @@ const TIMETABLE: &[(&str, &str)] = &[
     ("after 38 s", "the account is topped up                    -> all-clear mail"),
 ];
 
+/// Where the caught mails are shown.
+const INBOX: &str = "127.0.0.1:10246";
+
 pub(super) async fn run(demo: Demo) -> Result<()> {
     let stop = CancellationToken::new();
     daemon::stop_at_signal(&stop)?;
     let sockets = open(&demo.web).await?;
     let provider = TcpListener::bind("127.0.0.1:0").await.context("listening for the simulated provider")?;
     let smtp = TcpListener::bind("127.0.0.1:0").await.context("listening for mail")?;
-    let inbox = TcpListener::bind("127.0.0.1:0").await.context("listening for the caught mails")?;
+    let inbox = at_or_anywhere(INBOX).await.context("listening for the caught mails")?;
     let (provider_at, smtp_at, inbox_at) = (provider.local_addr()?, smtp.local_addr()?, inbox.local_addr()?);
 
     let args = Args::default();
@@ -45,7 +50,7 @@ pub(super) async fn run(demo: Demo) -> Result<()> {
     let settings = settings(&args, provider_at, smtp_at)?;
     introduce(&sockets.urls().collect::<Vec<_>>(), &demo.web.telemetry_path, inbox_at)?;
 
-    // The simulated provider must outlive the daemon, or the daemon would log errors at its end.
+    // The simulated provider must outlive the daemon; otherwise the daemon would log errors at its end.
     let backstage = CancellationToken::new();
     let simulated = tokio::spawn(simulator.serve(provider, backstage.clone()));
     let caught = tokio::spawn(Arc::clone(&mailbox).serve_smtp(smtp, backstage.clone()));
@@ -65,11 +70,20 @@ pub(super) async fn run(demo: Demo) -> Result<()> {
     for task in [simulated, caught, shown] {
         task.await.context("ending the demo")?;
     }
-    print(&format!("stopped; {} mails were caught, nothing is left on disk\n", mailbox.count()))?;
+    let mails = Language::En.count(mailbox.count(), words::MAILS);
+    print(&format!("stopped; {mails} caught, nothing is left on disk\n"))?;
     result
 }
 
-/// The wanted addresses; the default one may be taken, then any port will do.
+/// Listens at an address, or at any port of loopback if it is taken.
+async fn at_or_anywhere(address: &str) -> std::io::Result<TcpListener> {
+    match TcpListener::bind(address).await {
+        Err(_) => TcpListener::bind("127.0.0.1:0").await,
+        listener => listener,
+    }
+}
+
+/// Binds the wanted addresses. If the default one is taken, any free port is used.
 async fn open(web: &cli::Web) -> Result<BoundSockets> {
     let wanted = web.listen_addresses.iter().map(ToString::to_string);
     let by_default = !web.systemd_socket && wanted.eq([DEFAULT_LISTEN_ADDRESS.to_owned()]);
@@ -139,10 +153,28 @@ async fn announce(mailbox: Arc<Mailbox>, inbox: SocketAddr) {
     while latest.changed().await.is_ok() {
         for mail in mailbox.caught().into_iter().filter(|mail| mail.number > told).collect::<Vec<_>>() {
             told = mail.number;
-            // Standard output may be closed; the mail is on the web page all the same. Its address is a line of
-            // its own: most terminals have 80 columns.
+            // Standard output may be closed; the mail is on the web page in any case. Its address has a line of
+            // its own, since most terminals have 80 columns.
             let (number, subject) = (mail.number, mail.subject);
             let _ = print(&format!("mail {number}: {subject}\n        http://{inbox}/mail/{number}\n"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::at_or_anywhere;
+
+    #[tokio::test]
+    async fn mails_are_shown_at_another_port_if_theirs_is_taken() {
+        let first = at_or_anywhere("127.0.0.1:0").await.unwrap();
+        let taken = first.local_addr().unwrap();
+        let second = at_or_anywhere(&taken.to_string()).await.unwrap();
+        assert_ne!(second.local_addr().unwrap().port(), taken.port());
+        drop(first);
+        let third = at_or_anywhere(&taken.to_string()).await.unwrap();
+        assert_eq!(third.local_addr().unwrap(), taken);
     }
 }

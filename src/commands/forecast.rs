@@ -1,5 +1,5 @@
-//! `hostwatch forecast`: asks the provider now, and shows what its reports say of the days to come; where it cannot be
-//! asked, or the secrets cannot be read, what the running daemon read last.
+//! `hostwatch forecast`: asks the provider now and shows the forecasts in its reports. If the provider cannot
+//! be asked, or the secrets cannot be read, it shows the last readings of the running daemon.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::model::{Group, Report};
 use crate::terminal::forecast::AccountForecast;
 use crate::terminal::{Answer, Forecasts};
 
-/// Prints the forecasts; the answer is whether one of them needs somebody.
+/// Prints the forecasts. The answer says whether one of them needs somebody.
 pub(super) async fn run(args: cli::Forecast) -> Result<Answer> {
     let beside = Beside::of(&args.config.file);
     let (settings, unread) = settings(&args.config.file, &beside).await?;
@@ -31,23 +31,23 @@ pub(super) async fn run(args: cli::Forecast) -> Result<Answer> {
     let (mut forecasts, mut unknown) = (Vec::new(), Vec::new());
     for (account, report) in accounts.into_iter().zip(reports) {
         let last = if unread.is_some() || account.has(Group::Billing) {
-            beside.last_report(account.name()).await
+            beside.last_reading(account.name()).await
         } else {
             None
         };
         let (profile, top) = (&account.profile, top_rung_days(account));
-        let known = last.as_ref().and_then(|last| last.cut_off).map(|known| known.0);
+        let known = last.as_ref().and_then(|last| last.cut_off);
         let shown = |forecast: AccountForecast| {
             forecast.knowing(known, profile, now).deleted_after(account.alert.deletion_days, now)
         };
-        // As for mails and page: what takes a known cut-off back and proves nothing is not shown.
+        // As in mails and on the page, a report that contradicts a known cut-off is shown only with a proof.
         let doubt = report.as_ref().ok().and_then(|report| last.as_ref()?.doubts(report));
         let report = doubt.map_or(report, |doubt| Err(doubt.to_string()));
         match (report, last) {
             (Err(error), Some(last)) => {
                 forecasts.push(shown(AccountForecast::as_of(profile, last, error, top, now)));
             }
-            // Whose billing is on cannot be seen.
+            // The accounts with billing are not known here.
             (Err(error), None) if unread.is_some() => {
                 unknown.push(AccountForecast::new(profile, Err(error), top, now));
             }
@@ -59,8 +59,8 @@ pub(super) async fn run(args: cli::Forecast) -> Result<Answer> {
     Ok(forecasts.answer)
 }
 
-/// The configuration; and why the provider cannot be asked, where it is not whole and a daemon runs that was started
-/// with all of it.
+/// The settings. If they are incomplete and a daemon runs that was started with all of them, also the reason
+/// why the provider cannot be asked.
 async fn settings(file: &Path, beside: &Beside) -> Result<(Settings, Option<String>)> {
     let wrong = match config::load(Some(file), &Environment::of_process()) {
         Ok(settings) => return Ok((settings, None)),
@@ -75,7 +75,7 @@ async fn settings(file: &Path, beside: &Beside) -> Result<(Settings, Option<Stri
     }
 }
 
-/// The account that was named, else every one whose billing is on, else all of them.
+/// The named account, otherwise all accounts with billing, otherwise all.
 pub(super) fn chosen<'a>(
     accounts: &'a [AccountSettings],
     name: Option<&str>,

@@ -1,4 +1,4 @@
-//! `hostwatch healthcheck`: whether a daemon runs, and all of its loops with it.
+//! `hostwatch healthcheck`: whether a daemon runs, with all of its loops.
 
 use std::path::Path;
 
@@ -7,6 +7,7 @@ use anyhow::{Result, bail};
 use super::beside::Beside;
 use super::output::print;
 use crate::daemon::control::{Reply, Request};
+use crate::model::Language;
 use crate::view::words;
 
 pub(super) async fn run(file: &Path) -> Result<()> {
@@ -15,6 +16,6 @@ pub(super) async fn run(file: &Path) -> Result<()> {
     if !health.stuck.is_empty() {
         bail!("the daemon answers, but its loops are stuck: {}; restart it", health.stuck.join(", "));
     }
-    let up = words::lasted(health.now - health.started_at);
+    let up = words::lasted(health.now - health.started_at, Language::En);
     print(&format!("hostwatch runs, up {up}; all of its loops work\n"))
 }

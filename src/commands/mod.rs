@@ -1,4 +1,4 @@
-//! The commands: which file does what, and with what exit status it ends.
+//! The commands: the file of each, and its exit status.
 
 mod ask;
 mod beside;
@@ -7,6 +7,7 @@ mod demo;
 mod doctor;
 mod forecast;
 mod healthcheck;
+mod init;
 mod output;
 mod poll;
 mod reading;
@@ -15,7 +16,7 @@ mod rehearse;
 mod run;
 mod simulate;
 mod status;
-mod test_email;
+mod test_message;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -28,7 +29,7 @@ use crate::metrics;
 use crate::telemetry;
 use crate::terminal::Answer;
 
-/// Runs a command; 0 when all went well, 1 after telling what did not. Commands that answer a question have
+/// Runs a command. The exit status is 0 for success and 1 after an error. Commands that answer a question have
 /// exit statuses of their own ([`Answer`]).
 pub(crate) fn main(cli: Cli) -> ExitCode {
     let result = match cli.command {
@@ -46,11 +47,14 @@ pub(crate) fn main(cli: Cli) -> ExitCode {
             return answered(in_quiet_runtime(forecast::run(forecast)), Answer::Unknown);
         }
         Command::Doctor(doctor) => return answered(in_quiet_runtime(doctor::run(doctor)), Answer::NeedsYou),
+        Command::Init(init) => return answered(in_quiet_runtime(init::run(*init)), Answer::NeedsYou),
         Command::CheckConfig(check) => {
             check_config::run(&check.config.file, check.web_config_file.as_deref())
         }
         Command::Metrics => output::print(&metrics::reference()),
-        Command::TestEmail(config) => in_quiet_runtime(test_email::run(&config.file)),
+        Command::TestMessage(test) => {
+            in_quiet_runtime(test_message::run(&test.config.file, test.recipient.as_deref()))
+        }
         Command::Healthcheck(config) => in_quiet_runtime(healthcheck::run(&config.file)),
         Command::Poll(poll) => return answered(in_quiet_runtime(poll::run(poll)), Answer::NeedsYou),
         Command::Incidents(list) => in_quiet_runtime(records::incidents(&list)),
@@ -62,7 +66,7 @@ pub(crate) fn main(cli: Cli) -> ExitCode {
     answered(result.map(|()| Answer::Fine), Answer::NeedsYou)
 }
 
-/// `failed` is what a script learns where there is no answer.
+/// `failed` is the exit status if no answer came.
 fn answered(result: Result<Answer>, failed: Answer) -> ExitCode {
     let answer = result.unwrap_or_else(|error| {
         output::complain(&error);
@@ -80,7 +84,7 @@ fn in_quiet_runtime<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("starting the runtime")?;
     let result = runtime.block_on(work);
-    // What still blocks a thread (a name being looked up) must not hold up the end.
+    // A thread that is still blocked (in a name look-up) must not delay the end.
     runtime.shutdown_timeout(std::time::Duration::from_millis(500));
     result
 }

@@ -1,6 +1,6 @@
-//! What commands print, and where: answers to standard output, as wide and as coloured as it is, errors and warnings to
+//! The output of commands: answers go to standard output in its width and colours, errors and warnings to
 //! standard error.
-#![allow(clippy::print_stderr)] // printing is what they are for
+#![allow(clippy::print_stderr)] // printing is their purpose
 
 use std::io::{IsTerminal as _, Write as _};
 
@@ -12,7 +12,7 @@ use crate::cli::{ColourWhen, Screen};
 use crate::config_error::ConfigErrors;
 use crate::terminal::{Style, harmless_json, in_columns};
 
-/// Prints why a command failed. Errors of the configuration are lines of their own.
+/// Prints the reason why a command failed. Each error of the configuration has a line of its own.
 pub(super) fn complain(error: &anyhow::Error) {
     if error.downcast_ref::<ConfigErrors>().is_some() {
         say(&error.to_string());
@@ -21,13 +21,13 @@ pub(super) fn complain(error: &anyhow::Error) {
     }
 }
 
-/// To standard error; as wide as it is where no person reads it.
+/// Prints to standard error. Lines are wrapped only if a person reads them.
 fn say(text: &str) {
     let is_read = std::io::stderr().is_terminal();
     eprintln!("{}", if is_read { in_columns(text) } else { text.to_owned() });
 }
 
-/// Prints; a closed pipe is no error.
+/// Prints to standard output. A closed pipe is no error.
 pub(super) fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -36,15 +36,15 @@ pub(super) fn print(text: &str) -> Result<()> {
     }
 }
 
-/// What is allowed and yet should be looked at.
+/// Prints a warning about something that is allowed.
 pub(super) fn warn(text: &str) {
     say(&format!("warning: {text}"));
 }
 
-/// Width where the terminal's is not known.
+/// The width if the terminal's is not known.
 const WIDTH: usize = 80;
 
-/// As JSON where that is asked for, else as text.
+/// The value as JSON if that was asked for, otherwise as text.
 pub(super) fn laid_out<T: Serialize>(
     json: bool,
     screen: Screen,

@@ -1,4 +1,4 @@
-//! `hostwatch poll`: has the running daemon ask the provider now, and shows what came.
+//! `hostwatch poll`: has the running daemon poll the provider now, and shows the results.
 
 use anyhow::{Result, bail};
 
@@ -9,7 +9,7 @@ use crate::daemon::control::{Reply, Request};
 use crate::terminal;
 use crate::view::PolledRecords;
 
-/// Prints what came; the answer is whether all of it did.
+/// Prints the results. The answer says whether all polls succeeded.
 pub(super) async fn run(poll: Poll) -> Result<terminal::Answer> {
     let request = Request::Poll { account: poll.account };
     let answered = Beside::of(&poll.list.config.file).ask(&request).await?;

@@ -1,4 +1,5 @@
-//! Asks the provider for a command, with no daemon: the same client, limits and readings, no schedule.
+//! Asks the provider for a command, without a daemon: with the same client, limits and readings, but no
+//! schedule.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,9 +15,9 @@ use crate::model::{Group, Report};
 use crate::provider::poll::{self, AccountPlan};
 use crate::provider::{ApiError, Client, Code, Hosts, Observer};
 
-/// Longest wait for one reading; a person is waiting at the terminal.
+/// The longest wait for one reading, since a person waits at the terminal.
 pub(super) const PATIENCE: Duration = Duration::from_secs(90);
-/// Accounts that are asked at once.
+/// The number of accounts that are asked at a time.
 const AT_ONCE: usize = 8;
 
 /// Counts the requests of a command.
@@ -24,7 +25,7 @@ const AT_ONCE: usize = 8;
 pub(super) struct Tally(Mutex<BTreeMap<Group, u64>>);
 
 impl Tally {
-    /// Requests sent for a group so far, retries included.
+    /// The number of requests sent for a group so far, including retries.
     pub(super) fn requests(&self, group: Group) -> u64 {
         self.0.lock().get(&group).copied().unwrap_or(0)
     }
@@ -47,11 +48,11 @@ pub(super) fn client(
     hosts: &Hosts,
 ) -> Result<Client, ApiError> {
     let observer: Arc<dyn Observer> = Arc::clone(tally) as _;
-    Client::with_hosts(account.api.clone(), observer, hosts.clone())
+    Client::new(account.api.clone(), observer, hosts.clone())
 }
 
-/// The expected-balance report of each account, one call each; `Err` says why there is none. What time the provider has
-/// is told to `clock`.
+/// The expected-balance report of each account, one call each. `Err` holds the reason why there is none.
+/// `clock` gets the provider's time.
 pub(super) async fn reports(
     accounts: &[&AccountSettings],
     horizon_days: impl Fn(&AccountSettings) -> u32,
@@ -62,7 +63,7 @@ pub(super) async fn reports(
     in_order(plans.map(report)).await
 }
 
-/// Runs all of them, a few at a time; the results are in their order.
+/// Runs all tasks, a few at a time. The results are in the order of the tasks.
 pub(super) async fn in_order<T: Send + 'static>(
     work: impl Iterator<Item = impl Future<Output = T> + Send + 'static>,
 ) -> Vec<T> {
@@ -95,7 +96,7 @@ fn planned(account: &AccountSettings, hosts: &Hosts, horizon_days: u32) -> Resul
     Ok(plan(account, client, horizon_days))
 }
 
-/// One report, read by the plan.
+/// One report, read with this plan.
 pub(super) async fn report(plan: Result<AccountPlan, String>) -> Result<Arc<Report>, String> {
     let report = poll::read_report(&plan?, PATIENCE).await;
     report.map(Arc::new).map_err(|failure| failure.message)

@@ -1,5 +1,5 @@
-//! Commands about what the store holds: `incidents`, `why`, `outbox`, `ack`, `silence`. The running daemon answers; where
-//! none runs, the store itself.
+//! Commands about the store's contents: `incidents`, `why`, `outbox`, `ack`, `silence`. The running daemon
+//! answers; if none runs, the store itself is read.
 
 use std::path::Path;
 
@@ -8,10 +8,11 @@ use anyhow::{Result, anyhow, bail};
 use super::ask::AskError;
 use super::beside::Beside;
 use super::output::{laid_out, print};
-use crate::cli::{AckArgs, ListArgs, MailId, Outbox, OutboxAction, SilenceArgs, Why};
+use crate::cli::{AckArgs, ListArgs, Outbox, OutboxAction, SilenceArgs, Why};
 use crate::clock;
 use crate::config;
-use crate::daemon::control::{Reply, Request, Watching, answer_from};
+use crate::daemon::control::{Reply, Request, answer_from_store};
+use crate::daemon::pipeline::Accounts;
 use crate::terminal::in_columns;
 use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecords};
 use crate::view::why::WhyRecord;
@@ -50,18 +51,14 @@ pub(super) async fn outbox(outbox: &Outbox) -> Result<()> {
     let file = &outbox.list.config.file;
     match &outbox.action {
         None | Some(OutboxAction::List) => show(&outbox.list, Request::Outbox).await,
-        Some(OutboxAction::Retry { mails }) => done(file, Request::Retry { mails: numbers(mails) }).await,
-        Some(OutboxAction::Drop { mails }) => done(file, Request::Drop { mails: numbers(mails) }).await,
+        Some(OutboxAction::Retry { recipient }) => {
+            let to = Some(recipient.clone()).filter(|to| to != "all");
+            done(file, Request::Retry { to }).await
+        }
+        Some(OutboxAction::Drop { recipient, key }) => {
+            done(file, Request::Drop { to: recipient.clone(), key: key.clone() }).await
+        }
     }
-}
-
-/// `None` for all.
-fn numbers(mails: &[MailId]) -> Option<Vec<i64>> {
-    let number = |mail: &MailId| match mail {
-        MailId::One(id) => Some(*id),
-        MailId::All => None,
-    };
-    mails.iter().map(number).collect()
 }
 
 async fn done(file: &Path, request: Request) -> Result<()> {
@@ -78,14 +75,14 @@ async fn show(list: &ListArgs, request: Request) -> Result<()> {
         Reply::Outbox(all) => laid_out(json, screen, &all, OutboxRecords::text)?,
         Reply::Silences(all) => laid_out(json, screen, &all, SilenceRecords::text)?,
         Reply::Why(why) => laid_out(json, screen, &*why, WhyRecord::text)?,
-        Reply::Health(_) | Reply::Polled(_) | Reply::Done(_) => {
+        Reply::Health(_) | Reply::Polled(_) | Reply::LastReading(_) | Reply::Done(_) => {
             bail!("the daemon answered something else; is it of another version?")
         }
     };
     print(&text)
 }
 
-/// The daemon's, else the store's.
+/// The daemon's answer, otherwise the store's.
 async fn answer(file: &Path, request: Request) -> Result<Reply> {
     let beside = Beside::of(file);
     let unanswered = match beside.ask(&request).await {
@@ -97,7 +94,8 @@ async fn answer(file: &Path, request: Request) -> Result<Reply> {
     }
     let from_store = || {
         let (mut store, settings) = beside.store()?;
-        let answered = answer_from(&mut store, &Watching::of(settings), request, clock::now());
+        let watchers = Accounts::of(settings).watchers;
+        let answered = answer_from_store(&mut store, watchers, settings.mails, request, clock::now());
         answered.map_err(anyhow::Error::msg)
     };
     from_store().map_err(|error| {

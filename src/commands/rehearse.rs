@@ -1,29 +1,31 @@
-//! `hostwatch rehearse`: the real report, or a supposed one, walked through the real engine and renderer.
+//! `hostwatch rehearse`: walks the real report, or a supposed one, through the real engine and renderer.
 
 use std::sync::Arc;
 
 use anyhow::Result;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Duration, Utc};
 
 use super::beside::Beside;
 use super::output::print;
 use super::{forecast, output, reading};
 use crate::alert::rehearsal::{self, Told};
-use crate::alert::{Kind, Notice, Severity};
+use crate::alert::{CutOff, Kind, Notice};
 use crate::cli;
 use crate::clock::Clock;
 use crate::config::{AccountSettings, Settings};
 use crate::daemon::mails::MailWriter;
 use crate::daemon::pipeline::Accounts;
 use crate::daemon::top_rung_days;
+use crate::mail;
 use crate::model::forecast::{Disconnect, disconnect};
-use crate::model::{Collector, Group, PayBy, Report};
+use crate::model::{Collector, Edd, Group, Moments, Money, PayBy, Report};
 use crate::terminal::Answer;
 use crate::terminal::rehearsal::{Mail, Rehearsal, text};
 use crate::view::Due;
 use crate::view::billing::ToPay;
 
-/// How far the report is asked for beyond a supposed cut-off: mails say what to pay for the days after it.
+/// The days beyond a supposed cut-off for which the report is asked, since mails name amounts for the days
+/// after it.
 const BEYOND_DAYS: u32 = 91;
 
 /// Prints the mails to come.
@@ -34,7 +36,7 @@ pub(super) async fn run(args: cli::Rehearse) -> Result<Answer> {
     Ok(Answer::of_all(rehearsals.iter().map(Rehearsal::answer)))
 }
 
-/// Every account whose billing is on, with its report as it is now: one call each.
+/// All accounts with billing, each with its present report: one call each.
 async fn all(settings: &Settings, beside: &Beside, days: Option<u32>) -> Result<Vec<Rehearsal>> {
     let accounts = forecast::chosen(&settings.accounts, None)?;
     let horizon =
@@ -43,34 +45,51 @@ async fn all(settings: &Settings, beside: &Beside, days: Option<u32>) -> Result<
     let reports = reading::reports(&accounts, horizon, &clock).await;
     let now = beside.time(&clock).await;
     let watch = Accounts::of(settings);
-    let both = accounts.into_iter().zip(reports);
-    Ok(both.map(|(account, report)| rehearse(account, &watch, report, days, now)).collect())
+    let mut rehearsals = Vec::new();
+    for (account, report) in accounts.into_iter().zip(reports) {
+        let off = off(account, beside, now).await.filter(|_| days.is_none());
+        rehearsals.push(rehearse(account, &watch, report, days, off, now));
+    }
+    Ok(rehearsals)
 }
 
-/// One account.
+/// A past cut-off, if the running daemon knows of one.
+pub(super) async fn off(
+    account: &AccountSettings,
+    beside: &Beside,
+    now: DateTime<Utc>,
+) -> Option<Disconnect> {
+    let known = beside.last_reading(account.name()).await?.cut_off?;
+    Some(known).filter(|known| *known == Disconnect::Now || known.at().is_some_and(|at| at <= now))
+}
+
+/// The rehearsal of one account.
 pub(super) fn rehearse(
     account: &AccountSettings,
     watch: &Accounts,
     report: Result<Arc<Report>, String>,
     days: Option<u32>,
+    off: Option<Disconnect>,
     now: DateTime<Utc>,
 ) -> Rehearsal {
     let mut never = Vec::new();
     let report = match (report, days) {
         (Ok(report), None) => Ok(report),
-        (Ok(report), Some(days)) => Ok(Arc::new(rehearsal::lasting(&report, days, now))),
+        (Ok(report), Some(days)) => Ok(Arc::new(lasting(&report, days, now))),
         (Err(error), Some(days)) if account.has(Group::Billing) => {
             never.push(format!("amounts, as things are: {error}"));
-            Ok(Arc::new(rehearsal::bare(days, now)))
+            Ok(Arc::new(bare(days, now)))
         }
         (Err(error), _) => Err(error),
     };
     let mut mails = Vec::new();
     if let (Ok(report), Some(watcher)) = (&report, watch.watchers.get(account.name())) {
-        for told in rehearsal::rehearse(&account.profile, report, watcher, now) {
-            mails.extend(mails_of(&told, account, watch, &mut never));
+        if let Some(mail_writer) = &watch.mail_writer {
+            let told = rehearsal::rehearse(&account.profile, report, off, watcher, now);
+            mails.extend(told.into_iter().map(|told| mail(told, account, mail_writer)));
         }
-        never.extend(left_out(account, watch, report, now));
+        let cut_off = off.unwrap_or_else(|| disconnect(report));
+        never.extend(left_out(account, watch, report, cut_off, now));
     }
     never.dedup();
     Rehearsal {
@@ -79,62 +98,49 @@ pub(super) fn rehearse(
         zone: account.profile.zone(),
         now,
         supposed_days: days,
-        disconnect: report.map(|report| disconnect(&report)),
+        disconnect: report.map(|report| off.unwrap_or_else(|| disconnect(&report))),
         mails,
         never,
     }
 }
 
-/// A notice as mails, one for each way that they leave by.
-fn mails_of(told: &Told, account: &AccountSettings, watch: &Accounts, never: &mut Vec<String>) -> Vec<Mail> {
-    let Some(mail_writer) = &watch.mail_writer else { return Vec::new() };
-    let ways = mail_writer.by_way(&told.notice);
-    ways.iter().filter_map(|notice| mail(notice, told, account, mail_writer, never)).collect()
-}
-
-fn mail(
-    notice: &Notice,
-    told: &Told,
-    account: &AccountSettings,
-    mail_writer: &MailWriter,
-    never: &mut Vec<String>,
-) -> Option<Mail> {
-    let mail = match mail_writer.write(notice, &told.snapshot, &[], None, told.at) {
-        Ok(mail) => mail,
-        Err(error) => {
-            never.push(format!("what cannot be written: {error}"));
-            return None;
-        }
+/// One moment of a rehearsal as the mail that it causes.
+fn mail(told: Told, account: &AccountSettings, mail_writer: &MailWriter) -> Mail {
+    let Told { at, to, item, snapshot } = told;
+    let (severity, is_about_money) = (item.severity, item.key.kind == Kind::Disconnect);
+    let cut_off = item.cut_off.as_ref().map(CutOff::disconnect);
+    let notice = Notice {
+        form: item.form(),
+        accounts: vec![item.key.account.clone()],
+        items: vec![item],
+        to: String::new(),
     };
-    let severity = told.notice.items.iter().map(|item| item.severity).max().unwrap_or(Severity::Info);
-    let about = told.notice.items.iter().find(|item| item.key.kind == Kind::Disconnect);
-    let state = told.snapshot.accounts.get(account.name());
-    let report = state.and_then(|state| state.billing.report.as_deref()).filter(|_| about.is_some());
-    let pay_by = report.and_then(|report| {
-        PayBy::of(disconnect(report), account.profile.lead_days, account.profile.zone(), told.at)
-    });
-    Some(Mail {
-        at: told.at,
-        severity,
-        subject: mail.subject,
-        to: mail.recipients,
-        pay: report.map(|report| to_pay(report, told.at)),
-        pay_by,
-    })
+    let subject = mail::subject_of(&notice, &mail_writer.context(&snapshot, &[], at));
+    let state = snapshot.accounts.get(account.name()).filter(|_| is_about_money);
+    let report = state.and_then(|state| state.billing.report.as_deref());
+    let pay_by =
+        cut_off.and_then(|cut_off| PayBy::of(cut_off, account.profile.lead_days, account.profile.zone(), at));
+    Mail { at, severity, subject, to, pay: report.map(|report| to_pay(report, at)), pay_by }
 }
 
-/// For the first span for which something is to be paid.
+/// The amount for the first span that is not paid for.
 fn to_pay(report: &Report, at: DateTime<Utc>) -> ToPay {
     let first = Due::first(&Due::of(report, at));
     first.map_or_else(|| ToPay::of(Some(report), at), |(days, amount)| ToPay::Amount(amount, days))
 }
 
-/// Mails about the disconnect that these settings rule out, and why.
-fn left_out(account: &AccountSettings, watch: &Accounts, report: &Report, now: DateTime<Utc>) -> Vec<String> {
+/// Mails about the cut-off that these settings prevent, and the reason.
+fn left_out(
+    account: &AccountSettings,
+    watch: &Accounts,
+    report: &Report,
+    cut_off: Disconnect,
+    now: DateTime<Utc>,
+) -> Vec<String> {
     let alert = &account.alert;
     let mut left = Vec::new();
     if watch.mail_writer.is_none() {
-        left.push("anything: there is no [email] table, and no webhook is named".to_owned());
+        left.push("anything: there is no [email] table, and no webhook or Telegram chat is named".to_owned());
     }
     if !account.schedules.contains_key(&Collector::ExpectedBalance) {
         left.push("a cut-off: schedule.expected_balance is off, so the daemon reads no report".to_owned());
@@ -149,13 +155,12 @@ fn left_out(account: &AccountSettings, watch: &Accounts, report: &Report, now: D
                 .to_owned(),
         );
     }
-    if let Disconnect::At { at, .. } = disconnect(report) {
-        let left_days = (at - now).num_seconds().max(0) as f64 / 86_400.0;
-        let over = alert.disconnect_days.iter().filter(|&&rung| f64::from(rung) > left_days);
+    if let Disconnect::At { at, .. } = cut_off {
+        let over = alert.disconnect_days.iter().filter(|&&rung| alert.crossed_at(rung, at) < now);
         let mut over: Vec<u32> = over.copied().collect();
         over.sort_unstable();
-        // The tightest of them is the one that is mailed now.
-        let over: Vec<String> = over.iter().skip(usize::from(left_days > 0.0)).map(u32::to_string).collect();
+        // The tightest of them is mailed now.
+        let over: Vec<String> = over.iter().skip(usize::from(at > now)).map(u32::to_string).collect();
         if !over.is_empty() {
             let plural = if over.len() == 1 { "mail" } else { "mails" };
             left.push(format!("the {plural} {} days before: already past", over.join(", ")));
@@ -170,4 +175,66 @@ fn left_out(account: &AccountSettings, watch: &Accounts, report: &Report, now: D
         ));
     }
     left
+}
+
+/// A report in which the money lasts this many days from `now`: its balances are shifted so that the first
+/// charge afterwards cannot be paid.
+fn lasting(report: &Report, days: u32, now: DateTime<Utc>) -> Report {
+    let at = now + Duration::days(i64::from(days));
+    let mut report = report.clone();
+    let unpaid = report.moments.before(at);
+    let shift = report.moments.get(unpaid).map_or(Money::ZERO, |moment| -moment.balance);
+    report.moments.edit(|moments| {
+        for moment in moments {
+            moment.balance += shift;
+            moment.positive = Some(moment.balance.is_positive());
+        }
+    });
+    report.expected_balance = report.expected_balance.map(|balance| balance + shift);
+    report.edd = Edd::At(at);
+    report
+}
+
+/// A report that only says that the money lasts this many days, for an account whose report could not be read.
+fn bare(days: u32, now: DateTime<Utc>) -> Report {
+    let at = now + Duration::days(i64::from(days));
+    Report {
+        date: Some(at + Duration::days(1)),
+        edd: Edd::At(at),
+        error: None,
+        expected_balance: None,
+        moments: Moments::default(),
+        orders: Vec::new(),
+        moments_rejected: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alert::{AlertSettings, Watcher};
+    use crate::model::forecast;
+    use crate::model::forecast::tests::{report, t};
+
+    #[test]
+    fn a_supposed_report_is_used_up_by_the_first_charge_after_its_days() {
+        let now = t("2026-03-01T12:00:00");
+        let real = report("5000", "10", 90, Edd::Null);
+        let supposed = lasting(&real, 9, now);
+        assert_eq!(disconnect(&supposed), Disconnect::At { at: t("2026-03-10T12:00:00"), computed: false });
+        assert_eq!(forecast::first_unpaid(&supposed), Some(t("2026-03-11T11:00:00")), "the next charge");
+        assert_eq!(forecast::does_not_add_up(&supposed), None);
+        assert_eq!(bare(20, now).date, Some(t("2026-03-22T12:00:00")), "a day beyond the cut-off");
+        let watcher = Watcher { settings: AlertSettings::defaults().into(), to: vec!["ops".into()] };
+        let events = |report: &Report| -> Vec<String> {
+            let told =
+                rehearsal::rehearse(&crate::unit::account::profile("main"), report, None, &watcher, now);
+            told.iter().map(|told| told.item.event.to_string()).collect()
+        };
+        for days in [0, 1, 20, 700] {
+            let all = events(&bare(days, now));
+            assert!(all.iter().any(|event| event == "rung:0"), "{days}: {all:?}");
+            assert_eq!(events(&lasting(&real, days, now)), all, "{days}");
+        }
+    }
 }

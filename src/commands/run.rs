@@ -25,7 +25,7 @@ pub(super) async fn run(run: Run) -> Result<()> {
     let sockets = BoundSockets::open(&run.web).await?;
     let store = daemon::open_store(&settings)?;
     announce(&file, &settings);
-    // Held to the end, and then removed.
+    // The socket lives to the end, and is then removed.
     let runtime = Environment::of_process();
     let control = control::path(&settings.store_path, runtime.get("RUNTIME_DIRECTORY"));
     let (_control, control) = control::open(&control).unzip();
@@ -43,9 +43,10 @@ pub(super) async fn run(run: Run) -> Result<()> {
     daemon::run(start, stop).await
 }
 
-/// One heap for all threads: what one reading freed is used by the next. With one for each, as glibc likes, a large account
-/// takes half as much memory again. It is told by the environment alone, and before the program begins: so this one
-/// begins anew in its own place, as the same process. Where it can't, it takes more.
+/// Makes all threads share one heap, so that memory that one reading freed is used by the next. With glibc's
+/// heap for each thread a large account takes half as much memory again. The C library reads the setting only
+/// at the start of a program, so this replaces the process with itself. If that fails, the daemon uses more
+/// memory.
 pub(super) fn with_one_heap() {
     const HEAPS: &str = "MALLOC_ARENA_MAX";
     if cfg!(target_env = "gnu")
@@ -58,7 +59,7 @@ pub(super) fn with_one_heap() {
     }
 }
 
-/// The first line of a day's log.
+/// The first line of the log.
 fn announce(configuration: &Path, settings: &Settings) {
     let accounts: Vec<&str> = settings.accounts.iter().map(|account| account.name().as_str()).collect();
     tracing::info!(

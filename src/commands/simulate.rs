@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::Simulate;
 use crate::clock;
 use crate::daemon;
-use crate::sim::Simulator;
+use hostwatch_sim::Simulator;
 
 pub(super) async fn run(simulate: Simulate) -> Result<()> {
     let stop = CancellationToken::new();

@@ -9,21 +9,24 @@ use url::Url;
 use super::AccountSettings;
 use super::alerts;
 use super::findings::Findings;
+use super::hosting;
+use super::recipient::Written;
 use super::secrets::{Secret, Secrets};
 use super::values;
 use super::view::View;
+use crate::alert::Kind;
 use crate::mail::Recipient;
 use crate::model::nearest::nearest;
 use crate::model::{AccountName, Collector, ContainerState, Group, Guide, Profile};
 use crate::provider::cron::Schedule;
-use crate::provider::{self, BillingCredentials, HostingCredentials, Limits};
+use crate::provider::{self, BillingCredentials, Limits};
 
-/// Ticks closer than this are warned of: the provider recommends no more (interface 8).
+/// Closer ticks are a warning, since the provider recommends no more (interface 8).
 const MIN_TICK: Duration = Duration::from_secs(30);
 const MIN_STALE_AFTER: Duration = Duration::from_secs(15 * 60);
 const STALE_AFTER_TICKS: u32 = 10;
 
-/// Reads one account. `shared_to` is `email.to`; `None` where there is no `[email]`.
+/// Reads one account. `shared_to` is `email.to`; `None` without `[email]`.
 pub(super) fn read(
     name: AccountName,
     view: &View<'_>,
@@ -48,21 +51,28 @@ pub(super) fn read(
         stale_after: stale_after(view, &collectors, &schedules, findings),
         collectors,
         guide: guide(view, findings),
+        language: view.parsed("language", findings, values::language).unwrap_or_default(),
     };
     alert.zone = profile.zone();
+    if profile.collectors.contains(&Collector::ExpectedBalance) && !alert.enabled(Kind::Disconnect) {
+        let message = "is off: nobody is told before the account is cut off; remove it";
+        view.warn("alerts.rules.disconnect.enabled", findings, message);
+    }
     let horizon_days = alerts::horizon_days(view, &alert.disconnect_days, findings);
     let to = recipients(view, shared_to, findings);
+    let languages = alerts::languages(view, findings);
     AccountSettings {
         profile: Arc::new(profile),
         api,
         alert: Arc::new(alert),
         to,
+        languages,
         schedules: Arc::new(schedules),
         horizon_days,
     }
 }
 
-/// What is said to people beside what hostwatch knows itself.
+/// The owner's links and notes, which people see.
 fn guide(view: &View<'_>, findings: &mut Findings) -> Guide {
     let written = |url: Url| String::from(url);
     Guide {
@@ -78,25 +88,24 @@ fn endpoints(
     secrets: &mut Secrets,
     findings: &mut Findings,
 ) -> provider::ProviderSettings {
+    let hosting = hosting::read(&account, view, secrets, findings);
     let mut secret = |key: &str| secrets.get(view, key, &format!("{account}.{key}"), findings);
-    let (token, api_key, password) =
-        (secret("hosting_token"), secret("vm_api_key"), secret("billing_password"));
+    let (api_key, password) = (secret("vm_api_key"), secret("billing_password"));
     let username = username(view, &password, findings);
     let billing_on = !password.is_absent() && view.is_set("billing_username");
     let billing_named = !password.is_absent() || view.is_set("billing_username");
-    if token.is_absent() && api_key.is_absent() && !billing_named {
+    if hosting.given_by.is_none() && api_key.is_absent() && !billing_named {
         let message = "nothing to watch: no credentials; set hosting_token, vm_api_key, or billing_username with \
                        billing_password (or …_file)";
         findings.error(&view.source, &view.place, message);
     }
-    let base_url = address(view, "base_url", &[("hosting_token", !token.is_absent())], findings);
+    let given_by = hosting.given_by;
+    let base_url = address(view, "base_url", &[(given_by.unwrap_or_default(), given_by.is_some())], findings);
     let needs = [("vm_api_key", !api_key.is_absent()), ("billing_username", billing_on)];
     let panel_url = address(view, "panel_url", &needs, findings);
     let time_zone = view.parsed("time_zone", findings, values::time_zone);
-    if let (Some(zone), Some(name)) =
-        (time_zone, time_zone.and_then(|zone| values::zone_of_abbreviation(zone.name())))
-    {
-        let message = format!("'{}' says nothing of summer time; did you mean \"{name}\"?", zone.name());
+    if let Some(zone) = time_zone.filter(|zone| values::is_abbreviation(*zone)) {
+        let message = format!("'{}' names no place; use a name like \"America/New_York\"", zone.name());
         view.warn("time_zone", findings, message);
     }
     if billing_on && !view.is_set("time_zone") {
@@ -104,11 +113,10 @@ fn endpoints(
                        \"Europe/Moscow\"";
         view.error("time_zone", findings, message);
     }
-    let scheme = view.parsed("hosting_auth_scheme", findings, auth_scheme).unwrap_or_default();
     provider::ProviderSettings {
         base_url,
         panel_url,
-        hosting: token.given().map(|token| HostingCredentials { scheme, token }),
+        hosting: hosting.credentials,
         vm_api_key: api_key.given(),
         billing: username
             .zip(password.given())
@@ -136,7 +144,7 @@ fn username(view: &View<'_>, password: &Secret, findings: &mut Findings) -> Opti
     })
 }
 
-/// An address, which must be there where one of the credentials that go to it is.
+/// An address. It must be set if one of the credentials for it is.
 fn address(view: &View<'_>, key: &str, needs: &[(&str, bool)], findings: &mut Findings) -> Option<Url> {
     if !view.is_set(key) {
         if let Some((credential, _)) = needs.iter().find(|(_, given)| *given) {
@@ -147,14 +155,6 @@ fn address(view: &View<'_>, key: &str, needs: &[(&str, bool)], findings: &mut Fi
     }
     let allow_http = view.get("allow_http").unwrap_or(false);
     view.parsed(key, findings, |text| values::endpoint(text, allow_http))
-}
-
-fn auth_scheme(text: &str) -> Result<String, String> {
-    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-    if text.chars().all(token) {
-        return Ok(text.to_owned());
-    }
-    Err("is no word of an Authorization header; such as \"Bearer\", or \"\" for none".to_owned())
 }
 
 fn container_states(view: &View<'_>, findings: &mut Findings) -> BTreeMap<i64, String> {
@@ -187,7 +187,7 @@ fn limits(view: &View<'_>, findings: &mut Findings) -> Limits {
     }
 }
 
-/// Schedules of the collectors that have credentials; those of the others are checked all the same.
+/// The schedules of collectors with credentials. The schedules of the others are checked, too.
 fn schedules(
     view: &View<'_>,
     api: &provider::ProviderSettings,
@@ -209,6 +209,14 @@ fn schedules(
         if api.has(collector.group()) {
             schedules.insert(collector, schedule);
         }
+    }
+    if api.has(Group::Hosting) && !schedules.contains_key(&Collector::Containers) {
+        view.warn(
+            "schedule.containers",
+            findings,
+            "is off, and so are databases and cron_jobs of their sites",
+        );
+        schedules.retain(|collector, _| collector.group() != Group::Hosting);
     }
     schedules
 }
@@ -241,29 +249,29 @@ fn stale_after(
 fn recipients(view: &View<'_>, shared: Option<&[Recipient]>, findings: &mut Findings) -> Vec<Recipient> {
     let own = alerts::recipients(view, "to", findings);
     let Some(shared) = shared else { return own };
-    // What is wrong with those that are named has its own error.
-    let names = |key| view.is_set(key) && view.get::<Vec<String>>(key).is_none_or(|to| !to.is_empty());
+    // Errors in recipients that are named are reported elsewhere.
+    let names = |key| view.is_set(key) && view.get::<Vec<Written>>(key).is_none_or(|to| !to.is_empty());
     if own.is_empty() && shared.is_empty() && !names("to") && !names("email.to") {
         view.error("to", findings, "nobody would get this account's mails; set email.to, or this");
     }
     if own.is_empty() { shared.to_vec() } else { own }
 }
 
-/// Groups of an account that have credentials and an address.
+/// The groups and recipients of an account.
 impl AccountSettings {
     /// The account's name.
     pub(crate) fn name(&self) -> &AccountName {
         &self.profile.name
     }
 
-    /// Everybody who may be told of something, as configured.
+    /// All recipients of the account, as configured.
     pub(crate) fn everybody(&self) -> impl Iterator<Item = String> {
         let alert = &self.alert;
         let others = alert.rules.values().flat_map(|rule| &rule.to).chain(&alert.escalate_to);
         self.to.iter().map(ToString::to_string).chain(others.cloned())
     }
 
-    /// Is this group polled?
+    /// Whether this group is polled.
     pub(crate) fn has(&self, group: Group) -> bool {
         self.api.has(group)
     }

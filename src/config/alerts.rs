@@ -1,21 +1,24 @@
-//! `[alerts]` and the account's part of `[billing]` as the alert layer takes them.
+//! `[alerts]` and the account's part of `[billing]`, as the settings of the alert layer.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::findings::Findings;
+use super::recipient::Written;
 use super::values;
 use super::view::View;
 use crate::alert::{AlertSettings, Kind, Rule, Severity};
-use crate::mail::{Recipient, webhook_name};
+use crate::mail::{Recipient, Way};
+use crate::model::Language;
 use crate::model::nearest::nearest;
 
 /// The provider gives no report further away (interface 8).
 const MAX_HORIZON_DAYS: u32 = 730;
-/// What the horizon must show beyond the top rung, so that a date is seen before it is due for a mail.
+/// The days that the horizon must cover beyond the highest threshold, so that a date is known before its first
+/// mail is due.
 const BEYOND_TOP_RUNG_DAYS: u32 = 7;
 
-/// Ladder, confirmation, reminders and rules of one account.
+/// Thresholds, confirmation, reminders and rules of one account.
 pub(super) fn settings(view: &View<'_>, findings: &mut Findings) -> AlertSettings {
     let defaults = AlertSettings::defaults();
     let lead_days = view.bounded("billing.lead_days", 0..=60, findings);
@@ -45,19 +48,19 @@ pub(super) fn settings(view: &View<'_>, findings: &mut Findings) -> AlertSetting
     }
 }
 
-/// How far the forecast looks, against the ladder.
+/// The horizon of the forecast, checked against the thresholds.
 pub(super) fn horizon_days(view: &View<'_>, ladder: &[u32], findings: &mut Findings) -> u32 {
     let days = view.bounded("billing.horizon_days", 1..=MAX_HORIZON_DAYS, findings);
     let needed = ladder.first().copied().unwrap_or(0) + BEYOND_TOP_RUNG_DAYS;
     let known_good = view.get("billing.horizon_days").is_some_and(|days: u32| days <= MAX_HORIZON_DAYS);
     if known_good && days < needed {
-        // Reported at the key that the user wrote: the default horizon is not what is wrong.
+        // The error names the key that the user wrote, since the default horizon is not wrong.
         let written = ["billing.horizon_days", "alerts.disconnect_days", "billing.lead_days"]
             .into_iter()
             .find(|key| view.leaf(key).is_some_and(|leaf| leaf.origin.is_some()));
         let message = format!(
-            "the horizon of {days} days is too short for the ladder; set billing.horizon_days to {needed} or \
-             more, the top rung plus {BEYOND_TOP_RUNG_DAYS}"
+            "warnings start {} days ahead, so set billing.horizon_days to at least {needed}; it is {days}",
+            needed - BEYOND_TOP_RUNG_DAYS
         );
         view.error(written.unwrap_or("billing.horizon_days"), findings, message);
     }
@@ -119,16 +122,41 @@ fn severity(text: &str) -> Result<Severity, String> {
     text.parse().map_err(|_| format!("'{text}' is no severity; use critical, warning or info"))
 }
 
-/// Recipients as the engine knows them.
+/// Recipients in the form that the engine uses.
 fn written(recipients: &[Recipient]) -> Vec<String> {
     recipients.iter().map(ToString::to_string).collect()
 }
 
-/// A list of mail addresses and of webhooks.
+/// The languages of recipients that name one. An address has one language in an account, in any of its lists.
+pub(super) fn languages(view: &View<'_>, findings: &mut Findings) -> BTreeMap<String, Language> {
+    let to = if view.get::<Vec<Written>>("to").is_some_and(|to| !to.is_empty()) { "to" } else { "email.to" };
+    let of_rules = view.names_below("alerts.rules").into_iter().map(|kind| format!("alerts.rules.{kind}.to"));
+    let mut languages = BTreeMap::new();
+    for key in [to.to_owned(), "alerts.escalate_to".to_owned()].into_iter().chain(of_rules) {
+        for written in view.get::<Vec<Written>>(&key).unwrap_or_default() {
+            let Some(language) = written.language() else { continue };
+            let address = written.address();
+            let Ok(recipient) = recipient(address, view) else { continue };
+            match values::language(language) {
+                Ok(language) => {
+                    let known = languages.insert(recipient.address(), language);
+                    if known.is_some_and(|known| known != language) {
+                        let message = format!("{address} has two languages in this account; name one");
+                        view.error(&key, findings, message);
+                    }
+                }
+                Err(message) => view.error(&key, findings, message),
+            }
+        }
+    }
+    languages
+}
+
+/// A list of mail addresses, webhooks and Telegram chats.
 pub(super) fn recipients(view: &View<'_>, key: &str, findings: &mut Findings) -> Vec<Recipient> {
     let mut recipients = Vec::new();
-    for text in view.get::<Vec<String>>(key).unwrap_or_default() {
-        match recipient(&text, view) {
+    for written in view.get::<Vec<Written>>(key).unwrap_or_default() {
+        match recipient(written.address(), view) {
             Ok(recipient) => recipients.push(recipient),
             Err(message) => view.error(key, findings, message),
         }
@@ -137,23 +165,25 @@ pub(super) fn recipients(view: &View<'_>, key: &str, findings: &mut Findings) ->
 }
 
 fn recipient(text: &str, view: &View<'_>) -> Result<Recipient, String> {
-    // Not shown: it is as good as a password.
+    // The address is not shown, since it may be as secret as a password.
     if text.contains("://") {
         return Err(
             "holds a web address; write it as url into [webhooks.NAME], and \"webhook:NAME\" here".into()
         );
     }
-    let Some(name) = webhook_name(text) else { return values::mailbox(text).map(Recipient::Mail) };
-    let known = view.names_below("webhooks");
-    if known.contains(name) {
-        return Ok(Recipient::Webhook(name.to_owned()));
+    let Way::Named(service, name) = Way::to(text) else { return values::mailbox(text).map(Recipient::Mail) };
+    let (table, keys) = service.table();
+    let known = view.names_below(table);
+    if known.contains(&name) {
+        return Ok(Recipient::Named(service, name));
     }
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     Err(match known.is_empty() {
-        true => format!("there is no table [webhooks.{name}]; add it, with url or url_file"),
+        true => format!("there is no table [{table}.{name}]; add it, with {keys}"),
         false => format!(
-            "there is no table [webhooks.{name}]; did you mean \"webhook:{}\"?",
-            nearest(name, &known)
+            "there is no table [{table}.{name}]; did you mean \"{}{}\"?",
+            service.prefix(),
+            nearest(&name, &known)
         ),
     })
 }

@@ -1,5 +1,5 @@
-//! Checks the merged values against the table of keys: reports every unknown key with the nearest known one, every
-//! value of the wrong type with what is expected. Does not interpret the values.
+//! Checks the merged values against the table of keys. It reports each unknown key with the nearest known one,
+//! and each value of the wrong type with the expected type. It does not interpret values.
 
 use figment::value::{Dict, Value};
 
@@ -8,11 +8,6 @@ use super::keys;
 use super::sources::Sources;
 use crate::alert::Kind;
 use crate::model::nearest::{likeness, nearest};
-
-/// A table that is gone.
-const FAMILIES: [&str; 2] = ["metrics", "families"];
-const FAMILIES_GONE: &str = "there are no switches of single metrics any more; name those to leave out in \
-                             'metrics.deny', or all that are wanted in 'metrics.allow'";
 
 /// Reports unknown keys and values of the wrong type.
 pub(super) fn check(sources: &Sources, findings: &mut Findings) {
@@ -31,7 +26,7 @@ fn walk(path: &mut Vec<String>, table: &Dict, sources: &Sources, findings: &mut 
             _ => {
                 if let Some(message) = complaint(path, value) {
                     let origin = sources.origin(value);
-                    let source = origin.as_ref().map_or(sources.main.as_str(), |origin| &origin.name);
+                    let source = origin.as_deref().unwrap_or(&sources.main);
                     findings.error(source, &path.join("."), message);
                 }
             }
@@ -55,16 +50,11 @@ fn complaint(path: &[String], value: &Value) -> Option<String> {
         None if keys::is_table(path) => {
             Some(format!("is {}, expected a table: [{}]", actual(value), path.join(".")))
         }
-        None if *path == FAMILIES => {
-            // Older sample configurations have it, empty.
-            let used = value.as_dict().is_none_or(|inner| !inner.is_empty());
-            used.then(|| FAMILIES_GONE.to_owned())
-        }
         None => Some(unknown(path)),
     }
 }
 
-/// What a value is, never which.
+/// The type of a value, never the value itself.
 fn actual(value: &Value) -> &'static str {
     match value {
         Value::String(..) | Value::Char(..) => "text",
@@ -84,6 +74,9 @@ fn unknown(path: &[String]) -> String {
     }
     if known.contains(&"<webhook>") {
         return "a webhook's name is made of letters, digits, '_' and '-'; rename it".to_owned();
+    }
+    if known.contains(&"<chat>") {
+        return "a Telegram chat's name is made of letters, digits, '_' and '-'; rename it".to_owned();
     }
     if known.contains(&"<name>") {
         return "an account's name is made of letters, digits, '_' and '-'; rename it".to_owned();

@@ -1,9 +1,8 @@
-//! `[email]`: the mail server, TLS, login and sender. The URL is never quoted in a message: it may hold a password
-//! by mistake.
+//! `[email]`: the mail server, TLS, login and sender. Messages never quote the URL, since it may hold a
+//! password by mistake.
 
 use lettre::message::Mailbox;
 use percent_encoding::percent_decode_str;
-use secrecy::SecretString;
 use url::Url;
 
 use super::findings::Findings;
@@ -11,11 +10,11 @@ use super::secrets::{Secret, Secrets};
 use super::sources::reason;
 use super::values;
 use super::view::View;
-use crate::mail::{MailServer, MailSettings, Security};
+use crate::mail::{Login, MailServer, MailSettings, Security};
 
 const URL_KEY: &str = "email.smtp_url";
 
-/// Reads the table. `None` where it is unusable; that is reported already.
+/// Reads the table. `None` if it is unusable, which is reported already.
 pub(super) fn read(view: &View<'_>, secrets: &mut Secrets, findings: &mut Findings) -> Option<MailSettings> {
     let password = secrets.get(view, "email.password", "smtp.password", findings);
     let server = server(view, password, secrets, findings);
@@ -53,8 +52,8 @@ fn server(
         }
         (None, Secret::Absent) | (Some(_), Secret::Given(_) | Secret::Broken) => {}
     }
-    let password: Option<SecretString> = password.given();
-    Some(MailServer { host, port, security, username, password, ca_file })
+    let login = username.zip(password.given()).map(|(username, password)| Login { username, password });
+    Some(MailServer { host, port, security, login, ca_file })
 }
 
 fn ca_file(view: &View<'_>, secrets: &Secrets, findings: &mut Findings) -> Option<std::path::PathBuf> {
@@ -79,8 +78,8 @@ struct SmtpAddress {
     username: Option<String>,
 }
 
-/// `smtps://` or `smtp://`, host, port, user. Plain only to loopback and without a user: a password never
-/// goes over a connection without TLS.
+/// `smtps://` or `smtp://`, host, port, user. Connections without TLS are allowed to loopback only, and without
+/// a user, so that no password is sent in the open.
 fn endpoint(text: &str) -> Result<SmtpAddress, String> {
     let example = "such as \"smtps://user@smtp.example.com:465\"";
     let url =
@@ -112,7 +111,7 @@ fn endpoint(text: &str) -> Result<SmtpAddress, String> {
     Ok(SmtpAddress { host, port, security, username })
 }
 
-/// Strict: a `%` that starts no escape is a typing error, and would give another user than was meant.
+/// Decodes strictly: a `%` that starts no escape is a typing error, and would give a wrong user.
 fn percent_decode(text: &str) -> Result<String, String> {
     let wrong = "has a user that is not percent-encoded text; write '%40' for '@', '%25' for '%'";
     let escape =
@@ -141,7 +140,7 @@ mod tests {
             ("smtp://127.0.0.1:2525", end("127.0.0.1", 2525, Security::Plain, None)),
             ("smtp://localhost", end("localhost", 25, Security::Plain, None)),
             ("smtp://[::1]:2525", end("::1", 2525, Security::Plain, None)),
-            // A password over an open connection, loopback or not, is not for us to send.
+            // A password is never sent over an open connection, not even to loopback.
             ("smtp://u@127.0.0.1:2525", end("127.0.0.1", 2525, Security::StartTls, Some("u"))),
             ("smtp://10.0.0.1", end("10.0.0.1", 587, Security::StartTls, None)),
             ("smtp://localhost.example.com", end("localhost.example.com", 587, Security::StartTls, None)),

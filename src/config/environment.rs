@@ -1,4 +1,4 @@
-//! Environment variables, handed in rather than read, and those of them that set configuration keys.
+//! Environment variables as an argument, and the variables that set configuration keys.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,15 +11,15 @@ use super::keys::{self, ValueType};
 
 const PREFIX: &str = "HOSTWATCH_";
 
-/// Variables that are read by the command line.
+/// Variables that the command line reads.
 const FLAGS: [&str; 1] = ["HOSTWATCH_CONFIG_FILE"];
 
-/// Environment variables by name. `Debug` shows no values: they can be secrets.
+/// Environment variables by name. `Debug` shows no values, since they can be secrets.
 #[derive(Clone, Default)]
 pub(crate) struct Environment(BTreeMap<String, String>);
 
 impl Environment {
-    /// Those of this process; what is not Unicode is left out.
+    /// The variables of this process. Variables that are not Unicode are left out.
     pub(crate) fn of_process() -> Self {
         let pairs = std::env::vars_os();
         pairs
@@ -51,7 +51,8 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// What one file or variable says, as figment merges it; read once, so that what was checked is what is merged.
+/// The contents of one file or variable, for figment to merge. They are read once, so that the merged values
+/// are the checked ones.
 pub(super) struct Layer {
     pub metadata: Metadata,
     pub data: Map<Profile, Dict>,
@@ -67,8 +68,9 @@ impl Provider for Layer {
     }
 }
 
-/// The variables that set keys, `__` between levels, values typed by the table of keys. `accounts` are the
-/// names that files define: a variable's account is matched to them without regard to case or of `-` and `_`.
+/// The variables that set keys, with `__` between levels and values of the types in the table of keys.
+/// `accounts` are the names in files. An account's name in a variable matches them without regard to case, or
+/// to `-` and `_`.
 pub(super) fn variables(env: &Environment, accounts: &[String], findings: &mut Findings) -> Vec<Layer> {
     let mut found = Vec::new();
     for (name, text) in &env.0 {
@@ -81,7 +83,7 @@ pub(super) fn variables(env: &Environment, accounts: &[String], findings: &mut F
             continue;
         }
         let path = path_of(rest, accounts);
-        // Unknown keys are reported by the check of the merged values, with the variable's name.
+        // The check of the merged values reports unknown keys, with the variable's name.
         let kind = keys::find(&path).map_or(ValueType::Text, |key| key.kind);
         match typed(text, kind) {
             Some(value) => {
@@ -107,24 +109,25 @@ fn path_of(rest: &str, accounts: &[String]) -> Vec<String> {
     path
 }
 
-/// A variable's text as a value of this type. What is a string stays the string it is, `00123` included.
+/// A variable's text as a value of this type. A string stays as it is, including `00123`.
 fn typed(text: &str, kind: ValueType) -> Option<Value> {
     let text = if kind.is_text() { text } else { text.trim() };
     let bare = !text.starts_with('[');
     let value = if kind.is_text() {
         Some(Value::from(text))
-    } else if kind == ValueType::Texts && bare {
+    } else if matches!(kind, ValueType::Texts | ValueType::Recipients) && bare {
         let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
         Some(Value::from(parts.map(String::from).collect::<Vec<_>>()))
     } else if kind == ValueType::Counts && bare {
         keys::toml_value(&format!("[{text}]"))
     } else {
-        keys::toml_value(text)
+        let name = || (kind == ValueType::Chat).then(|| Value::from(text));
+        keys::toml_value(text).or_else(name)
     };
     value.filter(|value| kind.fits(value))
 }
 
-/// A value in the tables that its path names.
+/// A value within the tables of its path.
 fn nested(path: &[String], value: Value) -> Map<Profile, Dict> {
     let inner = |value: Value, name: &String| Value::from(Dict::from([(name.clone(), value)]));
     let value = path.iter().rev().fold(value, inner);

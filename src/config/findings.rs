@@ -1,8 +1,9 @@
-//! What is found wrong with a configuration while it is read: errors, and warnings that let it pass.
+//! The errors and warnings of a configuration. Warnings do not prevent its use.
 
 use crate::config_error::{ConfigErrors, ConfigProblem};
 
-/// Errors and warnings as they are found; each is kept once, however many accounts share its cause.
+/// Errors and warnings in the order in which they are found. Each is kept once, even if several accounts share
+/// its cause.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     pub errors: ConfigErrors,

@@ -1,5 +1,5 @@
-//! Every configuration key: where it stands, its type, its default, what it is for. Unknown keys are found
-//! with it, environment values typed by it, docs/configuration.md generated from it. Reads nothing itself.
+//! Every configuration key: its place, type, default and meaning. Unknown keys are found with this table,
+//! variables get their types from it, and docs/configuration.md is generated from it.
 
 use std::sync::LazyLock;
 
@@ -7,22 +7,24 @@ use figment::Provider;
 use figment::providers::{Format, Toml};
 use figment::value::{Dict, Value};
 
+use super::recipient::Written;
 use crate::alert;
 use crate::model::AccountName;
 
 /// One key.
 #[derive(Debug)]
 pub(crate) struct KeyRow {
-    /// Where it stands; `<name>`, `<webhook>`, `<kind>` and `<code>` for what the user names.
+    /// The path, with `<name>`, `<webhook>`, `<chat>`, `<kind>` and `<code>` in place of names that the user
+    /// chooses.
     pub path: &'static str,
     pub kind: ValueType,
-    /// As TOML; empty where there is none.
+    /// The default as TOML; empty if there is none.
     pub default: &'static str,
     #[cfg_attr(not(test), allow(dead_code, reason = "for docs/configuration.md, which a test writes"))]
     pub help: &'static str,
 }
 
-/// What a value is. Those from `Text` to `File` are strings in TOML.
+/// The type of a value. The types from `Text` to `File` are strings in TOML.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ValueType {
     Text,
@@ -35,10 +37,13 @@ pub(crate) enum ValueType {
     Count,
     Texts,
     Counts,
+    /// A number, or `@name`.
+    Chat,
+    Recipients,
 }
 
 impl ValueType {
-    /// For people, in errors and in the reference; and an example, as TOML.
+    /// The name for people, in errors and in the reference, and an example as TOML.
     pub(crate) const fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Text => ("text", "\"text\""),
@@ -49,33 +54,37 @@ impl ValueType {
             Self::File => ("file", "\"path/to/file\""),
             Self::Switch => ("true or false", "true"),
             Self::Count => ("whole number", "7"),
+            Self::Recipients => ("list of recipients", "[\"ann@example.com\"]"),
             Self::Texts => ("list of texts", "[\"a\", \"b\"]"),
             Self::Counts => ("list of whole numbers", "[14, 7]"),
+            Self::Chat => ("chat", "-1001234567890 or \"@name\""),
         }
     }
 
-    /// What an error says should be there.
+    /// The expected value, for errors.
     pub(super) fn expected(self) -> String {
         let (name, example) = self.words();
         format!("{name}, such as {example}")
     }
 
-    /// Is a string in TOML.
+    /// Whether the type is a string in TOML.
     pub(super) const fn is_text(self) -> bool {
         matches!(self, Self::Text | Self::Secret | Self::Url | Self::Cron | Self::Duration | Self::File)
     }
 
     pub(super) const fn is_list(self) -> bool {
-        matches!(self, Self::Texts | Self::Counts)
+        matches!(self, Self::Texts | Self::Counts | Self::Recipients)
     }
 
-    /// Is this a value of the type?
+    /// Whether a value is of the type.
     pub(super) fn fits(self, value: &Value) -> bool {
         match self {
             Self::Switch => value.to_bool().is_some(),
             Self::Count => value.deserialize::<u32>().is_ok(),
             Self::Texts => value.deserialize::<Vec<String>>().is_ok(),
             Self::Counts => value.deserialize::<Vec<u32>>().is_ok(),
+            Self::Chat => value.as_str().is_some() || value.deserialize::<i64>().is_ok(),
+            Self::Recipients => value.deserialize::<Vec<Written>>().is_ok(),
             Self::Text | Self::Secret | Self::Url | Self::Cron | Self::Duration | Self::File => {
                 value.as_str().is_some()
             }
@@ -83,12 +92,12 @@ impl ValueType {
     }
 }
 
-/// Tables that an account, or `[defaults]`, may carry to override them key by key.
+/// Tables that an account or `[defaults]` may have, to override them key by key.
 const OWN_TABLES: [&str; 4] = ["schedule.", "limits.", "billing.", "alerts."];
 
 impl KeyRow {
     #[cfg(test)]
-    /// The default as a value; `None` where there is none.
+    /// The default as a value; `None` if there is none.
     pub(crate) fn default_value(&self) -> Option<Value> {
         (!self.default.is_empty()).then(|| toml_value(self.default)).flatten()
     }
@@ -101,7 +110,7 @@ pub(super) fn toml_value(text: &str) -> Option<Value> {
     if table.len() == 1 { table.remove("value") } else { None }
 }
 
-/// The row of a key as it stands in a file.
+/// The row of a key as written in a file.
 pub(super) fn find(path: &[String]) -> Option<&'static KeyRow> {
     PATTERNS
         .iter()
@@ -109,12 +118,12 @@ pub(super) fn find(path: &[String]) -> Option<&'static KeyRow> {
         .map(|p| p.key)
 }
 
-/// Is this a table of the configuration?
+/// Whether this is a table of the configuration.
 pub(super) fn is_table(path: &[String]) -> bool {
     PATTERNS.iter().any(|pattern| pattern.segments.len() > path.len() && pattern.covers(path))
 }
 
-/// What may stand in this table, placeholders included.
+/// The names that this table may hold, including placeholders.
 pub(super) fn names_in(table: &[String]) -> Vec<&'static str> {
     let fitting = PATTERNS.iter().filter(|p| p.segments.len() > table.len() && p.covers(table));
     let mut names: Vec<&'static str> = fitting.map(|pattern| pattern.segments[table.len()]).collect();
@@ -128,7 +137,7 @@ pub(super) fn homes_of(name: &str) -> impl Iterator<Item = &'static str> {
     KEYS.iter().map(|key| key.path).filter(move |path| path.rsplit('.').next() == Some(name))
 }
 
-/// Where a key may stand.
+/// A place in which a key is allowed.
 struct Pattern {
     segments: Vec<&'static str>,
     key: &'static KeyRow,
@@ -144,7 +153,7 @@ fn per_account(path: &str) -> bool {
     OWN_TABLES.iter().any(|table| path.starts_with(table)) && path != "schedule.digest"
 }
 
-/// Everywhere that a key of the table may stand: where it says, and where an account or `[defaults]` has it.
+/// All places in which a key is allowed: its own, and those in an account or `[defaults]`.
 fn places(path: &'static str) -> Vec<Vec<&'static str>> {
     let segments: Vec<&'static str> = path.split('.').collect();
     let mut places = Vec::new();
@@ -159,10 +168,10 @@ fn places(path: &'static str) -> Vec<Vec<&'static str>> {
     places
 }
 
-/// As far as both go.
+/// Whether place and path agree, as far as both go.
 fn covers(place: &[&str], path: &[String]) -> bool {
     place.iter().zip(path).all(|(segment, name)| match *segment {
-        "<name>" | "<webhook>" => name.parse::<AccountName>().is_ok(),
+        "<name>" | "<webhook>" | "<chat>" => name.parse::<AccountName>().is_ok(),
         "<kind>" => name.parse::<alert::Kind>().is_ok(),
         "<code>" => name.parse::<i64>().is_ok(),
         exact => exact == name,
@@ -190,6 +199,15 @@ pub(crate) const KEYS: &[KeyRow] = keys! {
     "accounts.<name>.hosting_token" Secret ""
         "Access token of the hosting endpoints. Without it they are not polled."
     "accounts.<name>.hosting_token_file" File "" "File that holds `hosting_token`."
+    "accounts.<name>.hosting_token_url" Url ""
+        "Where the hosting token is fetched, if it expires after a while: one POST of a form with `hosting_api_key` to this \
+         address (https, or http to loopback), made anew before a JWT's `exp` and after a 401, at most once a minute. The \
+         token is stored nowhere."
+    "accounts.<name>.hosting_api_key" Secret "" "Key that fetches the hosting token, instead of `hosting_token`."
+    "accounts.<name>.hosting_api_key_file" File "" "File that holds `hosting_api_key`."
+    "accounts.<name>.hosting_token_fields" Texts "[\"api_key\", \"token\"]"
+        "The form field that carries the key, and the field of the JSON answer that holds the token. The provider's \
+         interface does not say."
     "accounts.<name>.hosting_auth_scheme" Text "\"Bearer\""
         "Word before the token in the Authorization header; `\"\"` for none. The provider's interface does not \
          say which it is."
@@ -202,6 +220,9 @@ pub(crate) const KEYS: &[KeyRow] = keys! {
     "accounts.<name>.time_zone" Text ""
         "IANA name of the zone of datetimes that come without an offset, of schedules, of dates in mails. \
          Required where billing is polled: a wrong guess would move the day of the cut-off."
+    "accounts.<name>.language" Text "\"en\""
+        "Of mails, webhook texts and the page: `en` or `ru`. The page takes the browser's language first, and `?lang=` before that. \
+         Commands, logs, metrics and JSON are English."
     "accounts.<name>.currency" Text "\"\"" "Shown beside amounts."
     "accounts.<name>.container_states.<code>" Text ""
         "Name of a container's numeric state: `ENABLED`, `DISABLED_BY_SERVICE`, `DISABLED_BY_ADMIN` or \
@@ -211,7 +232,8 @@ pub(crate) const KEYS: &[KeyRow] = keys! {
         "Unit of a VM's memory: `B`, `KB`, `MB`, `GB` or `KiB`, `MiB`, `GiB`, all in steps of 1,024 (so \
          that MB is 1,048,576 bytes, as for containers). The provider's interface does not say; \
          `hosting_vm_memory_bytes` is absent until it is set."
-    "accounts.<name>.to" Texts "[]" "Recipients of this account's mails, instead of `email.to`: mail addresses, or `webhook:NAME`."
+    "accounts.<name>.to" Recipients "[]" "Recipients of this account's mails, instead of `email.to`: mail addresses, `webhook:NAME` or `telegram:NAME`; \
+         `{ address = \"ann@example.com\", language = \"ru\" }` for one in another language than the account's. The same in every list of recipients."
     "accounts.<name>.panel_link" Url "\"\""
         "Where a person opens the provider's panel, for mails and the page. `{kind}` (`vm`, `container`, `site`, `order`) and \
          `{id}` are filled in; what is about no resource leads to the address before the part that holds the first of them."
@@ -222,7 +244,7 @@ pub(crate) const KEYS: &[KeyRow] = keys! {
     "accounts.<name>.allow_http" Switch "false"
         "Allow plain http to addresses other than loopback. Credentials then travel unprotected."
     "schedule.vms" Cron "\"* * * * *\"" "When VMs are polled."
-    "schedule.containers" Cron "\"*/2 * * * *\"" "When containers are polled, each followed by its sites."
+    "schedule.containers" Cron "\"*/2 * * * *\"" "When containers are polled, each followed by its sites. Databases and cron jobs need it."
     "schedule.expected_balance" Cron "\"*/10 * * * *\""
         "When the expected-balance report is polled, from which forecasts and mails about the cut-off come."
     "schedule.charges" Cron "\"7 6 * * *\"" "When past charges are polled."
@@ -239,11 +261,11 @@ pub(crate) const KEYS: &[KeyRow] = keys! {
         "How many days the forecast looks ahead: at most 730, and at least the largest of `disconnect_days` plus 7."
     "billing.lead_days" Count "3" "How many days a payment takes to arrive."
     "billing.deletion_days" Count "0"
-        "How many days after the cut-off the provider deletes the data: mails then name the day, and 7, 3, 1 and 0 days \
+        "How many days after the cut-off the provider deletes the data: mails after the cut-off name the day, and 7, 3, 1 and 0 days \
          before it one goes out. 0: not known."
     "alerts.disconnect_days" Counts "[14, 7, 3, 1]"
-        "On how many days before the cut-off a mail goes out. `lead_days` + 1, the last day \
-         on which a payment still arrives, is always one of them."
+        "On how many days before the cut-off a mail goes out. `lead_days` + 1 is always one of them: that mail goes out \
+         as the last day begins on which a payment still arrives."
     "alerts.confirm_polls" Count "1" "Bad polls in a row before an incident opens."
     "alerts.recover_polls" Count "2" "Good polls in a row before an incident closes."
     "alerts.stuck_after" Duration "\"30m\""
@@ -253,7 +275,7 @@ pub(crate) const KEYS: &[KeyRow] = keys! {
     "alerts.escalate_after" Duration "\"12h\""
         "How long after its first mail a critical incident may be open and not acknowledged before it is mailed to \
          `escalate_to`, once. Not what is silenced, covered by another, or known from the first start."
-    "alerts.escalate_to" Texts "[]"
+    "alerts.escalate_to" Recipients "[]"
         "Who is mailed then, and hears how it goes on. A cut-off is mailed to them at once from the last day on which \
          a payment arrives in time, acknowledged or not."
     "alerts.remind_every.critical" Duration "\"1d\""
@@ -268,7 +290,7 @@ pub(crate) const KEYS: &[KeyRow] = keys! {
         "Limits the kind to resources whose name matches one of these patterns (`*` any run of characters, \
          `?` one)."
     "alerts.rules.<kind>.except" Texts "[]" "Patterns of names that the kind leaves out."
-    "alerts.rules.<kind>.to" Texts "[]" "Recipients of the kind, instead of the account's."
+    "alerts.rules.<kind>.to" Recipients "[]" "Recipients of the kind, instead of the account's."
     "email.smtp_url" Url ""
         "`smtps://user@host:465` for TLS from the first byte, `smtp://user@host:587` for STARTTLS, which is \
          then required; `smtp://127.0.0.1:25`, to a loopback address and without a user, is plain. Characters \
@@ -277,14 +299,30 @@ pub(crate) const KEYS: &[KeyRow] = keys! {
     "email.password_file" File "" "File that holds `password`."
     "email.ca_file" File "" "PEM file of a private CA to trust beside the system's."
     "email.from" Text "" "Sender, such as `\"hostwatch <hostwatch@example.com>\"`."
-    "email.to" Texts "[]" "Recipients for every account that names none of its own."
+    "email.to" Recipients "[]" "Recipients for every account that names none of its own."
     "email.max_per_hour" Count "60"
-        "Mails an hour; what exceeds it is sent as one summary. Mails about a cut-off are not counted."
+        "Mails to one recipient in an hour; what is owed beyond them comes as one summary. Mails about a cut-off are not \
+         counted."
     "webhooks.<webhook>.url" Secret ""
         "Where to post, such as `\"https://chat.example.com/hook?token=…\"`. A secret: it is in no log, page or error."
     "webhooks.<webhook>.url_file" File "" "File that holds `url`."
     "webhooks.<webhook>.allow_http" Switch "false"
         "Allow plain http to addresses other than loopback. The address and all mails then travel unprotected."
+    "webhooks.<webhook>.proxy" Url "\"\""
+        "Proxy by which this webhook alone is reached: `\"socks5h://127.0.0.1:1080\"` or `\"http://proxy.example.com:3128\"`."
+    "telegram.<chat>.token" Secret ""
+        "Token of the bot, from @BotFather. A secret: it is in no log, page or error."
+    "telegram.<chat>.token_file" File "" "File that holds `token`."
+    "telegram.<chat>.chat_id" Chat ""
+        "The chat that the bot writes to: its number (`-1001234567890` of a group), or `\"@name\"` of a public group or channel."
+    "telegram.<chat>.thread_id" Count "" "The topic within a group that has topics."
+    "telegram.<chat>.api_url" Url "\"https://api.telegram.org\""
+        "Where the Bot API is: another address where a server of your own stands in for it. Plain http only to a loopback address."
+    "telegram.<chat>.proxy" Url "\"\""
+        "Proxy by which Telegram is reached, where it is filtered: `\"socks5h://127.0.0.1:1080\"` or `\"http://proxy.example.com:3128\"`."
+    "telegram.<chat>.buttons" Switch "true"
+        "Whether a problem has the buttons `Seen`, which acknowledges it, and `Silent for 4 h`. The daemon asks Telegram what was \
+         pressed; no port is opened."
     "web.external_url" Url "\"\""
         "How people reach the page, where that is not the address it listens on, such as \
          `\"https://watch.example.com/\"` of a reverse proxy. Its host passes as a name of this server, and its page may \
@@ -292,12 +330,12 @@ pub(crate) const KEYS: &[KeyRow] = keys! {
     "web.allowed_hosts" Texts "[]"
         "Further names under which the page and the metrics may be asked for, without port. IP addresses, \
          `localhost`, this machine's name and the host of `external_url` always may, and so may clients that \
-         authenticate; any other name is answered with 421, so that no page on the web can read this one (DNS \
-         rebinding)."
+         authenticate; any other name is answered with 421, and what is no name with 400, so that no page on \
+         the web can read this one (DNS rebinding)."
     "heartbeat.url" Url "\"\""
         "Pinged while polls, store and delivery are healthy: a dead man's switch that somebody else watches."
     "store.path" File "\"hostwatch.db\""
-        "The SQLite file of incidents and unsent mails. When relative it is under `$STATE_DIRECTORY` where that \
+        "The SQLite file of incidents and of what was mailed. When relative it is under `$STATE_DIRECTORY` where that \
          is set, as systemd does, else beside the configuration file."
     "metrics.state_series" Text "\"all\""
         "`all`: a series for each known state, 1 for the current one; `current`: that one only, advised from \
@@ -306,10 +344,6 @@ pub(crate) const KEYS: &[KeyRow] = keys! {
         "Patterns (`*` any run of characters, `?` one) of the metrics that are written; `[]` for all. They hold \
          for hostwatch's own metrics too: without `hostwatch_*` the shipped alert rules see nothing."
     "metrics.deny" Texts "[]" "Patterns of metrics that are not written, although `allow` has them."
-    "metrics.max_series_per_collector" Count "0"
-        "Most series that an account's collector may have, at least 100; `0` for no limit. Past it whole \
-         resources are left out, those with the highest ids first; `hostwatch_series_dropped` counts how many \
-         series."
     "metrics.stale_after" Duration "\"\""
         "How long a collector's last good listing is served while polls fail. `\"\"`: ten of the longest gap \
          between its ticks, at least 15 min."

@@ -1,5 +1,5 @@
-//! The configuration: defaults, TOML file, `accounts.d`, environment, checked as a whole. All errors are
-//! reported at once, a line each. Reads files; polls nothing, looks up no host, reads no clock.
+//! The configuration: defaults, TOML file, `accounts.d` and environment, checked as a whole. All errors are
+//! reported together, one a line. It reads files, but asks no host and reads no clock.
 
 mod account;
 mod alerts;
@@ -7,12 +7,15 @@ mod check;
 mod email;
 mod environment;
 mod findings;
+mod hosting;
 pub(crate) mod keys;
+mod recipient;
 #[cfg(test)]
 pub(crate) mod reference;
 mod secrets;
 mod sources;
 mod tables;
+mod telegram;
 mod values;
 mod view;
 mod webhooks;
@@ -28,59 +31,63 @@ pub(crate) use environment::Environment;
 pub(crate) use values::duration;
 
 use crate::config_error::ConfigErrors;
-use crate::model::{AccountName, Collector, Profile};
+use crate::model::{AccountName, Collector, Language, Profile};
 use crate::provider::cron::Schedule;
 use crate::{alert, http, mail, metrics, provider};
 use findings::Findings;
 use secrets::Secrets;
 use view::View;
 
-/// A whole configuration, valid in itself.
+/// A whole, valid configuration.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// By name, at least one.
+    /// At least one, sorted by name.
     pub accounts: Vec<AccountSettings>,
-    /// Somebody is told: there is an `[email]` table, usable or not, or a webhook among the recipients. Else this is an
-    /// exporter only: nothing is rendered or queued.
+    /// Whether anybody is told: there is an `[email]` table, usable or not, or a webhook or Telegram chat among
+    /// the recipients. Otherwise the daemon is only an exporter, and no mail is made.
     pub mails: bool,
-    /// `None`: no mail leaves by a mail server.
+    /// `None`: no mail server is used.
     pub email: Option<mail::MailSettings>,
-    /// By name.
+    /// Sorted by name.
     pub webhooks: Vec<mail::WebhookSettings>,
-    /// Mails an hour, by whatever way.
+    /// Sorted by name.
+    pub telegram: Vec<mail::TelegramSettings>,
+    /// The limit of mails an hour, by all ways.
     pub max_per_hour: u32,
     pub store_path: PathBuf,
-    /// Where older releases, or another configuration, may have left a store instead.
+    /// Places in which older releases, or another configuration, may have left a store.
     pub former_stores: Vec<PathBuf>,
     pub metrics: metrics::MetricsSettings,
-    /// When the digest goes out.
+    /// The schedule of the digest.
     pub digest: Option<Schedule>,
-    /// Its path is a password.
+    /// A secret, since its path is a password.
     pub heartbeat_url: Option<SecretString>,
     pub web: http::WebSettings,
-    /// What is allowed and yet should be looked at; a line each.
+    /// Warnings about allowed settings, one a line.
     pub warnings: Vec<String>,
-    /// Files that secrets were read from, credentials included: a change of one is a reason to reload.
+    /// Files that secrets were read from, including credentials. A change of one is a reason to reload.
     pub secret_files: Vec<PathBuf>,
 }
 
-/// One account as the layers take it.
+/// One account, as the layers need it.
 #[derive(Clone, Debug)]
 pub(crate) struct AccountSettings {
     pub profile: Arc<Profile>,
     pub api: provider::ProviderSettings,
     pub alert: Arc<alert::AlertSettings>,
-    /// Who gets its mails: its own recipients, else those of `[email]`.
+    /// The recipients of its mails: its own, otherwise those of `[email]`.
     pub to: Vec<mail::Recipient>,
-    /// Of the collectors that are on. Sites have none of their own.
+    /// The languages of recipients that read another one than the account's, by address.
+    pub languages: BTreeMap<String, Language>,
+    /// The schedules of the collectors that are on. Sites have none of their own.
     pub schedules: Arc<BTreeMap<Collector, Schedule>>,
-    /// How far ahead the expected-balance report is asked for.
+    /// The days ahead for which the expected-balance report is asked.
     pub horizon_days: u32,
 }
 
 /// Polling.
 impl AccountSettings {
-    /// What is as the other account has it is kept once: where there are thousands they are much alike.
+    /// Shares equal values with another account, since thousands of accounts are much alike.
     fn share(&mut self, other: &Self) {
         if self.schedules == other.schedules {
             self.schedules = Arc::clone(&other.schedules);
@@ -90,7 +97,7 @@ impl AccountSettings {
         }
     }
 
-    /// Would it be polled the same way? What is judged and who is mailed may differ.
+    /// Whether it would be polled in the same way. Rules and recipients may differ.
     pub(crate) fn is_polled_like(&self, other: &Self) -> bool {
         self.profile == other.profile
             && self.api.is_same(&other.api)
@@ -100,10 +107,10 @@ impl AccountSettings {
     }
 }
 
-/// Reads and checks a configuration. Without a path there is the environment alone.
+/// Reads and checks a configuration. Without a path only the environment is read.
 ///
 /// # Errors
-/// Everything that is wrong, in the order of files and keys.
+/// All errors, in the order of files and keys.
 pub(crate) fn load(path: Option<&Path>, env: &Environment) -> Result<Settings, ConfigErrors> {
     let mut findings = Findings::default();
     match read(path, env, &mut findings) {
@@ -115,8 +122,8 @@ pub(crate) fn load(path: Option<&Path>, env: &Environment) -> Result<Settings, C
     }
 }
 
-/// Reads what of a configuration can be read, however wrong the rest may be: for commands beside a daemon, whose user
-/// need not be able to read the secrets. `None` where the file cannot be read at all.
+/// Reads the readable part of a configuration in spite of errors, for commands beside a daemon, whose user may
+/// not be able to read the secrets. `None` if the file cannot be read at all.
 pub(crate) fn read_leniently(path: Option<&Path>, env: &Environment) -> Option<Settings> {
     read(path, env, &mut Findings::default())
 }
@@ -125,14 +132,16 @@ fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Opti
     let sources = sources::read(path, env, findings)?;
     check::check(&sources, findings);
     let directory = |name: &str| env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let beside = path.map(|path| path.parent().unwrap_or(Path::new("")));
     let mut secrets = Secrets {
-        directory: path.and_then(Path::parent).unwrap_or(Path::new("")).to_owned(),
-        credentials: directory("CREDENTIALS_DIRECTORY"),
+        directory: beside.unwrap_or(Path::new("")).to_owned(),
+        credentials: directory("CREDENTIALS_DIRECTORY").or(beside.map(|beside| beside.join("credentials"))),
         files: Vec::new(),
         asked: BTreeSet::new(),
     };
     let global = View::global(&sources, &sources.main);
     let webhooks = webhooks::read(&global, &mut secrets, findings);
+    let telegram = telegram::read(&global, &mut secrets, findings);
     let email = sources.email.as_ref().map(|source| {
         let view = View::global(&sources, source);
         (email::read(&view, &mut secrets, findings), alerts::recipients(&view, "email.to", findings))
@@ -155,12 +164,13 @@ fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Opti
         let message = "none; add a table such as [accounts.main] with an address and credentials";
         findings.error(&sources.main, "accounts", message);
     }
-    let webhook_told = check_ways(&accounts, &sources, findings);
+    let is_service_told = check_ways(&accounts, &sources, findings);
     let (store_path, former_stores) = tables::store(&global, path, directory("STATE_DIRECTORY"), findings);
     Some(Settings {
         accounts,
-        mails: email.is_some() || webhook_told,
+        mails: email.is_some() || is_service_told,
         webhooks,
+        telegram,
         max_per_hour: global.bounded("email.max_per_hour", 1..=100_000, findings),
         email: email.and_then(|(settings, _)| settings),
         store_path,
@@ -176,23 +186,42 @@ fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Opti
     })
 }
 
-/// Whether a webhook is among the recipients. Beside it, without a mail server, a mail address would be left out.
+/// Whether a webhook or a Telegram chat is among the recipients. If so, mail addresses need a mail server, or
+/// their mails would be lost.
 fn check_ways(accounts: &[AccountSettings], sources: &sources::Sources, findings: &mut Findings) -> bool {
     let everybody: Vec<String> = accounts.iter().flat_map(AccountSettings::everybody).collect();
-    let (webhooks, addresses): (Vec<&String>, Vec<&String>) =
-        everybody.iter().partition(|to| mail::webhook_name(to).is_some());
-    if let (false, None, Some(address)) = (webhooks.is_empty(), &sources.email, addresses.first()) {
-        let message = format!("missing, and {address} is to get mail; add it, or name webhooks alone");
+    let (addresses, named): (Vec<&String>, Vec<&String>) =
+        everybody.iter().partition(|to| mail::Way::to(to) == mail::Way::Smtp);
+    if named.is_empty() || sources.email.is_some() {
+        return !named.is_empty();
+    }
+    if let Some(address) = addresses.first() {
+        let message = format!(
+            "missing, and {address} is to get mail; add it, or name webhooks and Telegram chats alone"
+        );
         findings.error(&sources.main, "email", message);
     }
-    if let (false, None) = (webhooks.is_empty(), &sources.email) {
-        for account in accounts.iter().filter(|account| account.to.is_empty()) {
-            let place = format!("accounts.{}.to", account.name());
-            let source = sources.accounts.get(account.name().as_str()).unwrap_or(&sources.main);
-            let message =
-                "nobody would hear of this account's cut-off; name a webhook, such as [\"webhook:NAME\"]";
-            findings.error(source, &place, message);
+    for account in accounts.iter().filter(|account| account.to.is_empty()) {
+        let place = format!("accounts.{}.to", account.name());
+        let source = sources.accounts.get(account.name().as_str()).unwrap_or(&sources.main);
+        let message = "nobody would hear of this account's cut-off; name a recipient, such as [\"webhook:NAME\"] or \
+                       [\"telegram:NAME\"]";
+        findings.error(source, &place, message);
+    }
+    true
+}
+
+impl Settings {
+    /// Whether this way has a server, webhook or chat.
+    pub(crate) fn serves(&self, way: &mail::Way) -> bool {
+        match way {
+            mail::Way::Smtp => self.email.is_some(),
+            mail::Way::Named(mail::Service::Webhook, name) => {
+                self.webhooks.iter().any(|one| one.name == *name)
+            }
+            mail::Way::Named(mail::Service::Telegram, name) => {
+                self.telegram.iter().any(|one| one.name == *name)
+            }
         }
     }
-    !webhooks.is_empty()
 }

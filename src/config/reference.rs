@@ -1,5 +1,5 @@
-//! docs/configuration.md, from the table of keys: what can be written where, and what it means. A test holds
-//! the file and this text equal.
+//! docs/configuration.md from the table of keys: the place of each key and its meaning. A test keeps the file
+//! equal to this text.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -24,9 +24,9 @@ pub(crate) fn markdown() -> String {
     page
 }
 
-/// The table a key is described under, and its name there: `remind_every.critical` stays with `[alerts]`.
+/// The table under which a key is described, and its name there: `remind_every.critical` stays with `[alerts]`.
 fn split(key: &KeyRow) -> (&'static str, &'static str) {
-    for table in ["accounts.<name>", "alerts.rules.<kind>", "webhooks.<webhook>"] {
+    for table in ["accounts.<name>", "alerts.rules.<kind>", "webhooks.<webhook>", "telegram.<chat>"] {
         if let Some(name) = key.path.strip_prefix(table).and_then(|rest| rest.strip_prefix('.')) {
             return (table, name);
         }
@@ -59,13 +59,18 @@ fn about(table: &str) -> Cow<'static, str> {
             ));
         }
         "email" => {
-            "Without this table, and without a webhook among the recipients, hostwatch is an exporter only: nothing is \
-             rendered or queued. `max_per_hour` counts what goes to webhooks too, with this table or without.\n\n"
+            "Without this table, and without a webhook or Telegram chat among the recipients, hostwatch is an exporter only: nothing \
+             is rendered, and the store keeps incidents for the metrics. `max_per_hour` counts what goes to webhooks and Telegram \
+             too, with this table or without.\n\n"
         }
         "webhooks.<webhook>" => {
             "One table for each webhook, which a recipient names as `webhook:NAME`: it is posted what others are mailed, \
              as JSON in Alertmanager's format. [webhooks.md](webhooks.md) has recipes. Adding or removing one takes a \
              restart.\n\n"
+        }
+        "telegram.<chat>" => {
+            "One table for each Telegram chat, which a recipient names as `telegram:NAME`. [telegram.md](telegram.md) says how \
+             to get a token and a chat's number. Adding or removing one takes a restart.\n\n"
         }
         _ => "",
     })
@@ -93,11 +98,12 @@ key is an error. [config/hostwatch.toml](../config/hostwatch.toml) shows every k
 and `[alerts]` hold for all; `[defaults]` or an account can carry tables of the same names, such as
 `[accounts.main.schedule]`, which override them key by key.
 
-**Secrets** (`hosting_token`, `vm_api_key`, `billing_password`, `password` of `[email]`,
-`url` of a webhook) can be written in place, or
-into a file that the key with `_file` names, or be a systemd credential called `<account>.<key>`, such as
-`main.hosting_token`, `smtp.password`, or `webhook.NAME.url`. A newline at the end is trimmed. An account's own key goes before the
-credential, the credential before `[defaults]`. A key and its `_file` side by side are an error.
+**Secrets** (`hosting_token`, `hosting_api_key`, `vm_api_key`, `billing_password`, `password` of `[email]`,
+`url` of a webhook, `token` of a Telegram chat) can be written in place, or
+into a file that the key with `_file` names, or be a file called `<account>.<key>`, such as
+`main.hosting_token`, `smtp.password`, `webhook.NAME.url` or `telegram.NAME.token`, among systemd's credentials (`$CREDENTIALS_DIRECTORY`) or, where that
+is not set, in `credentials/` beside the configuration. A newline at the end is trimmed. A secret that is given in two of these
+places is an error. One in `[defaults]` counts for accounts without one of their own.
 
 **Paths** of files are relative to the directory of the main configuration file.
 

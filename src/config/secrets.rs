@@ -1,5 +1,5 @@
-//! Secrets, from wherever they are given: the key itself, the file that `…_file` names, or a systemd
-//! credential. Nothing here puts a secret into a message.
+//! Secrets from all their sources: the key itself, the file that `…_file` names, or a systemd credential. No
+//! message holds a secret.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,21 +14,21 @@ use crate::model::nearest::{likeness, nearest};
 /// A larger file is surely the wrong one.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// Where secrets are looked for, and which files were read.
+/// The places of secrets, and the files that were read.
 pub(super) struct Secrets {
-    /// What `…_file` is relative to: the main file's directory.
+    /// The directory that `…_file` is relative to: that of the main file.
     pub directory: PathBuf,
-    /// `$CREDENTIALS_DIRECTORY`.
+    /// `$CREDENTIALS_DIRECTORY`, otherwise `credentials` beside the main file; `None` without a file.
     pub credentials: Option<PathBuf>,
     pub files: Vec<PathBuf>,
-    /// The credentials that somebody would read.
+    /// The names of credentials that some key would read.
     pub asked: BTreeSet<String>,
 }
 
-/// The result of looking for one.
+/// The result of looking for a secret.
 pub(super) enum Secret {
     Absent,
-    /// Given, but unusable; that is reported already.
+    /// Given, but unusable, which is reported already.
     Broken,
     Given(SecretString),
 }
@@ -46,14 +46,14 @@ impl Secret {
     }
 }
 
-/// From here on one name may be meant for another.
+/// The likeness from which on one name may be meant for another.
 const ALIKE: f64 = 0.5;
 /// The id under which the unit loads a whole directory of secrets.
 const DIRECTORY_ID: &str = "hostwatch";
 
 impl Secrets {
-    /// The secret of `key`. An account's own key comes first, then its systemd credential, then
-    /// `[defaults]`; of the key and its `_file` on one level, one set by the environment comes first.
+    /// The secret of `key`, given in place, in a file or as a credential. Two of an account's own places are an
+    /// error, and so are two in `[defaults]`, which count if the account has none.
     pub(super) fn get(
         &mut self,
         view: &View<'_>,
@@ -62,53 +62,49 @@ impl Secrets {
         findings: &mut Findings,
     ) -> Secret {
         let file_key = format!("{key}_file");
-        let (inline, file) = (view.leaf(key), view.leaf(&file_key));
-        let rank = |leaf: &Leaf<'_>| {
-            (!leaf.is_shared(), leaf.origin.as_ref().is_some_and(|origin| origin.is_variable))
-        };
-        let (inline_rank, file_rank) = (inline.as_ref().map(rank), file.as_ref().map(rank));
         if view.is_no_text(key) || view.is_no_text(&file_key) {
             return Secret::Broken;
         }
         self.asked.insert(credential.to_owned());
-        let credential = self.credential(credential);
-        let own = [inline_rank, file_rank].into_iter().flatten().any(|(own, _)| own);
-        if let Some(path) = credential {
-            if !own {
-                return self.read(&path, view, key, findings);
-            }
-            let message = format!("set, so the systemd credential {} is not used", path.display());
-            view.warn(if inline.is_some() { key } else { &file_key }, findings, message);
-        }
-        if inline_rank.is_some() && inline_rank == file_rank {
-            view.error(key, findings, format!("given beside {file_key}; keep one of them"));
-            return Secret::Broken;
-        }
-        if inline_rank > file_rank {
-            return inline_secret(view, key, findings);
-        }
-        match (file, view.text(&file_key)) {
-            (None, _) => Secret::Absent,
-            (Some(_), Some(name)) => self.read(&self.directory.join(name), view, &file_key, findings),
-            (Some(_), None) => {
-                view.error(&file_key, findings, "is empty; name a file, or remove the key");
+        let named = view.text(&file_key).map(|name| self.directory.join(name));
+        // The key may name the credential's own file, which is one place.
+        let credential = self.credential(credential).filter(|path| Some(path) != named.as_ref());
+        let (inline, file) = (view.leaf(key), view.leaf(&file_key));
+        let is_own = |leaf: &Leaf<'_>| !leaf.is_shared();
+        let has_own = credential.is_some() || inline.iter().chain(&file).any(is_own);
+        let counts = |leaf: Option<Leaf<'_>>| leaf.is_some_and(|leaf| is_own(&leaf) || !has_own);
+        match (counts(inline), counts(file), credential) {
+            (false, false, None) => Secret::Absent,
+            (true, false, None) => inline_secret(view, key, findings),
+            (false, true, None) => match view.text(&file_key) {
+                Some(name) => self.read(&self.directory.join(name), view, &file_key, findings),
+                None => {
+                    view.error(&file_key, findings, "is empty; name a file, or remove the key");
+                    Secret::Broken
+                }
+            },
+            (false, false, Some(path)) => self.read(&path, view, key, findings),
+            (inline, _, credential) => {
+                let other =
+                    credential.map_or(file_key.clone(), |path| format!("the credential {}", path.display()));
+                let message = format!("given beside {other}; keep one of them");
+                view.error(if inline { key } else { &file_key }, findings, message);
                 Secret::Broken
             }
         }
     }
 
-    /// A credential by its own name, or as systemd names what it loads from a directory: with the
-    /// directory's id and an underscore before it.
+    /// A credential by its own name, or by the name that systemd gives it from a directory: the directory's id,
+    /// an underscore, and the name.
     fn credential(&self, name: &str) -> Option<PathBuf> {
         let directory = self.credentials.as_ref()?;
         let paths = [directory.join(name), directory.join(format!("{DIRECTORY_ID}_{name}"))];
         paths.into_iter().find(|path| path.symlink_metadata().is_ok())
     }
 
-    /// Warns of files among the credentials that nobody reads: a name misspelt is a group that is off.
+    /// Warns of credentials that no key reads, since a misspelt name turns a group off.
     pub(super) fn report_unread(&self, findings: &mut Findings) {
-        let beside = self.directory.join("credentials");
-        let directory = self.credentials.as_ref().unwrap_or(&beside);
+        let Some(directory) = &self.credentials else { return };
         let Ok(entries) = std::fs::read_dir(directory) else { return };
         let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
         let names: BTreeSet<String> = names.filter(|name| !name.starts_with('.')).collect();

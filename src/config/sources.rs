@@ -1,5 +1,5 @@
-//! The layers of a configuration (defaults, files, environment) merged by figment into one tree of values
-//! that know where they come from. Does not interpret them.
+//! The layers of a configuration (defaults, files, environment), merged by figment into one tree of values that
+//! know their origin. It does not interpret them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,19 +13,19 @@ use super::environment::{self, Environment, Layer};
 use super::findings::Findings;
 use super::keys::KEYS;
 
-/// The merged values, and which accounts and tables the user wrote.
+/// The merged values, and the accounts and tables that the user wrote.
 pub(super) struct Sources {
     pub values: Value,
     figment: Figment,
-    /// Where each account was named first.
+    /// The place where each account was named first.
     pub accounts: BTreeMap<String, String>,
-    /// Where `[email]` was named first.
+    /// The place where `[email]` was named first.
     pub email: Option<String>,
-    /// The source named by errors about no particular key: the file, or the environment without one.
+    /// The source in errors about no particular key: the file, or the environment if there is none.
     pub main: String,
 }
 
-/// Reads and merges all layers. `None` where the main file can't be read: other errors would be noise then.
+/// Reads and merges all layers. `None` if the main file cannot be read, since other errors would then be noise.
 pub(super) fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Option<Sources> {
     let mut sources = Sources {
         values: Value::from(Dict::new()),
@@ -49,27 +49,19 @@ pub(super) fn read(path: Option<&Path>, env: &Environment, findings: &mut Findin
     Some(sources)
 }
 
-/// Where a value was read from.
-pub(super) struct Origin {
-    /// The file, or the variable.
-    pub name: String,
-    pub is_variable: bool,
-}
-
 impl Sources {
-    /// Where a value was read from; `None` for a default. A table's own tag tells little after a merge; what is in
-    /// it does.
-    pub(super) fn origin(&self, value: &Value) -> Option<Origin> {
+    /// The file or variable of a value; `None` for a default. After merging only the values inside a table know their
+    /// file, and not the table itself.
+    pub(super) fn origin(&self, value: &Value) -> Option<String> {
         if let Some(table) = value.as_dict() {
             return table.values().find_map(|value| self.origin(value));
         }
         let metadata = self.figment.get_metadata(value.tag()).filter(|metadata| metadata.name != DEFAULTS)?;
         let file = metadata.source.as_ref().and_then(|source| source.file_path());
-        let name = file.map_or_else(|| metadata.name.to_string(), |path| path.display().to_string());
-        Some(Origin { name, is_variable: file.is_none() })
+        Some(file.map_or_else(|| metadata.name.to_string(), |path| path.display().to_string()))
     }
 
-    /// Merges a file: the main one, or one of `accounts.d`. `None` where it is unusable.
+    /// Merges a file: the main one, or one of `accounts.d`. `None` if it is unusable.
     fn add_file(&mut self, path: &Path, accounts_alone: bool, findings: &mut Findings) -> Option<()> {
         let file = Toml::file_exact(path);
         let data = file.data().map_err(|error| refuse_file(path, &error, findings)).ok()?;
@@ -84,7 +76,7 @@ impl Sources {
         Some(())
     }
 
-    /// Notes which accounts and tables a layer names; no two files may name one account.
+    /// Notes the accounts and tables that a layer names. Two files may not name the same account.
     fn note(&mut self, data: &Map<Profile, Dict>, source: &str, mut findings: Option<&mut Findings>) {
         let accounts = data.values().filter_map(|table| table.get("accounts")?.as_dict());
         for name in accounts.flat_map(Dict::keys) {
@@ -102,7 +94,7 @@ impl Sources {
     }
 }
 
-/// `accounts.d/*.toml` beside the main file, by name.
+/// `accounts.d/*.toml` beside the main file, sorted by name.
 fn account_files(main: &Path, findings: &mut Findings) -> Vec<PathBuf> {
     let directory = main.parent().unwrap_or(Path::new("")).join("accounts.d");
     let entries = match std::fs::read_dir(&directory) {
@@ -124,13 +116,13 @@ fn account_files(main: &Path, findings: &mut Findings) -> Vec<PathBuf> {
     files
 }
 
-/// An operating system's error without its number.
+/// The text of an operating system's error without its number.
 pub(super) fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
-/// Says why a file is no TOML, or can't be read. The line itself is not quoted: it can hold a secret.
+/// Reports why a file is no TOML, or cannot be read. The line itself is not quoted, since it can hold a secret.
 fn refuse_file(path: &Path, error: &figment::Error, findings: &mut Findings) {
     let text = if let Kind::Message(text) = &error.kind { text.clone() } else { error.kind.to_string() };
     let source = path.display().to_string();
@@ -141,7 +133,7 @@ fn refuse_file(path: &Path, error: &figment::Error, findings: &mut Findings) {
     };
     let mut lines = place.lines();
     let place = lines.next().unwrap_or_default();
-    // "line 3, column 5", then the gutter with the source and a caret, then what is wrong.
+    // "line 3, column 5", then the gutter with the source and a caret, then the error.
     let caret = |line: &&str| line.trim_start().starts_with('|') && line.trim_end().ends_with('^');
     let why: Vec<&str> = lines
         .skip_while(|line| !caret(line))
@@ -155,7 +147,7 @@ fn refuse_file(path: &Path, error: &figment::Error, findings: &mut Findings) {
 
 const DEFAULTS: &str = "defaults";
 
-/// The defaults of the table of keys; those of an account stand in `[defaults]`.
+/// The defaults in the table of keys. The defaults of accounts are in `[defaults]`.
 struct Defaults;
 
 impl Provider for Defaults {

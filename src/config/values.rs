@@ -1,5 +1,5 @@
-//! Texts of the configuration turned into values: durations, addresses, zones, units, mailboxes. Pure; each
-//! error says what is allowed. Addresses are never quoted: they can hold a password.
+//! Converts texts of the configuration to values: durations, addresses, zones, units, mailboxes. Pure. Each
+//! error names the allowed values. Addresses are never quoted, since they can hold a password.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -8,11 +8,17 @@ use chrono_tz::{TZ_VARIANTS, Tz};
 use lettre::message::Mailbox;
 use url::Url;
 
+use crate::model::Language;
 use crate::model::nearest::nearest;
 
-/// `90s`, `30m`, `6h`, `1d`, also joined: `1d12h`. More than nothing.
+/// The language of mails, chat messages and the page.
+pub(super) fn language(text: &str) -> Result<Language, String> {
+    text.parse().map_err(|_| format!("'{text}' is no language that hostwatch writes; use \"en\" or \"ru\""))
+}
+
+/// `90s`, `30m`, `6h`, `1d`, also joined: `1d12h`. Zero is not allowed.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    // Only the unambiguous units of humantime: its `M` is a month, and `ms` is of no use here.
+    // Only the clear units of humantime: its `M` is a month, and `ms` has no use here.
     let ours = |text: &&str| {
         !text.contains("ms") && text.chars().all(|c| matches!(c, '0'..='9' | 's' | 'm' | 'h' | 'd'))
     };
@@ -26,8 +32,8 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// An endpoint's address: http or https, without user, query or fragment; http only to loopback unless
-/// allowed.
+/// An endpoint's address: http or https, without user, query or fragment. http is allowed to loopback only, or
+/// with `allow_http`.
 pub(super) fn endpoint(text: &str, allow_http: bool) -> Result<Url, String> {
     let url = web_address(text)?;
     if url.query().is_some() || url.fragment().is_some() {
@@ -40,7 +46,7 @@ pub(super) fn endpoint(text: &str, allow_http: bool) -> Result<Url, String> {
     Ok(url)
 }
 
-/// Why a text is no URL; `scheme` is what mostly stands in front of one.
+/// The reason why a text is no URL; `scheme` is the usual beginning of one.
 pub(super) fn no_url(error: url::ParseError, scheme: &str) -> String {
     if error == url::ParseError::RelativeUrlWithoutBase {
         return format!("has no {scheme} in front");
@@ -61,7 +67,7 @@ pub(super) fn web_address(text: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// An address with `{kind}` and `{id}` behind its host, where those of a resource belong.
+/// An address with `{kind}` and `{id}` behind its host, in place of those of a resource.
 pub(super) fn panel_link(text: &str) -> Result<String, String> {
     let filled = |kind: &str, id: &str| web_address(&text.replace("{kind}", kind).replace("{id}", id));
     let (one, other) = (filled("vm", "1")?, filled("site", "2")?);
@@ -74,74 +80,29 @@ pub(super) fn panel_link(text: &str) -> Result<String, String> {
     one_line(text)
 }
 
-/// `localhost`, or a loopback address as text, in brackets or not.
+/// Whether a host is `localhost` or a loopback address, in brackets or not.
 pub(super) fn loopback_name(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")
         || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// What people call zones, and the names that say when clocks change there.
-const ABBREVIATIONS: [(&str, &str); 37] = [
-    ("MSK", "Europe/Moscow"),
-    ("MSD", "Europe/Moscow"),
-    ("UTC+3", "Europe/Moscow"),
-    ("GMT+3", "Europe/Moscow"),
-    ("SAMT", "Europe/Samara"),
-    ("YEKT", "Asia/Yekaterinburg"),
-    ("OMST", "Asia/Omsk"),
-    ("NOVT", "Asia/Novosibirsk"),
-    ("KRAT", "Asia/Krasnoyarsk"),
-    ("IRKT", "Asia/Irkutsk"),
-    ("YAKT", "Asia/Yakutsk"),
-    ("VLAT", "Asia/Vladivostok"),
-    ("MAGT", "Asia/Magadan"),
-    ("PETT", "Asia/Kamchatka"),
-    ("EST", "America/New_York"),
-    ("EDT", "America/New_York"),
-    ("EST5EDT", "America/New_York"),
-    ("CST", "America/Chicago"),
-    ("CDT", "America/Chicago"),
-    ("MST", "America/Denver"),
-    ("MDT", "America/Denver"),
-    ("PST", "America/Los_Angeles"),
-    ("PDT", "America/Los_Angeles"),
-    ("AKST", "America/Anchorage"),
-    ("HST", "Pacific/Honolulu"),
-    ("BST", "Europe/London"),
-    ("WET", "Europe/Lisbon"),
-    ("WEST", "Europe/Lisbon"),
-    ("CET", "Europe/Berlin"),
-    ("CEST", "Europe/Berlin"),
-    ("MET", "Europe/Berlin"),
-    ("EET", "Europe/Helsinki"),
-    ("EEST", "Europe/Helsinki"),
-    ("IST", "Asia/Kolkata"),
-    ("JST", "Asia/Tokyo"),
-    ("KST", "Asia/Seoul"),
-    ("AEST", "Australia/Sydney"),
-];
-
-/// The IANA name that an abbreviation most likely means.
-pub(super) fn zone_of_abbreviation(text: &str) -> Option<&'static str> {
-    let text = text.trim();
-    ABBREVIATIONS.iter().find(|(short, _)| short.eq_ignore_ascii_case(text)).map(|(_, name)| *name)
-}
-
 /// An IANA time zone.
 pub(super) fn time_zone(text: &str) -> Result<Tz, String> {
     text.parse().map_err(|_| {
-        if let Some(name) = zone_of_abbreviation(text) {
-            return format!(
-                "'{text}' is an abbreviation, of several zones at times; did you mean \"{name}\"?"
-            );
-        }
         let names = TZ_VARIANTS.map(Tz::name);
-        format!("no time zone '{text}'; did you mean \"{}\"?", nearest(text, &names))
+        // A word that resembles an abbreviation means another abbreviation.
+        let like = if text.contains('/') { nearest(text, &names) } else { "Europe/Moscow" };
+        format!("'{text}' is not a time zone name; use one like \"{like}\"")
     })
 }
 
-/// Bytes in a unit of memory; MB is 1,048,576, as for containers.
+/// Whether a zone is a name such as `EST` or `MST`, which stays the same in summer, unlike most places.
+pub(super) fn is_abbreviation(zone: Tz) -> bool {
+    zone.name().len() == 3 && !matches!(zone.name(), "UTC" | "UCT" | "GMT")
+}
+
+/// The bytes in a unit of memory. MB is 1,048,576, as for containers.
 pub(super) fn memory_unit(text: &str) -> Result<u64, String> {
     match text {
         "B" => Ok(1),
@@ -161,7 +122,7 @@ pub(super) fn mailbox(text: &str) -> Result<Mailbox, String> {
     text.parse().map_err(|_| wrong())
 }
 
-/// Text for a header or a page: one line.
+/// A text for a header or a page: one line.
 pub(super) fn one_line(text: &str) -> Result<String, String> {
     if text.chars().any(char::is_control) {
         return Err("holds a line break or another control character; remove it".to_owned());

@@ -1,5 +1,5 @@
-//! What one account, or the daemon as a whole, sees of the merged values: an account its own before `[defaults]`,
-//! those before the shared tables. Reports errors with the place where the value was written.
+//! The values that one account, or the daemon as a whole, sees. An account sees its own table before
+//! `[defaults]`, and that before the shared tables. Errors name the place where the value was written.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -9,45 +9,45 @@ use figment::value::{Dict, Value};
 use serde::de::DeserializeOwned;
 
 use super::findings::Findings;
-use super::sources::{Origin, Sources};
+use super::sources::Sources;
 
-/// See the module.
+/// The visible values; see the module.
 pub(super) struct View<'a> {
     sources: &'a Sources,
-    /// Where its keys stand (`accounts.main`); empty for the daemon.
+    /// The path of its keys (`accounts.main`); empty for the daemon.
     pub place: String,
-    /// Where it was named.
+    /// The source in which it was named.
     pub source: String,
 }
 
 /// One value.
 pub(super) struct Leaf<'a> {
-    /// Where it stands, `accounts.main.schedule.vms`.
+    /// Its full key, such as `accounts.main.schedule.vms`.
     key: String,
     value: &'a Value,
     /// `None` for a default.
-    pub origin: Option<Origin>,
+    pub origin: Option<String>,
 }
 
 impl Leaf<'_> {
-    /// Stands in `[defaults]`.
+    /// Whether the value is in `[defaults]`.
     pub(super) fn is_shared(&self) -> bool {
         self.key.starts_with("defaults.")
     }
 }
 
 impl<'a> View<'a> {
-    /// The whole daemon's.
+    /// The values of the whole daemon.
     pub(super) fn global(sources: &'a Sources, source: &str) -> Self {
         Self { sources, place: String::new(), source: source.to_owned() }
     }
 
-    /// An account's.
+    /// The values of an account.
     pub(super) fn account(sources: &'a Sources, name: &str, source: &str) -> Self {
         Self { sources, place: format!("accounts.{name}"), source: source.to_owned() }
     }
 
-    /// The values of a key or table in each of the places where it is looked for, nearest first.
+    /// The values of a key or table in all its places, the nearest first.
     fn found(&self, key: &str) -> impl Iterator<Item = (String, &'a Value)> {
         let places: &[&str] = if self.place.is_empty() { &[""] } else { &[&self.place, "defaults", ""] };
         let paths: Vec<String> = places.iter().map(|place| format!("{place}.{key}")).collect();
@@ -58,38 +58,38 @@ impl<'a> View<'a> {
         })
     }
 
-    /// A value, where one is set or has a default.
+    /// A value, if one is set or has a default.
     pub(super) fn leaf(&self, key: &str) -> Option<Leaf<'a>> {
         let (key, value) = self.found(key).next()?;
         Some(Leaf { key, value, origin: self.sources.origin(value) })
     }
 
-    /// The user gave it a value, usable or not; an empty text is none.
+    /// Whether the user gave it a value, usable or not. An empty text is no value.
     pub(super) fn is_set(&self, key: &str) -> bool {
         self.leaf(key).is_some_and(|leaf| leaf.value.as_str() != Some(""))
     }
 
-    /// Its value is not text; that is reported already.
+    /// Whether its value is no text, which is reported already.
     pub(super) fn is_no_text(&self, key: &str) -> bool {
         self.leaf(key).is_some_and(|leaf| leaf.value.as_str().is_none())
     }
 
-    /// A text; `None` where unset, empty or unusable.
+    /// A text; `None` if unset, empty or unusable.
     pub(super) fn text(&self, key: &str) -> Option<&'a str> {
         self.leaf(key)?.value.as_str().filter(|text| !text.is_empty())
     }
 
-    /// A value of another type; `None` where unset or unusable.
+    /// A value of another type; `None` if unset or unusable.
     pub(super) fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
         self.leaf(key)?.value.deserialize().ok()
     }
 
-    /// The names below a table: codes of container states, kinds of rules.
+    /// The names below a table: codes of container states, or kinds of rules.
     pub(super) fn names_below(&self, table: &str) -> BTreeSet<String> {
         self.found(table).filter_map(|(_, value)| value.as_dict()).flat_map(Dict::keys).cloned().collect()
     }
 
-    /// A text put through `parse`; its error is reported with file and key. Empty is unset.
+    /// A text converted by `parse`. Its error is reported with file and key. An empty text counts as unset.
     pub(super) fn parsed<T, E: Display>(
         &self,
         key: &str,
@@ -99,7 +99,7 @@ impl<'a> View<'a> {
         parse(self.text(key)?).map_err(|error| self.error(key, findings, error.to_string())).ok()
     }
 
-    /// A whole number within bounds; the lower bound where it is wrong.
+    /// A whole number within limits; the lower limit if it is wrong.
     pub(super) fn bounded(&self, key: &str, range: RangeInclusive<u32>, findings: &mut Findings) -> u32 {
         let (least, most) = range.into_inner();
         match self.get(key) {
@@ -125,11 +125,11 @@ impl<'a> View<'a> {
         findings.warn(&source, &place, message);
     }
 
-    /// The source and full name of a key; for a default that nobody wrote, the place in the account's own table.
+    /// The source and full name of a key. For a default it is the place in the account's own table.
     fn locate(&self, key: &str) -> (String, String) {
         let written = |leaf: &Leaf<'_>| leaf.origin.is_some() || !leaf.is_shared();
         match self.leaf(key).filter(written) {
-            Some(leaf) => (leaf.origin.map_or_else(|| self.source.clone(), |origin| origin.name), leaf.key),
+            Some(leaf) => (leaf.origin.unwrap_or_else(|| self.source.clone()), leaf.key),
             None => (self.source.clone(), format!("{}.{key}", self.place).trim_start_matches('.').to_owned()),
         }
     }

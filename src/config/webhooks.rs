@@ -1,4 +1,4 @@
-//! `[webhooks.NAME]`: the address of each, which is a secret and is quoted in no message.
+//! `[webhooks.NAME]`: their addresses, which are secrets and never quoted in a message.
 
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
@@ -10,7 +10,7 @@ use super::view::View;
 use crate::mail::WebhookSettings;
 use crate::model::AccountName;
 
-/// Reads all tables; what is unusable is reported and left out.
+/// Reads all tables. Unusable ones are reported and left out.
 pub(super) fn read(view: &View<'_>, secrets: &mut Secrets, findings: &mut Findings) -> Vec<WebhookSettings> {
     let mut webhooks = Vec::new();
     for name in view.names_below("webhooks") {
@@ -31,14 +31,30 @@ pub(super) fn read(view: &View<'_>, secrets: &mut Secrets, findings: &mut Findin
         };
         let allow_http = view.get(&format!("webhooks.{name}.allow_http")).unwrap_or(false);
         match check(&url, allow_http) {
-            Ok(()) => webhooks.push(WebhookSettings { name, url }),
+            Ok(()) => webhooks.push(WebhookSettings {
+                proxy: proxy(view, &format!("webhooks.{name}.proxy"), findings),
+                name,
+                url,
+            }),
             Err(message) => view.error(&key, findings, message),
         }
     }
     webhooks
 }
 
-/// https, or http where nobody else reads it.
+/// The proxy of one recipient; its address may hold a password.
+pub(super) fn proxy(view: &View<'_>, key: &str, findings: &mut Findings) -> Option<SecretString> {
+    view.parsed(key, findings, |text| {
+        let example = "such as \"socks5h://127.0.0.1:1080\"";
+        let url = Url::parse(text).map_err(|_| format!("is no URL; {example}"))?;
+        if !matches!(url.scheme(), "http" | "https" | "socks5h") || url.host().is_none() {
+            return Err(format!("must start with http:// or socks5h://; {example}"));
+        }
+        Ok::<_, String>(SecretString::from(text))
+    })
+}
+
+/// Accepts https, or http if nobody else can read it.
 fn check(url: &SecretString, allow_http: bool) -> Result<(), String> {
     let example = "such as \"https://chat.example.com/hook\"";
     let url = Url::parse(url.expose_secret()).map_err(|_| format!("is no URL; {example}"))?;

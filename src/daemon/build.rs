@@ -1,7 +1,6 @@
-//! Puts a daemon together from its settings, and spawns its loops. Nothing runs before all of it was made.
+//! Puts a daemon together from its settings and spawns its loops. No loop runs before all parts are made.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -14,128 +13,103 @@ use tokio_util::sync::CancellationToken;
 
 use super::carrier::{self, Carrier};
 use super::collectors::{Collectors, Prepared};
-use super::control::{Desk, Watching};
-use super::delivery::Clocks;
+use super::common::Common;
+use super::control::Desk;
 use super::heartbeat::Heartbeat;
 use super::liveness::{Ended, Liveness, Loop, Tasks};
 use super::machine;
 use super::mails;
-use super::notes::StoreNotes;
-use super::pipeline::{Accounts, Encoded, Housekeeping, Looking, Message, Pipeline};
-use super::publish::{PastInStore, Published, SharedStore, say_returned};
-use super::reload::{Reloader, SecretFiles};
-use super::sender::Sender;
-use super::signals::{PollRequests, SenderSignal};
+use super::pipeline::{Accounts, Housekeeping, Looking, Message, Paced, Pipeline, Senders, everybody, story};
+use super::publish::{PastInStore, Published, say_returned};
+use super::reload::{Reloader, SecretFiles, remember_moves};
+use super::sender::{Job, Sender};
+use super::signals::PollRequests;
+use super::store_notes::StoreNotes;
 use super::supervise::Running;
+use super::telegram::{Edit, Listener};
 use super::watchdog::Watchdog;
 use super::{Settings, Start};
-use crate::alert::Engine;
+use crate::alert::{Engine, Log, Muted};
 use crate::clock::Clock;
 use crate::http::{self, AllowedHosts, BuildInfo, Reload};
-use crate::metrics::{Encoder, Own, Page, Targets};
-use crate::model::{AccountName, KnownAccount, LastReport, Profile, Snapshot};
+use crate::mail::{Service, Way};
+use crate::metrics::{Encoder, Own};
+use crate::model::{AccountName, Collector, KnownAccount, LastReport, Profile, Snapshot};
 use crate::provider::FIELDS;
 use crate::state::Shared;
-use crate::store::{Opened, Queue};
+use crate::store::{Opened, Restored};
 use crate::view::About;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The commit that was built, where the build was given it.
+/// The commit of the build, if the build was given one.
 const COMMIT: &str = match option_env!("HOSTWATCH_COMMIT") {
     Some(commit) => commit,
     None => "unknown",
 };
 
-/// A daemon with nothing running yet.
+/// A daemon whose loops do not run yet.
 pub(super) struct Built {
-    own: Arc<Own>,
     server: (Vec<http::Listener>, http::Context),
     pipeline: (Pipeline, mpsc::Receiver<Message>),
     senders: Vec<Sender>,
+    listeners: Vec<Listener>,
     watchdog: Watchdog,
     reloader: Reloader,
-    store: SharedStore,
     reloads: mpsc::Receiver<Reload>,
-    /// Accounts whose collectors start with the daemon.
+    /// The accounts whose collectors start with the daemon.
     first: Vec<Prepared>,
 }
 
-/// What several loops share.
-struct Common {
-    own: Arc<Own>,
-    store_path: PathBuf,
-    published: Published,
-    snapshot: Shared<Snapshot>,
-    page: Shared<Page>,
-    targets: Shared<Targets>,
-    sender_signal: Arc<SenderSignal>,
-    liveness: Arc<Liveness>,
-    /// What commands are answered by; replaced at a reload.
-    watching: Shared<Watching>,
-    polls: PollRequests,
-    heartbeat: Shared<Option<Heartbeat>>,
-    calendar_domain: Shared<String>,
-    hosts: Shared<AllowedHosts>,
-    clock: Clock,
-    carriers: BTreeMap<Queue, Shared<Carrier>>,
-}
-
-/// Puts a daemon together; its collectors will stop with `stop`.
+/// Puts a daemon together. Its collectors will end with `stop`.
 pub(super) fn build(start: Start, stop: &CancellationToken) -> Result<Built> {
     let Start { settings, listeners, store, telemetry_path, lifecycle, read_settings } = start;
     let clock = Clock::default();
     let now = clock.now();
     let own = own_metrics(&settings, now);
     let accounts = Accounts::of(&settings);
-    let (published, engine, housekeeping) = restore(store, &accounts, &own, &clock)?;
-    let known = unread(&accounts.profiles, &last_reports(&published), &own);
+    let decided = restore(store, &accounts, &own, &clock)?;
+    let published = &decided.published;
+    let known = unread(&accounts.profiles, &last_reports(published), &own);
     let states = known.iter().map(|(name, known)| (name.clone(), known.publish()));
-    let mut encoder = Encoder::new(settings.metrics.clone());
-    encoder.expect(known.values().map(KnownAccount::state));
-    let targets = encoder.new_targets().expect("none were asked for before");
+    let encoder = first_page(&settings, &known, &decided.engine, now);
     let carriers = carrier::all(&settings)?;
-    let served: BTreeSet<Queue> = carriers.keys().cloned().collect();
-    published.give_up_others(&served, now);
-    let common = Common {
+    remember_moves(&carriers, &published.store);
+    let (messages, inbox) = mpsc::channel(256);
+    let common = Arc::new(Common {
         own,
         store_path: settings.store_path.clone(),
-        published,
+        alerting: published.alerting.clone(),
+        delivery: published.delivery.clone(),
+        store: Arc::clone(&published.store),
         snapshot: Shared::new(Snapshot { accounts: states.collect() }),
         page: Shared::new(encoder.page()),
-        targets: Shared::new(targets),
-        sender_signal: Arc::default(),
         liveness: Arc::new(Liveness::new()),
-        watching: Shared::new(Watching::of(&settings)),
         polls: PollRequests::default(),
         heartbeat: Shared::new(Heartbeat::of(&settings)?),
         calendar_domain: Shared::new(mails::domain(&settings)),
         hosts: Shared::new(AllowedHosts::new(&settings.web, machine::names())),
         clock,
-        carriers: carriers.into_iter().map(|(queue, carrier)| (queue, Shared::new(carrier))).collect(),
-    };
+        refusals: Arc::default(),
+        carriers: carriers.into_iter().map(|(way, carrier)| (way, Shared::new(carrier))).collect(),
+        messages,
+    });
     let (reload, reloads) = mpsc::channel(4);
-    let (messages, inbox) = mpsc::channel(256);
-    let collectors = common.collectors(stop);
+    let collectors = Collectors::new(Arc::clone(&common), stop.child_token());
     let first = collectors.changed(&settings)?;
+    let (senders, handles) = common.senders();
+    let (chat_listeners, edits) = common.listeners();
     Ok(Built {
-        own: Arc::clone(&common.own),
         server: (listeners, common.web(telemetry_path, lifecycle, reload, now)),
-        pipeline: (common.pipeline(accounts, known, engine, encoder, (housekeeping, served)), inbox),
-        senders: common.senders(),
-        watchdog: common.watchdog(),
-        store: Arc::clone(&common.published.store),
+        pipeline: (common.pipeline(accounts, known, decided, encoder, (handles, edits)), inbox),
+        senders,
+        listeners: chat_listeners,
+        watchdog: Watchdog(Arc::clone(&common)),
         reloader: Reloader {
             read_settings,
-            carriers: common.carriers,
             mails: settings.mails,
-            heartbeat: common.heartbeat,
-            calendar_domain: common.calendar_domain,
-            hosts: common.hosts,
-            watching: common.watching,
-            own: Arc::clone(&common.own),
-            messages,
             collectors,
-            secrets: SecretFiles::new(&settings),
+            secrets: SecretFiles::new(&settings, &common.refusals),
+            common,
         },
         reloads,
         first,
@@ -144,7 +118,7 @@ pub(super) fn build(start: Start, stop: &CancellationToken) -> Result<Built> {
 
 impl Common {
     fn web(
-        &self,
+        self: &Arc<Self>,
         telemetry_path: String,
         lifecycle: bool,
         reload: mpsc::Sender<Reload>,
@@ -153,14 +127,15 @@ impl Common {
         http::Context {
             snapshot: self.snapshot.clone(),
             page: self.page.clone(),
-            targets: self.targets.clone(),
             own: Arc::clone(&self.own),
-            alerting: self.published.alerting.clone(),
-            memory: Arc::new(PastInStore(Arc::clone(&self.published.store))),
-            control: Arc::new(self.desk(now)),
+            alerting: self.alerting.clone(),
+            memory: Arc::new(PastInStore(Arc::clone(&self.store))),
+            control: Arc::new(Desk {
+                common: Arc::clone(self),
+                about: About { version: VERSION, commit: COMMIT, started_at: now },
+            }),
             telemetry_path,
             calendar_domain: self.calendar_domain.clone(),
-            store: super::control::whole(&self.store_path).to_string_lossy().into_owned(),
             hosts: self.hosts.clone(),
             lifecycle,
             reload,
@@ -170,117 +145,127 @@ impl Common {
         }
     }
 
-    fn collectors(&self, stop: &CancellationToken) -> Collectors {
-        let (own, liveness) = (Arc::clone(&self.own), Arc::clone(&self.liveness));
-        Collectors::new(own, liveness, self.polls.clone(), self.clock.clone(), stop.child_token())
-    }
-
-    fn desk(&self, now: DateTime<Utc>) -> Desk {
-        Desk {
-            liveness: Arc::clone(&self.liveness),
-            published: self.published.clone(),
-            store_path: self.store_path.clone(),
-            snapshot: self.snapshot.clone(),
-            watching: self.watching.clone(),
-            polls: self.polls.clone(),
-            about: About { version: VERSION, commit: COMMIT, started_at: now },
-            clock: self.clock.clone(),
-        }
-    }
-
     fn pipeline(
         &self,
         accounts: Accounts,
         known: BTreeMap<AccountName, KnownAccount>,
-        engine: Engine,
+        decided: Decided,
         encoder: Encoder,
-        (housekeeping, served): (Housekeeping, BTreeSet<Queue>),
+        (senders, edits): (Senders, BTreeMap<String, mpsc::UnboundedSender<Edit>>),
     ) -> Pipeline {
+        let Decided { engine, log, muted, housekeeping, published } = decided;
         Pipeline {
             known,
-            served,
+            stories: story::known(&engine),
             engine,
+            log,
+            muted,
             encoder,
             mail_writer: accounts.mail_writer,
+            senders,
+            outbox_shown: Paced::default(),
+            edits,
+            editing: BTreeSet::new(),
+            has_lost_its_file: false,
             own: Arc::clone(&self.own),
-            published: self.published.clone(),
+            published,
             snapshot: self.snapshot.clone(),
             page: self.page.clone(),
-            targets: self.targets.clone(),
-            sender_signal: Arc::clone(&self.sender_signal),
+            polls: self.polls.clone(),
             last_run: self.liveness.watch(Loop::Pipeline),
             clock: self.clock.clone(),
             now: self.clock.now(),
-            clocks: Clocks::new(self.clock.now(), Instant::now()),
             looking: Looking::new(self.clock.wall(), Instant::now(), accounts.gaps),
             fresh_until: None,
-            sites_encoded: Encoded::default(),
-            stale_encoded: Encoded::default(),
+            not_encoded: BTreeMap::new(),
+            encoded: Paced::default(),
             housekeeping,
             digest: accounts.digest,
             addresses: machine::addresses_or_none(),
-            recipients_may_be_new: true,
             inconsistent: BTreeSet::new(),
         }
     }
 
-    /// One for each way that mails leave by: what holds up one holds up no other.
-    fn senders(&self) -> Vec<Sender> {
-        let senders = self.carriers.iter().map(|(queue, carrier)| Sender {
-            queue: queue.clone(),
-            carrier: carrier.clone(),
-            published: self.published.clone(),
-            sender_signal: Arc::clone(&self.sender_signal),
-            last_run: self.liveness.watch(Loop::Sender(queue.clone())),
-            clock: self.clock.clone(),
-        });
-        senders.collect()
+    /// Two senders for each way, so that mails about money do not wait for others.
+    fn senders(&self) -> (Vec<Sender>, Senders) {
+        let (mut senders, mut handles) = (Vec::new(), BTreeMap::new());
+        for (way, carrier) in &self.carriers {
+            let mut sender = || {
+                let (handle, jobs): (mpsc::UnboundedSender<Job>, _) = mpsc::unbounded_channel();
+                senders.push(Sender {
+                    way: way.clone(),
+                    carrier: carrier.clone(),
+                    jobs,
+                    results: self.messages.clone(),
+                    last_run: self.liveness.watch(Loop::Sender(way.clone())),
+                });
+                handle
+            };
+            handles.insert(way.clone(), [sender(), sender()]);
+        }
+        (senders, Senders::new(handles))
     }
 
-    fn watchdog(&self) -> Watchdog {
-        Watchdog {
-            liveness: Arc::clone(&self.liveness),
-            published: self.published.clone(),
-            own: Arc::clone(&self.own),
-            snapshot: self.snapshot.clone(),
-            heartbeat: self.heartbeat.clone(),
-            clock: self.clock.clone(),
+    /// A listener for each Telegram chat.
+    fn listeners(&self) -> (Vec<Listener>, BTreeMap<String, mpsc::UnboundedSender<Edit>>) {
+        let chats = self.carriers.iter().filter_map(|(way, carrier)| match way {
+            Way::Named(Service::Telegram, name) => Some((name.clone(), carrier.clone())),
+            Way::Named(Service::Webhook, _) | Way::Smtp => None,
+        });
+        let chats: BTreeMap<String, Shared<Carrier>> = chats.collect();
+        let (mut listeners, mut handles) = (Vec::new(), BTreeMap::new());
+        for name in chats.keys() {
+            let (handle, edits) = mpsc::unbounded_channel();
+            listeners.push(Listener {
+                name: name.clone(),
+                chats: chats.clone(),
+                edits,
+                messages: self.messages.clone(),
+                store: Arc::clone(&self.store),
+                clock: self.clock.clone(),
+            });
+            handles.insert(format!("{}{name}", Service::Telegram.prefix()), handle);
         }
+        (listeners, handles)
     }
 }
 
-/// What the store knows: incidents, mails, what people decided; shown at once.
-fn restore(
-    opened: Opened,
-    accounts: &Accounts,
-    own: &Arc<Own>,
-    clock: &Clock,
-) -> Result<(Published, Engine, Housekeeping)> {
+/// The decisions from before this start.
+struct Decided {
+    engine: Engine,
+    log: Log,
+    muted: Muted,
+    housekeeping: Housekeeping,
+    published: Published,
+}
+
+/// Continues from the contents of the store.
+fn restore(opened: Opened, accounts: &Accounts, own: &Arc<Own>, clock: &Clock) -> Result<Decided> {
     let Opened { store, aside, fallback } = opened;
-    let now = clock.now();
-    let loaded = store.load(now).context("loading what the store holds")?;
-    if let Some(until) = loaded.watched_until {
+    let restored = store.restore().context("loading what the store holds")?;
+    let Restored { incidents, cut_offs, known, mut log, watched_until, digested_until } = restored;
+    if let Some(until) = watched_until {
         clock.has_lived_until(until);
     }
+    let now = clock.now();
     if let Some(error) = fallback {
         tracing::error!(%error, "the store cannot be used; incidents and mails go on in memory until it can");
     }
-    let silences = store.silences(now).context("reading acknowledgements and silences")?;
-    let mut engine =
-        Engine::new(accounts.watchers.clone(), loaded.remembered, loaded.started, loaded.watched_until, now);
-    engine.set_muted(silences);
+    let muted = store.silences(now).context("reading acknowledgements and silences")?;
+    let engine =
+        Engine::new(accounts.watchers.clone(), incidents, cut_offs, watched_until, now).knowing(known);
+    log.wake(now);
+    log.restart(now);
     let mut notes = StoreNotes::default();
     if let Some(aside) = &aside {
         say_returned(Some(aside));
-        notes.damaged(aside, engine.everybody());
+        notes.damaged(aside, everybody(&engine));
     }
-    let housekeeping =
-        Housekeeping::new(&store, loaded.digested_until, notes, now).context("reading the store")?;
+    let housekeeping = Housekeeping::new(&store, digested_until, notes, now).context("reading the store")?;
     let published =
         Published::new(Arc::clone(own), Arc::new(Mutex::new(store)), accounts.mail_writer.is_some());
-    published.show_incidents(&engine, now);
-    published.show_outbox().context("reading the outbox")?;
-    Ok((published, engine, housekeeping))
+    published.show_heartbeat(accounts.has_heartbeat);
+    Ok(Decided { engine, log, muted, housekeeping, published })
 }
 
 fn own_metrics(settings: &Settings, now: DateTime<Utc>) -> Arc<Own> {
@@ -292,6 +277,21 @@ fn own_metrics(settings: &Settings, now: DateTime<Utc>) -> Arc<Own> {
     own
 }
 
+/// The first page: incidents that were open before this start are open at the first scrape.
+fn first_page(
+    settings: &Settings,
+    known: &BTreeMap<AccountName, KnownAccount>,
+    engine: &Engine,
+    now: DateTime<Utc>,
+) -> Encoder {
+    let mut encoder = Encoder::new(settings.metrics.clone());
+    for (account, known) in known {
+        encoder.set_incidents(account, engine.exported(account, now));
+        encoder.refresh(known.state(), &Collector::ALL, now);
+    }
+    encoder
+}
+
 fn last_reports(published: &Published) -> BTreeMap<AccountName, LastReport> {
     published.store.lock().reports().unwrap_or_else(|error| {
         tracing::warn!(%error, "what reports said last is lost: no amounts are known until the next one is read");
@@ -299,7 +299,7 @@ fn last_reports(published: &Published) -> BTreeMap<AccountName, LastReport> {
     })
 }
 
-/// Of each account its last report alone is known, and every metric about reading it is there.
+/// The first state of all accounts: only their last reports are known, and every metric about reading exists.
 fn unread(
     profiles: &[Arc<Profile>],
     reports: &BTreeMap<AccountName, LastReport>,
@@ -320,10 +320,19 @@ impl Built {
     /// Starts all loops.
     ///
     /// # Errors
-    /// When SIGHUP cannot be handled.
+    /// If SIGHUP cannot be handled.
     pub(super) fn spawn(self, stop: CancellationToken) -> Result<Running> {
-        let Self { own, server, pipeline, senders, watchdog, mut reloader, store, reloads, first } = self;
-        // From now on: none is lost while a reload runs.
+        let Self {
+            server,
+            pipeline,
+            senders,
+            listeners: chat_listeners,
+            watchdog,
+            mut reloader,
+            reloads,
+            first,
+        } = self;
+        // Signals are caught from now on, so that none is lost while a reload runs.
         let hangups = signal(SignalKind::hangup()).context("handling SIGHUP")?;
         let mut tasks = Tasks::new();
         let (listeners, web) = server;
@@ -331,7 +340,8 @@ impl Built {
             http::serve(listeners, http::ConnectionLimits::default(), Arc::new(web), stop.child_token());
         part(&mut tasks, "web server", serving);
         let (pipeline, inbox) = pipeline;
-        // Handing a worker's tasks on for every update would keep making threads, each with memory of its own.
+        // The pipeline has a thread of its own: if it blocked a worker, the runtime would make more threads,
+        // each with its own memory.
         let (runtime, stopped) = (tokio::runtime::Handle::current(), stop.child_token());
         tasks.spawn_blocking(move || {
             runtime.block_on(pipeline.run(inbox, stopped));
@@ -340,9 +350,12 @@ impl Built {
         for sender in senders {
             part(&mut tasks, "sender", sender.run(stop.child_token()));
         }
+        for listener in chat_listeners {
+            part(&mut tasks, "Telegram", listener.run(stop.child_token()));
+        }
         part(&mut tasks, "watchdog", watchdog.run(stop.child_token()));
-        reloader.start(first, &mut tasks);
-        Ok(Running { stop, tasks, own, reloader, store, reloads, hangups })
+        reloader.collectors.start(first, &mut tasks);
+        Ok(Running { stop, tasks, reloader, reloads, hangups })
     }
 }
 

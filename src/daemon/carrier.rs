@@ -1,59 +1,82 @@
-//! What carries a mail to its recipient: an SMTP server, or a webhook. Both fail in the same few ways, as far as the
-//! queue is concerned.
+//! The carriers of mails: an SMTP server, a webhook, a Telegram chat. To the notification log all of them fail
+//! in the same few ways.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result};
 
 use super::delivery::{Fault, SendFailure};
-use super::webhook::{PostError, Webhook};
+use super::telegram::{BotError, Chat, Trouble};
+use super::webhook::Webhook;
 use crate::config::Settings;
 use crate::mail::smtp::Transport;
-use crate::store::{Claim, Queue};
+use crate::mail::{Service, Way};
+use crate::store::Rendered;
 
-/// One way for mails to leave.
-pub(super) enum Carrier {
+/// One server.
+pub(crate) enum Carrier {
     Smtp(Transport),
     Webhook(Webhook),
+    Telegram(Chat),
 }
 
-/// One for each queue that the configuration serves.
-pub(super) fn all(settings: &Settings) -> Result<BTreeMap<Queue, Carrier>> {
+/// A carrier for each way that the configuration names.
+pub(crate) fn all(settings: &Settings) -> Result<BTreeMap<Way, Carrier>> {
     let mut all = BTreeMap::new();
     if let Some(email) = &settings.email {
         let transport = Transport::new(&email.server).context("preparing to send mail")?;
-        all.insert(Queue::Mail, Carrier::Smtp(transport));
+        all.insert(Way::Smtp, Carrier::Smtp(transport));
     }
     for settings in &settings.webhooks {
         let webhook = Webhook::new(settings)?;
-        all.insert(Queue::Webhook(settings.name.clone()), Carrier::Webhook(webhook));
+        all.insert(Way::Named(Service::Webhook, settings.name.clone()), Carrier::Webhook(webhook));
+    }
+    for settings in &settings.telegram {
+        let chat = Chat::new(settings)?;
+        all.insert(Way::Named(Service::Telegram, settings.name.clone()), Carrier::Telegram(chat));
     }
     Ok(all)
 }
 
 impl Carrier {
-    /// Sends one mail to one recipient.
-    pub(super) async fn send(&self, claim: &Claim) -> Result<(), SendFailure> {
+    /// Sends one mail to one recipient. Returns the number of the message in a chat.
+    pub(crate) async fn send(&self, to: &str, mail: &Rendered) -> Result<Option<i64>, SendFailure> {
         match self {
-            Self::Smtp(transport) => {
-                transport.send(&claim.sender, &claim.recipient, &claim.raw).await.map_err(SendFailure::from)
-            }
-            Self::Webhook(webhook) => {
-                webhook.post(&claim.sender, claim.raw.clone()).await.map_err(SendFailure::from)
-            }
+            Self::Smtp(transport) => transport.send(&mail.sender, to, &mail.raw).await?,
+            Self::Webhook(webhook) => webhook.post(&mail.sender, mail.raw.clone()).await?,
+            Self::Telegram(chat) => return Ok(Some(chat.send(&mail.raw).await?)),
+        }
+        Ok(None)
+    }
+
+    /// Closes idle connections: no mail waits.
+    pub(super) fn rest(&self) {
+        match self {
+            Self::Smtp(transport) => transport.rest(),
+            Self::Webhook(_) | Self::Telegram(_) => {}
+        }
+    }
+
+    /// The chat, if the carrier is one.
+    pub(crate) fn chat(&self) -> Option<&Chat> {
+        match self {
+            Self::Telegram(chat) => Some(chat),
+            Self::Smtp(_) | Self::Webhook(_) => None,
         }
     }
 }
 
-impl From<PostError> for SendFailure {
-    fn from(error: PostError) -> Self {
-        let fault = match &error {
-            PostError::Setup { .. } | PostError::Connection { .. } => Fault::Carrier { refused: false },
-            PostError::Refused { .. } => Fault::Carrier { refused: true },
-            PostError::Rejected { .. } => Fault::Mail { for_good: true },
-            PostError::Failed { .. } => Fault::Mail { for_good: false },
-            PostError::ReplyLost { .. } => Fault::ReplyLost,
+impl From<BotError> for SendFailure {
+    fn from(error: BotError) -> Self {
+        let fault = match error.trouble {
+            Trouble::Away => Fault::Away,
+            Trouble::Login => Fault::Refuses,
+            Trouble::Busy(wait) => Fault::Busy(wait),
+            Trouble::Chat => Fault::RecipientRefused,
+            Trouble::Message => Fault::MailRefused,
+            Trouble::ReplyLost => Fault::ReplyLost,
+            Trouble::Moved(_) | Trouble::Conflict | Trouble::Later => Fault::Deferred,
         };
-        Self { fault, error: error.to_string() }
+        Self { fault, error: error.text }
     }
 }

@@ -1,31 +1,32 @@
-//! The accounts' collectors as tasks: which run, which a new configuration changes, how they start and end. What they
-//! read goes on to the pipeline.
+//! The accounts' collectors as tasks: which of them run, which ones a new configuration changes, how they start
+//! and end. Their readings go to the pipeline.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use tokio::sync::{mpsc, watch};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::liveness::{Ended, LastRun, Liveness, Loop, Tasks};
+use super::common::Common;
+use super::liveness::{Ended, LastRun, Loop, Tasks};
 use super::pipeline::Message;
-use super::signals::PollRequests;
 use crate::clock::Clock;
 use crate::config::{AccountSettings, Settings};
-use crate::metrics::Own;
-use crate::model::{AccountName, Group};
+use crate::model::{AccountName, FailureKind, Group};
 use crate::provider::poll::{self, AccountPlan, Update};
 use crate::provider::{Client, Code, Hosts, Observer};
 
+/// A refusal of credentials is passed on after this time. If the file of the credentials changed, the account's collectors are
+/// replaced meanwhile, and the refusal of the old credentials is no news.
+const REFUSAL_HELD: Duration = Duration::from_secs(1);
+
 /// The collectors that run, by account.
 pub(super) struct Collectors {
-    own: Arc<Own>,
-    liveness: Arc<Liveness>,
-    polls: PollRequests,
+    common: Arc<Common>,
     hosts: Hosts,
-    clock: Clock,
     stop: CancellationToken,
     running: BTreeMap<AccountName, RunningAccount>,
 }
@@ -34,11 +35,11 @@ struct RunningAccount {
     account: AccountSettings,
     client: Client,
     stop: CancellationToken,
-    /// Cancelled once its tasks have ended.
+    /// Cancelled after its tasks have ended.
     ended: CancellationToken,
 }
 
-/// An account that is to be polled, by a client made for it.
+/// An account that is to be polled, with a client for it.
 pub(super) struct Prepared {
     account: AccountSettings,
     client: Client,
@@ -46,25 +47,19 @@ pub(super) struct Prepared {
 
 /// Fifty accounts a second.
 const FIRST_POLLS_APART: Duration = Duration::from_millis(20);
-/// Nobody waits longer for a first poll, however many accounts there are.
+/// The longest wait for a first poll, whatever the number of accounts.
 const FIRST_POLLS_WITHIN: Duration = Duration::from_secs(30);
 
 impl Collectors {
-    pub(super) fn new(
-        own: Arc<Own>,
-        liveness: Arc<Liveness>,
-        polls: PollRequests,
-        clock: Clock,
-        stop: CancellationToken,
-    ) -> Self {
-        let hosts = Hosts::told_to(clock.clone());
-        Self { own, liveness, polls, hosts, clock, stop, running: BTreeMap::new() }
+    pub(super) fn new(common: Arc<Common>, stop: CancellationToken) -> Self {
+        let hosts = Hosts::told_to(common.clock.clone());
+        Self { common, hosts, stop, running: BTreeMap::new() }
     }
 
-    /// The accounts of a configuration that do not run as it says, with clients for them.
+    /// The accounts that do not run as the configuration says, with clients for them.
     ///
     /// # Errors
-    /// Where a client cannot be made. Nothing has changed then.
+    /// If a client cannot be made. Then nothing has changed.
     pub(super) fn changed(&self, settings: &Settings) -> Result<Vec<Prepared>> {
         let runs = |account: &AccountSettings| self.running.get(account.name());
         let changed = settings
@@ -74,9 +69,9 @@ impl Collectors {
         let prepared = changed.map(|account| {
             let api = account.api.clone();
             let client = match runs(account) {
-                // Calls made still count against the limits.
+                // Calls that were made still count against the limits.
                 Some(running) => running.client.renewed(api),
-                None => Client::with_hosts(api, self.observer(account.name()), self.hosts.clone()),
+                None => Client::new(api, self.observer(account.name()), self.hosts.clone()),
             };
             let client =
                 client.with_context(|| format!("preparing the client of account {}", account.name()))?;
@@ -86,11 +81,11 @@ impl Collectors {
     }
 
     fn observer(&self, account: &AccountName) -> Arc<OwnObserver> {
-        let last_run = self.liveness.watch(Loop::Collectors(account.clone()));
-        Arc::new(OwnObserver { own: Arc::clone(&self.own), account: account.clone(), last_run })
+        let last_run = self.common.liveness.watch(Loop::Collectors(account.clone()));
+        Arc::new(OwnObserver { common: Arc::clone(&self.common), account: account.clone(), last_run })
     }
 
-    /// Ends the collectors of accounts that are gone or changed, and waits for them.
+    /// Ends the collectors of accounts that were removed or changed, and waits for them.
     pub(super) async fn end_others(&mut self, settings: &Settings, changed: &[Prepared]) {
         let stays = |name: &AccountName| {
             settings.accounts.iter().any(|account| account.name() == name)
@@ -107,40 +102,39 @@ impl Collectors {
     }
 
     /// Starts collectors.
-    pub(super) fn start(
-        &mut self,
-        prepared: Vec<Prepared>,
-        messages: &mpsc::Sender<Message>,
-        tasks: &mut Tasks,
-    ) {
+    pub(super) fn start(&mut self, prepared: Vec<Prepared>, tasks: &mut Tasks) {
+        let Common { liveness, polls, clock, messages, .. } = &*self.common;
         let count = prepared.len();
         for (index, Prepared { account, client }) in prepared.into_iter().enumerate() {
             let (stop, ended) = (self.stop.child_token(), CancellationToken::new());
-            let last_run = self.liveness.watch(Loop::Collectors(account.name().clone()));
+            let last_run = liveness.watch(Loop::Collectors(account.name().clone()));
             let plan = plan(&account, client.clone(), account.horizon_days);
-            let asked = self.polls.of(account.name());
+            let (asked, awaited) = polls.of(account.name());
             let awake: Arc<dyn Fn() + Send + Sync> = Arc::new(move || last_run.now());
-            let plan = Arc::new(AccountPlan { clock: self.clock.clone(), awake, asked, ..plan });
+            let plan = Arc::new(AccountPlan { clock: clock.clone(), awake, asked, awaited, ..plan });
             let (updates, inbox) = mpsc::channel(16);
             let (messages, stopping, done) = (messages.clone(), stop.clone(), ended.clone().drop_guard());
             tasks.spawn(async move {
                 let _done = done;
                 let first = tokio::time::sleep(first_poll_after(index, count));
                 if stopping.run_until_cancelled(first).await.is_some() {
-                    tokio::join!(forward(inbox, messages), poll::run(plan, updates, stopping));
+                    tokio::join!(
+                        forward(inbox, messages, &stopping),
+                        poll::run(plan, updates, stopping.clone())
+                    );
                 }
                 Ended::Collectors
             });
             self.running.insert(account.name().clone(), RunningAccount { account, client, stop, ended });
         }
-        // Without a schedule nothing runs.
+        // Only accounts with a schedule have running loops.
         let runs = |running: &RunningAccount| !running.account.schedules.is_empty();
-        self.liveness.keep_collectors(|name| self.running.get(name).is_some_and(runs));
-        self.polls.keep(|name| self.running.contains_key(name));
+        liveness.keep_collectors(|name| self.running.get(name).is_some_and(runs));
+        polls.keep(|name| self.running.contains_key(name));
     }
 }
 
-/// How an account is read, looking `horizon_days` ahead.
+/// The plan of an account's polls, which look `horizon_days` ahead.
 pub(crate) fn plan(account: &AccountSettings, client: Client, horizon_days: u32) -> AccountPlan {
     AccountPlan {
         profile: Arc::clone(&account.profile),
@@ -152,17 +146,18 @@ pub(crate) fn plan(account: &AccountSettings, client: Client, horizon_days: u32)
         retry_after: account.alert.collector_failing_after / 3,
         awake: Arc::new(|| ()),
         asked: watch::channel(0).1,
+        awaited: watch::channel(BTreeSet::new()).1,
     }
 }
 
-/// The first rung of an account's ladder.
+/// The highest threshold of an account, in days.
 pub(crate) fn top_rung_days(account: &AccountSettings) -> u32 {
     account.alert.disconnect_days.iter().copied().max().unwrap_or(0)
 }
 
-/// What a client reports of its requests, as metrics of one account.
+/// Counts a client's requests in the metrics of one account.
 struct OwnObserver {
-    own: Arc<Own>,
+    common: Arc<Common>,
     account: AccountName,
     last_run: LastRun,
 }
@@ -170,38 +165,91 @@ struct OwnObserver {
 impl Observer for OwnObserver {
     fn request(&self, group: Group, code: Code, took: Duration) {
         self.last_run.now();
-        self.own.request(&self.account, group, &code.to_string(), took);
+        if code == Code::Status(401) {
+            self.common.refusals.notify_one();
+        }
+        self.common.own.request(&self.account, group, &code.to_string(), took);
     }
 
     fn throttled(&self, group: Group, waited: Duration) {
         self.last_run.now();
-        self.own.throttled(&self.account, group, waited);
+        self.common.own.throttled(&self.account, group, waited);
     }
 
     fn field_problem(&self, field: &'static str, count: u64) {
-        self.own.unknown_values(&self.account, field, count);
+        self.common.own.unknown_values(&self.account, field, count);
     }
 }
 
-/// When an account polls first, of several that start together: they are not to fire in the same second.
+/// The delay of an account's first poll. Accounts that start together do not poll in the same second.
 fn first_poll_after(index: usize, count: usize) -> Duration {
     let count = u32::try_from(count).unwrap_or(u32::MAX).max(1);
     let whole = (FIRST_POLLS_APART.saturating_mul(count)).min(FIRST_POLLS_WITHIN);
     whole * u32::try_from(index).unwrap_or(u32::MAX) / count
 }
 
-/// Boxed: an account's channel has room for a few dozen, most of them never used.
-async fn forward(mut updates: mpsc::Receiver<Box<Update>>, messages: mpsc::Sender<Message>) {
+/// Passes updates on. They are boxed because an account's channel has room for a few dozen, most of it never
+/// used.
+async fn forward(
+    mut updates: mpsc::Receiver<Box<Update>>,
+    messages: mpsc::Sender<Message>,
+    stopping: &CancellationToken,
+) {
     while let Some(update) = updates.recv().await {
+        if is_refusal(&update) && stopping.run_until_cancelled(sleep(REFUSAL_HELD)).await.is_none() {
+            continue;
+        }
         if messages.send(Message::Update(*update)).await.is_err() {
             return;
         }
     }
 }
 
+/// Whether the provider refused the credentials of a poll.
+fn is_refusal(update: &Update) -> bool {
+    let failure = update.end.as_ref().and_then(|end| end.failure.as_ref());
+    failure.is_some_and(|failure| failure.kind == FailureKind::Credentials)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Collector, Failure, PollEnd};
+
+    /// A refusal is passed on, unless the account's collectors end meanwhile.
+    #[tokio::test(start_paused = true)]
+    async fn a_refusal_of_credentials_that_were_replaced_meanwhile_is_no_news() {
+        for (kind, is_replaced, want) in [
+            (FailureKind::Credentials, false, 1),
+            (FailureKind::Credentials, true, 0),
+            (FailureKind::Other, true, 1),
+        ] {
+            let failure = Some(Failure::new(kind, "it did not work"));
+            let update = Update {
+                account: "main".parse().unwrap(),
+                collector: Collector::Vms,
+                at: chrono::DateTime::UNIX_EPOCH,
+                reads: Vec::new(),
+                end: Some(PollEnd { duration: Duration::ZERO, failure, complete: false }),
+                rejected: 0,
+                problems: Vec::new(),
+            };
+            let (updates, inbox) = mpsc::channel(1);
+            let (messages, mut passed) = mpsc::channel(1);
+            updates.send(Box::new(update)).await.unwrap();
+            drop(updates);
+            let stopping = CancellationToken::new();
+            if is_replaced {
+                stopping.cancel();
+            }
+            forward(inbox, messages, &stopping).await;
+            let mut found = 0;
+            while passed.recv().await.is_some() {
+                found += 1;
+            }
+            assert_eq!(found, want, "{kind:?} {is_replaced}");
+        }
+    }
 
     #[test]
     fn first_polls_are_spread_and_none_waits_long() {

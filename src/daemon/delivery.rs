@@ -1,50 +1,73 @@
-//! What an attempt to send means for the mail, and for the queue behind it. Pure: both clocks are arguments.
+//! The meaning of an attempt to send: for the mail, and for everything else that goes to the same server. Pure:
+//! the time is an argument.
 
-use std::time::{Duration, Instant};
+use std::time::Duration as Span;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Duration, Utc};
 
+use crate::alert::{Attempt, pause};
 use crate::failpoint;
 use crate::mail::smtp::SendError;
-use crate::store::{SendResult, retry_delay};
 
-/// A held queue is tried again for a new mail, but not sooner than this after the last attempt.
-const HOLD_AT_LEAST: Duration = Duration::from_secs(30);
-/// After the server refused us by name or password; no sooner, whatever is queued.
-const REFUSED_HOLD: Duration = Duration::from_secs(300);
-/// The outbox is checked this often even without a signal.
-const CHECK_EVERY: Duration = Duration::from_secs(30);
-/// Further back than two readings of the clocks differ by themselves.
-const STEP_SECONDS: i64 = 5;
+/// The pause after the server refused our login. No attempt is made sooner, whatever is owed.
+const REFUSED_HOLD: Duration = Duration::minutes(5);
+/// The longest pause that a server may ask for.
+const BUSY_AT_MOST: Duration = Duration::hours(1);
 
-/// Why a mail was not sent, as far as is known.
+/// The reason why a mail was not sent, as far as it is known.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{error}")]
-pub(super) struct SendFailure {
+pub(crate) struct SendFailure {
     pub(super) fault: Fault,
     pub(super) error: String,
 }
 
-/// Whose fault it was.
+/// The source of a failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Fault {
-    /// The connection, the login, the address: the next mail would fail, too. `refused`: it said so itself.
-    Carrier { refused: bool },
-    /// This mail alone was not taken.
-    Mail { for_good: bool },
-    /// It went out whole, and the reply was lost.
+pub(crate) enum Fault {
+    /// There is no connection: the next mail would fail, too.
+    Away,
+    /// The server refuses the login, the token or the sender's address: the next mail would fail, too.
+    Refuses,
+    /// The server wants no mail during this time.
+    Busy(Span),
+    /// A temporary failure.
+    Deferred,
+    /// The server takes no mail for this recipient.
+    RecipientRefused,
+    /// The server refuses the contents of the mail.
+    MailRefused,
+    /// The whole mail was sent, and the reply was lost.
     ReplyLost,
+    /// No attempt was made.
+    Untried,
 }
 
 impl SendFailure {
-    /// The next mail would fail, too.
-    pub(super) fn is_of_carrier(&self) -> bool {
-        matches!(self.fault, Fault::Carrier { .. })
+    /// Whether the next mail would fail, too.
+    pub(super) fn is_of_server(&self) -> bool {
+        matches!(self.fault, Fault::Away | Fault::Refuses | Fault::Busy(_))
     }
 
-    /// It said itself that it takes nothing from us.
+    /// Whether the server refuses the login or the sender.
+    pub(super) fn is_refusal_of_us(&self) -> bool {
+        self.fault == Fault::Refuses
+    }
+
+    /// Whether the server refuses the recipient or the mail for good.
     pub(super) fn is_refusal(&self) -> bool {
-        self.fault == Fault::Carrier { refused: true }
+        matches!(self.fault, Fault::RecipientRefused | Fault::MailRefused)
+    }
+
+    /// The failure as the notification log takes it in.
+    pub(super) fn attempt(&self) -> Attempt {
+        match self.fault {
+            Fault::Away | Fault::Refuses | Fault::Busy(_) | Fault::Untried => Attempt::Away,
+            Fault::Deferred => Attempt::Deferred,
+            Fault::RecipientRefused => Attempt::RecipientRefused,
+            Fault::MailRefused => Attempt::MailRefused,
+            Fault::ReplyLost => Attempt::ReplyLost,
+        }
     }
 }
 
@@ -53,10 +76,12 @@ impl From<SendError> for SendFailure {
         let permanent = error.permanent();
         let fault = match &error {
             SendError::Connection { .. } | SendError::Login { .. } | SendError::Sender { .. } => {
-                Fault::Carrier { refused: permanent }
+                if permanent { Fault::Refuses } else { Fault::Away }
             }
+            SendError::Recipient { .. } if permanent => Fault::RecipientRefused,
+            SendError::Message { .. } if permanent => Fault::MailRefused,
             SendError::Recipient { .. } | SendError::Message { .. } | SendError::Interrupted { .. } => {
-                Fault::Mail { for_good: permanent }
+                Fault::Deferred
             }
             SendError::ReplyLost { .. } => Fault::ReplyLost,
         };
@@ -64,109 +89,52 @@ impl From<SendError> for SendFailure {
     }
 }
 
-/// What becomes of a mail after an attempt that followed `attempts` others.
-pub(super) fn result(sent: &Result<(), SendFailure>, attempts: u32, now: DateTime<Utc>) -> SendResult {
-    let Err(SendFailure { fault, error }) = sent else { return SendResult::Sent };
-    let error = error.clone();
-    match fault {
-        Fault::Carrier { .. } => SendResult::Untried { error },
-        Fault::Mail { for_good: true } => SendResult::Dead { error },
-        Fault::Mail { for_good: false } | Fault::ReplyLost => SendResult::Retry {
-            due_at: now + retry_delay(attempts),
-            error,
-            perhaps: *fault == Fault::ReplyLost,
-        },
-    }
-}
-
-/// The queue waits because of the server, not of one mail.
+/// A server that cannot be used. No mail is handed to it until the hold ends, and then one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Hold {
-    failures: u32,
-    since: Instant,
-    until: Instant,
-    refused: bool,
+pub(super) struct ServerHold {
+    failures: usize,
+    since: DateTime<Utc>,
+    until: DateTime<Utc>,
+    why: Fault,
 }
 
-impl Hold {
-    /// The hold after one that `before` was, for an error that waits for the server.
-    pub(super) fn after(before: Option<&Self>, error: &SendFailure, now: Instant) -> Self {
-        let failures = before.map_or(0, |hold| hold.failures);
-        let refused = error.is_refusal();
-        let pause = if refused {
-            REFUSED_HOLD / failpoint::haste()
-        } else {
-            retry_delay(failures).to_std().unwrap_or(HOLD_AT_LEAST)
+impl ServerHold {
+    /// The hold after a failure; `before` is the hold before it.
+    pub(super) fn after(before: Option<&Self>, failure: &SendFailure, now: DateTime<Utc>) -> Self {
+        let failures = before.map_or(0, |hold| hold.failures) + 1;
+        let pause = match failure.fault {
+            Fault::Refuses => failpoint::hasten(REFUSED_HOLD),
+            // A server that asks for a pause of length zero is tried again like an unreachable one.
+            Fault::Busy(wait) if !wait.is_zero() => {
+                Duration::from_std(wait).unwrap_or(BUSY_AT_MOST).min(BUSY_AT_MOST)
+            }
+            Fault::Away
+            | Fault::Busy(_)
+            | Fault::Deferred
+            | Fault::RecipientRefused
+            | Fault::MailRefused
+            | Fault::ReplyLost
+            | Fault::Untried => pause(failures),
         };
-        Self { failures: failures + 1, since: now, until: now + pause, refused }
+        Self { failures, since: now, until: now + pause, why: failure.fault }
     }
 
-    /// So much of it passed while nothing ran: the machine slept.
-    pub(super) fn sleep(&mut self, time: Duration) {
-        self.until = self.until.checked_sub(time).unwrap_or(self.since);
+    /// Whether the hold is on. A hold that began ahead of the clock ended when the clock was set.
+    pub(super) fn is_on(&self, now: DateTime<Utc>) -> bool {
+        now < self.until && now >= self.since
     }
 
-    pub(super) fn is_on(&self, now: Instant) -> bool {
-        now < self.until
+    /// Whether the server itself asked for the hold.
+    pub(super) fn is_asked_for(&self) -> bool {
+        matches!(self.why, Fault::Busy(_))
     }
 
-    /// The server refused our login or our address.
-    pub(super) fn is_refusal(&self) -> bool {
-        self.refused
-    }
-
-    /// Something new is worth an attempt, unless the last one was just now or the server refused us.
+    /// Ends the hold half a minute after the last attempt, since something new is owed. A refusal, or a pause
+    /// that the server asked for, stays.
     pub(super) fn shorten(&mut self) {
-        if !self.refused {
-            self.until = self.until.min(self.since + HOLD_AT_LEAST / failpoint::haste());
+        if self.why == Fault::Away {
+            self.until = self.until.min(self.since + pause(1));
         }
-    }
-}
-
-/// How long nothing need be done, with the next mail due at `due`.
-pub(super) fn pause(
-    hold: Option<&Hold>,
-    due: Option<DateTime<Utc>>,
-    wall: DateTime<Utc>,
-    now: Instant,
-) -> Duration {
-    let left = match (hold.filter(|hold| hold.is_on(now)), due) {
-        (Some(hold), _) => hold.until - now,
-        (None, Some(due)) => (due - wall).to_std().unwrap_or_default(),
-        (None, None) => CHECK_EVERY,
-    };
-    left.min(CHECK_EVERY)
-}
-
-/// Notices a wall clock that went otherwise than the steady one.
-pub(super) struct Clocks {
-    wall: DateTime<Utc>,
-    steady: Instant,
-}
-
-/// What it did.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Step {
-    None,
-    Back,
-    /// By so much: set, or the machine slept.
-    Ahead(Duration),
-}
-
-impl Clocks {
-    pub(super) fn new(wall: DateTime<Utc>, steady: Instant) -> Self {
-        Self { wall, steady }
-    }
-
-    /// Since it was last asked.
-    pub(super) fn step(&mut self, wall: DateTime<Utc>, steady: Instant) -> Step {
-        let ran = chrono::Duration::from_std(steady - self.steady).unwrap_or_default();
-        let step = wall - self.wall - ran;
-        *self = Self::new(wall, steady);
-        if step.abs() <= chrono::Duration::seconds(STEP_SECONDS) {
-            return Step::None;
-        }
-        step.to_std().map_or(Step::Back, Step::Ahead)
     }
 }
 
@@ -174,144 +142,72 @@ impl Clocks {
 mod tests {
     use super::*;
 
-    fn wall() -> DateTime<Utc> {
+    fn now() -> DateTime<Utc> {
         DateTime::from_timestamp(1_800_000_000, 0).unwrap()
     }
 
-    fn seconds(count: u64) -> Duration {
-        Duration::from_secs(count)
-    }
-
-    /// Each error, and what it is by the contract: `untried` where the mail is not to blame.
-    fn errors() -> Vec<(SendError, &'static str)> {
+    #[test]
+    fn a_failure_is_of_the_server_of_the_recipient_or_of_the_mail() {
         let reason = || "no".to_owned();
-        let mut errors = vec![
-            (SendError::Connection { reason: reason() }, "untried"),
-            (SendError::ReplyLost { reason: reason() }, "retry"),
-            (SendError::Interrupted { reason: reason() }, "retry"),
+        let mut table = vec![
+            (SendError::Connection { reason: reason() }, Attempt::Away),
+            (SendError::ReplyLost { reason: reason() }, Attempt::ReplyLost),
+            (SendError::Interrupted { reason: reason() }, Attempt::Deferred),
         ];
         for permanent in [false, true] {
-            let own = if permanent { "dead" } else { "retry" };
-            errors.push((SendError::Login { reason: reason(), permanent }, "untried"));
-            errors.push((SendError::Sender { reason: reason(), permanent }, "untried"));
-            errors.push((SendError::Recipient { reason: reason(), permanent }, own));
-            errors.push((SendError::Message { reason: reason(), permanent }, own));
+            let or_deferred = |refused| if permanent { refused } else { Attempt::Deferred };
+            table.push((SendError::Login { reason: reason(), permanent }, Attempt::Away));
+            table.push((SendError::Sender { reason: reason(), permanent }, Attempt::Away));
+            let recipient = SendError::Recipient { reason: reason(), permanent };
+            table.push((recipient, or_deferred(Attempt::RecipientRefused)));
+            table.push((
+                SendError::Message { reason: reason(), permanent },
+                or_deferred(Attempt::MailRefused),
+            ));
         }
-        errors
-    }
-
-    #[test]
-    fn a_mail_is_given_up_only_for_what_is_its_own_fault() {
-        assert_eq!(result(&Ok(()), 0, wall()), SendResult::Sent);
-        for (error, want) in errors() {
-            let text = error.to_string();
-            let due_at = wall() + chrono::Duration::minutes(2);
-            let want = match want {
-                "untried" => SendResult::Untried { error: text },
-                "dead" => SendResult::Dead { error: text },
-                _ => SendResult::Retry {
-                    due_at,
-                    error: text,
-                    perhaps: matches!(error, SendError::ReplyLost { .. }),
-                },
-            };
-            let waits = matches!(want, SendResult::Untried { .. });
+        for (error, want) in table {
             let failure = SendFailure::from(error.clone());
-            assert_eq!(failure.is_of_carrier(), waits, "{error:?}");
-            assert_eq!(result(&Err(failure), 1, wall()), want, "{error:?}");
+            assert_eq!(failure.attempt(), want, "{error:?}");
+            assert_eq!(failure.is_of_server(), want == Attempt::Away, "{error:?}");
         }
     }
 
     #[test]
     fn a_server_that_cannot_be_used_is_asked_less_and_less_often() {
-        let now = Instant::now();
-        let error = SendFailure::from(SendError::Connection { reason: "refused".to_owned() });
-        let mut hold: Option<Hold> = None;
-        for pause in [30, 120, 300, 900, 1800, 1800] {
-            let next = Hold::after(hold.as_ref(), &error, now);
-            assert!(next.is_on(now + seconds(pause) - Duration::from_millis(1)), "{pause}");
-            assert!(!next.is_on(now + seconds(pause)), "{pause}");
+        let failure = SendFailure::from(SendError::Connection { reason: "refused".to_owned() });
+        let mut hold: Option<ServerHold> = None;
+        for seconds in [30, 120, 300, 900, 1800, 1800] {
+            let next = ServerHold::after(hold.as_ref(), &failure, now());
+            assert!(next.is_on(now() + Duration::seconds(seconds - 1)), "{seconds}");
+            assert!(!next.is_on(now() + Duration::seconds(seconds)), "{seconds}");
             hold = Some(next);
         }
-        // A new mail is worth an attempt half a minute after the last one, and never moves it back.
         let mut hold = hold.unwrap();
         hold.shorten();
-        assert!(hold.is_on(now + seconds(29)) && !hold.is_on(now + seconds(30)));
+        assert!(hold.is_on(now() + Duration::seconds(29)) && !hold.is_on(now() + Duration::seconds(30)));
+        assert!(!hold.is_on(now() - Duration::hours(1)), "the clock was set back");
     }
 
     #[test]
-    fn a_refusal_is_asked_about_every_five_minutes_whatever_is_queued() {
-        let now = Instant::now();
+    fn a_refused_login_is_tried_every_five_minutes() {
         for permanent in [false, true] {
-            let reason = "no".to_owned();
-            let error = SendFailure::from(SendError::Login { reason, permanent });
-            let mut hold = Hold::after(None, &error, now);
+            let failure = SendFailure::from(SendError::Login { reason: "no".to_owned(), permanent });
+            let mut hold = ServerHold::after(None, &failure, now());
             hold.shorten();
-            assert_eq!((hold.is_on(now + seconds(299)), hold.is_refusal()), (permanent, permanent));
-            assert!(!hold.is_on(now + seconds(300)));
+            assert_eq!(hold.is_on(now() + Duration::seconds(299)), permanent);
+            assert!(!hold.is_on(now() + Duration::seconds(300)));
         }
     }
 
     #[test]
-    fn nothing_is_done_until_a_mail_is_due_or_the_hold_ends_but_a_look_every_half_minute() {
-        let now = Instant::now();
-        let error = SendFailure::from(SendError::Connection { reason: "refused".to_owned() });
-        let hold = Hold::after(None, &error, now);
-        let due = |after: i64| Some(wall() + chrono::Duration::seconds(after));
-        // (held, due after, seconds gone since the hold began, pause)
-        let table = [
-            (false, None, 0, 30),
-            (false, due(7), 0, 7),
-            (false, due(-7), 0, 0),
-            (false, due(90), 0, 30),
-            (true, due(7), 0, 30),
-            (true, due(7), 20, 10),
-            (true, None, 20, 10),
-            // It is over.
-            (true, due(7), 30, 7),
-            (true, None, 31, 30),
-        ];
-        for (held, due, gone, want) in table {
-            let hold = Some(&hold).filter(|_| held);
-            let left = pause(hold, due, wall(), now + seconds(gone));
-            assert_eq!(left, seconds(want), "held {held}, due {due:?}, {gone} s gone");
-        }
-        // A longer hold is checked on the way: a signal may have come meanwhile.
-        let long = Hold::after(Some(&hold), &error, now);
-        assert_eq!(pause(Some(&long), None, wall(), now), seconds(30));
-    }
-
-    #[test]
-    fn what_the_machine_slept_counts_as_waited() {
-        let (now, error) =
-            (Instant::now(), SendFailure::from(SendError::Connection { reason: "refused".to_owned() }));
-        let mut hold = Hold::after(None, &error, now);
-        hold.sleep(seconds(20));
-        assert!(hold.is_on(now + seconds(9)) && !hold.is_on(now + seconds(10)));
-        hold.sleep(seconds(u64::MAX));
-        assert!(!hold.is_on(now));
-    }
-
-    #[test]
-    fn a_clock_that_went_otherwise_is_noticed_once() {
-        let start = Instant::now();
-        let table = [
-            // (seconds later by the steady clock, by the wall clock, step)
-            (60, 60, Step::None),
-            (60, 56, Step::None),
-            (60, 54, Step::Back),
-            (60, -3600, Step::Back),
-            (60, 64, Step::None),
-            (60, 3660, Step::Ahead(seconds(3600))),
-            (0, 3600, Step::Ahead(seconds(3600))),
-            (0, 0, Step::None),
-        ];
-        for (steady, moved, want) in table {
-            let mut clocks = Clocks::new(wall(), start);
-            let (steady, moved) = (start + seconds(steady), wall() + chrono::Duration::seconds(moved));
-            assert_eq!(clocks.step(moved, steady), want, "{moved}");
-            let later = clocks.step(moved + chrono::Duration::seconds(9), steady + seconds(9));
-            assert_eq!(later, Step::None, "{moved}");
+    fn a_server_that_asks_for_a_pause_has_it() {
+        let busy =
+            |seconds| SendFailure { fault: Fault::Busy(Span::from_secs(seconds)), error: "busy".to_owned() };
+        for (asked, held) in [(7, 7), (100, 100), (0, 30), (1_000_000, 3600)] {
+            let mut hold = ServerHold::after(None, &busy(asked), now());
+            hold.shorten();
+            assert!(hold.is_on(now() + Duration::seconds(held - 1)), "{asked}");
+            assert!(!hold.is_on(now() + Duration::seconds(held)), "{asked}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The dead man's switch: one GET of an address that somebody else watches. Decides nothing.
+//! The dead man's switch: one GET of an address that an outside service watches.
 
 use std::time::Duration;
 
@@ -8,10 +8,11 @@ use secrecy::ExposeSecret as _;
 use crate::config::Settings;
 use crate::provider::http_client;
 
-/// How long the other side may take.
+/// The longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The ping could not be sent, or was not taken. Never holds the address: its path is a password.
+/// The ping could not be sent, or was not accepted. The error never holds the address, since its path is a
+/// password.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HeartbeatError {
     #[error("preparing the heartbeat: {0}")]
@@ -30,10 +31,10 @@ pub(super) struct Heartbeat {
 }
 
 impl Heartbeat {
-    /// What pings `heartbeat.url`, where it is set.
+    /// The pinger of `heartbeat.url`, if that is set.
     ///
     /// # Errors
-    /// Where no TLS can be set up.
+    /// If TLS cannot be set up.
     pub(super) fn of(settings: &Settings) -> Result<Option<Self>, HeartbeatError> {
         let Some(url) = &settings.heartbeat_url else { return Ok(None) };
         let url =
@@ -46,7 +47,7 @@ impl Heartbeat {
     /// One ping.
     ///
     /// # Errors
-    /// When it was not answered with a 2xx in time.
+    /// If the answer was no 2xx, or came too late.
     pub(super) async fn ping(&self) -> Result<(), HeartbeatError> {
         let answer = self.client.get(self.url.clone()).send().await;
         let answer = answer.map_err(|error| {

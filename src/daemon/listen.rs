@@ -1,4 +1,4 @@
-//! The sockets that the daemon serves on: addresses, or what systemd passes; and what guards them.
+//! The sockets that the daemon serves on: bound addresses, or sockets passed by systemd; and their guards.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -13,7 +13,7 @@ use crate::cli;
 use crate::config_error::ConfigErrors;
 use crate::http::{Guard, ListenAddress, Listener, WebConfig};
 
-/// Sockets, bound and not served yet.
+/// Sockets that are bound and not served yet.
 pub(crate) struct BoundSockets {
     sockets: Vec<BoundSocket>,
     guard: Arc<Guard>,
@@ -30,15 +30,15 @@ impl BoundSockets {
     /// Binds the addresses of the flags.
     ///
     /// # Errors
-    /// With everything that is wrong with the web configuration, or the address and the remedy.
+    /// All errors of the web configuration, or the address with the remedy.
     pub(crate) async fn open(web: &cli::Web) -> Result<Self> {
-        // First what stays wrong, then what may pass.
+        // Lasting errors are found before passing ones.
         let config = config(web)?;
         let sockets = if web.systemd_socket { passed()? } else { bind(&web.listen_addresses).await? };
         Ok(Self::new(config, web.max_requests, sockets))
     }
 
-    /// The same on any free port of loopback.
+    /// Binds any free port of loopback.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -58,7 +58,7 @@ impl BoundSockets {
         Self { sockets, guard: Arc::new(Guard::new(config, max_requests)), tls, passwords }
     }
 
-    /// Logs where it listens, and how that is guarded.
+    /// Logs the addresses and their guards.
     pub(crate) fn announce(&self, path: &str) {
         let (tls, passwords) = (self.tls, self.passwords);
         for socket in &self.sockets {
@@ -77,7 +77,7 @@ impl BoundSockets {
         }
     }
 
-    /// Where a browser finds it.
+    /// The addresses for a browser.
     pub(crate) fn urls(&self) -> impl Iterator<Item = (&'static str, SocketAddr)> {
         let scheme = if self.tls { "https" } else { "http" };
         self.sockets.iter().filter_map(move |socket| match socket {
@@ -86,7 +86,7 @@ impl BoundSockets {
         })
     }
 
-    /// To be served.
+    /// The listeners to be served.
     pub(crate) fn into_listeners(self) -> Vec<Listener> {
         let listener = |socket| match socket {
             BoundSocket::Tcp(listener, _) => Listener::from(listener),

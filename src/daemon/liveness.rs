@@ -1,5 +1,5 @@
-//! What runs in a daemon: its tasks, when each of their loops last ran, and which are stuck. Only keeps the times: the
-//! watchdog reads them.
+//! The tasks of a daemon, the last run of each loop, and which loops are stuck. This module only keeps the
+//! times; the watchdog reads them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,25 +9,25 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
+use crate::mail::Way;
 use crate::model::AccountName;
-use crate::store::Queue;
 
-/// Everything that runs.
+/// All tasks.
 pub(super) type Tasks = JoinSet<Ended>;
 
 /// A task that returned.
 pub(super) enum Ended {
-    /// Which runs until the daemon stops.
+    /// A part that runs until the daemon stops.
     Part(&'static str),
-    /// An account's collectors, which a reload may end.
+    /// The collectors of an account, which a reload may end.
     Collectors,
 }
 
-/// What runs again and again while the daemon lives.
+/// A loop that runs while the daemon lives.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Loop {
     Pipeline,
-    Sender(Queue),
+    Sender(Way),
     Collectors(AccountName),
 }
 
@@ -40,20 +40,21 @@ impl Loop {
         }
     }
 
-    /// It is stuck after this long without a run.
+    /// The time without a run after which the loop is stuck.
     fn at_most(&self) -> Duration {
         Duration::from_secs(match self {
-            // It checks its store twice a second; one large sweep takes it seconds.
+            // The pipeline checks its store twice a second; a large sweep takes seconds.
             Self::Pipeline => 120,
-            // The longest attempt at a mail takes two minutes, a store that is slow some seconds more.
+            // The longest attempt at a mail takes two minutes.
             Self::Sender(_) => 300,
-            // They run each minute, or end a request; the provider can ask them to wait five minutes at most.
+            // Collectors run each minute or at the end of a request. The provider can ask for a pause of five
+            // minutes at most.
             Self::Collectors(_) => 900,
         })
     }
 }
 
-/// When one loop last ran.
+/// The time of one loop's last run.
 #[derive(Clone, Debug)]
 pub(super) struct LastRun {
     start: Instant,
@@ -61,7 +62,7 @@ pub(super) struct LastRun {
 }
 
 impl LastRun {
-    /// It runs now.
+    /// Notes that the loop runs now.
     pub(super) fn now(&self) {
         self.seconds.store(self.start.elapsed().as_secs(), Ordering::Relaxed);
     }
@@ -72,7 +73,7 @@ impl LastRun {
     }
 }
 
-/// All loops.
+/// The last runs of all loops.
 #[derive(Debug)]
 pub(super) struct Liveness {
     start: Instant,
@@ -92,7 +93,7 @@ impl Liveness {
         last
     }
 
-    /// Watches the collectors of these accounts alone.
+    /// Keeps the collectors of these accounts, and forgets others.
     pub(super) fn keep_collectors(&self, of: impl Fn(&AccountName) -> bool) {
         self.loops.lock().retain(|one, _| match one {
             Loop::Collectors(account) => of(account),
@@ -100,7 +101,7 @@ impl Liveness {
         });
     }
 
-    /// How long ago each loop ran: `pipeline`, `sender`, `collectors` (those that waited longest).
+    /// The time since the last run of each loop: `pipeline`, `sender`, `collectors` (the longest of each).
     pub(super) fn ages(&self) -> BTreeMap<&'static str, Duration> {
         let mut ages = BTreeMap::new();
         for (one, last) in self.loops.lock().iter() {
@@ -129,10 +130,10 @@ mod tests {
         let Some(start) = Instant::now().checked_sub(Duration::from_secs(1000)) else { return };
         let liveness = Liveness { start, loops: Mutex::default() };
         let collectors = |name: &str| Loop::Collectors(name.parse().unwrap());
-        let all = [collectors("a"), collectors("b"), Loop::Sender(Queue::Mail), Loop::Pipeline];
+        let all = [collectors("a"), collectors("b"), Loop::Sender(Way::Smtp), Loop::Pipeline];
         let watched = all.map(|one| liveness.watch(one));
         assert!(liveness.stuck().is_empty());
-        // As if they had run at the start only.
+        // As if they had run only at the start.
         for last in &watched {
             last.seconds.store(0, Ordering::Relaxed);
         }

@@ -1,18 +1,18 @@
-//! This machine: its addresses and its names. Only lists them; what they mean is judged elsewhere.
+//! This machine: its addresses and its names. Other modules judge what they mean.
 
 use std::net::IpAddr;
 use std::{fs, io};
 
-/// Every address of every interface of this machine, loopback included. Blocks for well under a millisecond.
+/// All addresses of all interfaces of this machine, including loopback. Blocks for well under a millisecond.
 ///
 /// # Errors
-/// Where the system does not list them.
+/// If the system does not list them.
 pub(crate) fn addresses() -> io::Result<Vec<IpAddr>> {
     let interfaces = if_addrs::get_if_addrs()?;
     Ok(interfaces.iter().map(if_addrs::Interface::ip).collect())
 }
 
-/// The same; none where the system does not list them.
+/// The same list; empty if the system does not give one.
 pub(super) fn addresses_or_none() -> Vec<IpAddr> {
     addresses().unwrap_or_else(|error| {
         tracing::warn!(%error, "cannot list the addresses of this machine; whether it is one of the watched VMs is not known");
@@ -20,7 +20,7 @@ pub(super) fn addresses_or_none() -> Vec<IpAddr> {
     })
 }
 
-/// Its names as the kernel has it, and as `/etc/hosts` says beside that. None where neither can be read.
+/// The names of this machine, from the kernel and from `/etc/hosts`. Empty if neither can be read.
 pub(super) fn names() -> Vec<String> {
     let text = |path| fs::read_to_string(path).unwrap_or_default();
     names_of(&text("/proc/sys/kernel/hostname"), &text("/etc/hosts"))

@@ -1,38 +1,47 @@
-//! Notices become mails as the store keeps them.
+//! Writes mails: renders what is owed, for the way that it goes.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 use lettre::message::Mailbox;
 
-use crate::alert::{Event, Form, Key, Notice};
-use crate::config::Settings;
-use crate::mail::{self, LivesOn, RenderError, Rendered, WebhookTarget, webhook_name};
-use crate::model::{AccountName, OwnVm, Snapshot};
-use crate::store::{Lane, Outgoing};
+use crate::alert::{NotReached, Notice};
+use crate::config::{AccountSettings, Settings};
+use crate::mail::{self, LivesOn, RenderError, Rendered, Service, Way, WebhookTarget};
+use crate::model::{AccountName, Language, OwnVm, Snapshot};
 
-/// What rendering needs beside the notice.
+/// The settings that mails are made from, beside the notice.
 #[derive(Clone, Debug)]
 pub(crate) struct MailWriter {
     pub(crate) from: Mailbox,
-    /// There is a mail server.
-    pub(crate) has_server: bool,
-    /// Names of the webhooks that there are.
-    pub(crate) webhooks: BTreeSet<String>,
-    /// The last rung before overdue, in days.
-    pub(crate) tightest_rungs: BTreeMap<AccountName, u32>,
-    /// What is beyond these waits for a summary.
-    pub(crate) max_per_hour: u32,
-    /// How people reach the status page, where that is known.
-    pub(crate) page: Option<String>,
+    /// The recipients as the configuration writes them, by bare address.
+    names: BTreeMap<String, Mailbox>,
+    /// The highest threshold of each account.
+    tightest_rungs: BTreeMap<AccountName, u32>,
+    /// The hourly limit for one recipient.
+    pub(crate) max_per_hour: usize,
+    /// The address of the page.
+    page: Option<String>,
+    /// The Telegram chats in which problems have buttons.
+    buttons: BTreeSet<String>,
+    /// The language of each account, and of recipients that read another one.
+    languages: BTreeMap<AccountName, (Language, BTreeMap<String, Language>)>,
 }
 
-/// Whose name mails bear that leave by no mail server: part of their ids.
+/// The parts of a mail that are not in its notice.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Aside<'a> {
+    pub(crate) notes: &'a [String],
+    pub(crate) unreached: &'a [NotReached],
+    /// The watched VM that is this machine.
+    pub(crate) home: Option<&'a OwnVm>,
+}
+
+/// The sender if only webhooks and chats are configured: Message-IDs need a domain.
 const NO_SENDER: &str = "hostwatch <hostwatch@hostwatch.invalid>";
 
 impl MailWriter {
-    /// Of a configuration that tells anybody.
+    /// `None` if nobody is mailed.
     pub(crate) fn of(settings: &Settings) -> Option<Self> {
         if !settings.mails {
             return None;
@@ -40,66 +49,94 @@ impl MailWriter {
         let tightest = settings.accounts.iter().filter_map(|account| {
             Some((account.name().clone(), account.alert.disconnect_days.iter().copied().min()?))
         });
+        let named = settings.accounts.iter().flat_map(|account| {
+            let of_rules = account.alert.rules.values().flat_map(|rule| rule.to.iter().cloned());
+            let lists = account.to.iter().map(ToString::to_string).chain(of_rules);
+            lists.chain(account.alert.escalate_to.iter().cloned())
+        });
+        let names = named.filter_map(|to| Some((address(&to), to.parse().ok()?)));
         let from = settings.email.as_ref().map(|email| email.from.clone());
         Some(Self {
             from: from.or_else(|| NO_SENDER.parse().ok())?,
-            has_server: settings.email.is_some(),
-            webhooks: settings.webhooks.iter().map(|webhook| webhook.name.clone()).collect(),
+            names: names.collect(),
             tightest_rungs: tightest.collect(),
-            max_per_hour: settings.max_per_hour,
+            max_per_hour: settings.max_per_hour as usize,
             page: settings.web.external_url.as_ref().map(ToString::to_string),
+            buttons: settings.telegram.iter().filter(|one| one.buttons).map(|one| one.name.clone()).collect(),
+            languages: settings.accounts.iter().map(languages).collect(),
         })
     }
 
-    /// A notice as one for all mail addresses and one for each webhook, without those that nothing carries mail to any
-    /// more.
-    pub(crate) fn by_way<'a>(&self, notice: &'a Notice) -> Vec<Cow<'a, Notice>> {
-        let (webhooks, mut addresses): (Vec<String>, Vec<String>) =
-            notice.to.iter().cloned().partition(|to| webhook_name(to).is_some());
-        if webhooks.is_empty() && self.has_server {
-            return vec![Cow::Borrowed(notice)];
-        }
-        if !self.has_server {
-            addresses.clear();
-        }
-        let served = |to: &String| webhook_name(to).is_some_and(|name| self.webhooks.contains(name));
-        let webhooks = webhooks.into_iter().filter(served).map(|to| vec![to]);
-        let ways = Some(addresses).filter(|addresses| !addresses.is_empty()).into_iter().chain(webhooks);
-        ways.map(|to| Cow::Owned(Notice { to, ..notice.clone() })).collect()
+    /// The language of a recipient's mails about these accounts: the recipient's own in one of them, otherwise
+    /// that of the first account.
+    pub(crate) fn language<'a>(
+        &self,
+        to: &str,
+        accounts: impl IntoIterator<Item = &'a AccountName>,
+    ) -> Language {
+        let known: Vec<_> = accounts.into_iter().filter_map(|name| self.languages.get(name)).collect();
+        let own = known.iter().find_map(|(_, own)| own.get(to).copied());
+        own.or(known.first().map(|(language, _)| *language)).unwrap_or_default()
     }
 
-    /// What a webhook's mail is written for.
-    pub(crate) fn target<'a>(&'a self, name: &'a str) -> WebhookTarget<'a> {
+    /// A new, unique Message-ID.
+    pub(crate) fn new_id(&self) -> String {
+        mail::new_id(self.from.email.domain())
+    }
+
+    fn target<'a>(&'a self, name: &'a str) -> WebhookTarget<'a> {
         WebhookTarget { name, external_url: self.page.as_deref() }
     }
 
-    /// Renders a notice to mail addresses, or to one webhook. `notes` are lines about mails that had to be given up, `home` the watched VM
-    /// that this machine is.
+    /// Renders a notice.
     ///
     /// # Errors
-    /// Where no mail can be made of it: a recipient that is no address.
+    /// If no mail can be made of the notice.
     pub(crate) fn write(
         &self,
         notice: &Notice,
+        id: &str,
         snapshot: &Snapshot,
-        notes: &[String],
-        home: Option<&OwnVm>,
+        aside: Aside<'_>,
         now: DateTime<Utc>,
-    ) -> Result<Outgoing, RenderError> {
-        let mut context = self.context(snapshot, notes, now);
-        context.lives_on = home.map(|home| LivesOn {
+    ) -> Result<Rendered, RenderError> {
+        let mut context = self.context(snapshot, aside.notes, now);
+        context.language = self.language(&notice.to, &notice.accounts);
+        context.unreached = aside.unreached;
+        context.to_name = self.names.get(&notice.to).cloned();
+        context.lives_on = aside.home.map(|home| LivesOn {
             account: home.account.clone(),
             vm: home.vm_name.as_deref().map_or_else(|| home.vm.to_string(), str::to_owned),
         });
-        let webhook = notice.to.first().and_then(|to| webhook_name(to));
-        let rendered = match webhook {
-            Some(name) => mail::render_webhook(notice, self.target(name), &context),
-            None => mail::render(notice, &context),
-        };
-        rendered.map(|rendered| outgoing(rendered, notice, now))
+        match Way::to(&notice.to) {
+            Way::Smtp => mail::render(notice, id, &context),
+            Way::Named(Service::Webhook, name) => {
+                mail::render_webhook(notice, id, self.target(&name), &context)
+            }
+            Way::Named(Service::Telegram, name) => {
+                mail::render_telegram(notice, id, self.buttons.contains(&name), &context)
+            }
+        }
     }
 
-    /// What rendering goes by.
+    /// Renders a sample for a recipient.
+    ///
+    /// # Errors
+    /// If no mail can be made.
+    pub(crate) fn write_test(&self, to: &str, now: DateTime<Utc>) -> Result<Rendered, RenderError> {
+        let (snapshot, id) = (Snapshot::default(), self.new_id());
+        let mut context = self.context(&snapshot, &[], now);
+        context.language = self.language(to, self.languages.keys());
+        match Way::to(to) {
+            Way::Smtp => mail::render_test(to, &id, &context),
+            Way::Named(Service::Webhook, name) => {
+                mail::render_webhook_test(&id, self.target(&name), &context)
+            }
+            Way::Named(Service::Telegram, _) => mail::render_telegram_test(&id, &context),
+        }
+    }
+
+    /// The context in which a notice is rendered.
     pub(crate) fn context<'a>(
         &'a self,
         snapshot: &'a Snapshot,
@@ -110,54 +147,27 @@ impl MailWriter {
         let page = self.page.as_deref();
         mail::Context { tightest_rungs, notes, page, ..mail::Context::new(&self.from, snapshot, now) }
     }
+}
 
-    /// The Message-IDs that later mails about the same incidents refer to: incident, recipient, id.
-    pub(crate) fn threads(&self, notice: &Notice, mail: &Outgoing) -> Vec<(Key, String, String)> {
-        let mut threads = Vec::new();
-        let answers = matches!(
-            notice.form,
-            Form::Closed | Form::Reminder | Form::Covered | Form::Unwatched | Form::Digest(_)
-        );
-        // Of an escalated incident it is the first mail that they get.
-        for item in notice.items.iter().filter(|item| !answers || item.event == Event::Escalated) {
-            for to in &notice.to {
-                if !item.threads.contains_key(to) {
-                    threads.push((item.key.clone(), to.clone(), mail.message_id.clone()));
-                }
-            }
-        }
-        threads
+fn languages(account: &AccountSettings) -> (AccountName, (Language, BTreeMap<String, Language>)) {
+    let own = account.languages.iter().map(|(to, language)| (address(to), *language)).collect();
+    (account.name().clone(), (account.profile.language, own))
+}
+
+/// A recipient as the notification log names it: the bare address with its domain in lower case. Names of
+/// webhooks and chats stay as they are.
+pub(crate) fn address(to: &str) -> String {
+    let bare = to.parse::<Mailbox>().map_or_else(|_| to.to_owned(), |mailbox| mailbox.email.to_string());
+    match bare.rsplit_once('@') {
+        Some((local, domain)) => format!("{local}@{}", domain.to_lowercase()),
+        None => bare,
     }
 }
 
-/// The domain that tells this installation's events from those of others: that of the sender, as the mails have it; without
-/// mails the page's.
+/// The domain that distinguishes this installation's events from those of others: the sender's domain, or the
+/// page's if there are no mails.
 pub(crate) fn domain(settings: &Settings) -> String {
     let of_mails = settings.email.as_ref().map(|email| email.from.email.domain());
     let of_page = || settings.web.external_url.as_ref().and_then(|page| page.host_str());
     of_mails.or_else(of_page).unwrap_or("hostwatch").to_owned()
-}
-
-fn outgoing(rendered: Rendered, notice: &Notice, created_at: DateTime<Utc>) -> Outgoing {
-    let lane = if notice.form == Form::Disconnect { Lane::Disconnect } else { Lane::Normal };
-    let mut event_keys: Vec<String> = notice.items.iter().map(|item| item.event_key()).collect();
-    if event_keys.is_empty() {
-        if let Form::Digest(digest) = &notice.form {
-            let date = Event::Digest(digest.date);
-            event_keys.extend(notice.accounts.iter().map(|account| format!("{account}/digest#{date}")));
-        } else {
-            event_keys.push("started".to_owned());
-        }
-    }
-    Outgoing {
-        message_id: rendered.message_id,
-        sender: rendered.sender,
-        recipients: rendered.recipients,
-        subject: rendered.subject,
-        lane,
-        event_keys,
-        notice: notice.clone(),
-        raw: rendered.raw,
-        created_at,
-    }
 }

@@ -1,9 +1,10 @@
-//! The daemon: what runs until it is stopped. It is built, then its loops are spawned, then it is supervised.
-//! Knows every layer but the commands.
+//! The daemon. It is built, then its loops are spawned, then it is supervised until it stops. It may use every
+//! layer but the commands.
 
 mod build;
-mod carrier;
+pub(crate) mod carrier;
 mod collectors;
+mod common;
 pub(crate) mod control;
 mod delivery;
 mod heartbeat;
@@ -11,15 +12,17 @@ pub(crate) mod listen;
 mod liveness;
 pub(crate) mod machine;
 pub(crate) mod mails;
-mod notes;
 pub(crate) mod pipeline;
+pub(crate) mod post;
 mod publish;
 mod reload;
 mod sender;
 mod signals;
+mod store_notes;
 mod supervise;
+pub(crate) mod telegram;
 mod watchdog;
-pub(crate) mod webhook;
+mod webhook;
 
 use anyhow::{Context as _, Result, bail};
 use tokio_util::sync::CancellationToken;
@@ -31,7 +34,7 @@ use crate::store::{Opened, Store};
 pub(crate) use collectors::{plan, top_rung_days};
 pub(crate) use reload::ReadSettings;
 
-/// What a daemon is started with.
+/// The things that a daemon is started with.
 pub(crate) struct Start {
     pub(crate) settings: Settings,
     pub(crate) listeners: Vec<Listener>,
@@ -44,15 +47,15 @@ pub(crate) struct Start {
 /// Runs the daemon until `stop`.
 ///
 /// # Errors
-/// When it cannot start: a mail server's CA that cannot be read, a store that cannot be loaded. When a part of it ends
-/// by a fault of its own: better to be restarted than to run with a part missing.
+/// If it cannot start: a mail server's CA cannot be read, or the store cannot be loaded. If one of its parts
+/// ends by itself: a restart is better than running without that part.
 pub(crate) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     build::build(start, &stop)?.spawn(stop)?.supervise().await
 }
 
 /// Cancels `stop` at SIGTERM or SIGINT.
 ///
-/// # Errors
+/// If the handlers cannot be set.
 /// When the handlers cannot be set.
 pub(crate) fn stop_at_signal(stop: &CancellationToken) -> Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -69,14 +72,12 @@ pub(crate) fn stop_at_signal(stop: &CancellationToken) -> Result<()> {
     Ok(())
 }
 
-/// Opens the store of a configuration: a file where mail is on, memory where it is not.
+/// Opens the store of a configuration, even if nobody is mailed: metrics show open incidents from the first
+/// scrape on.
 ///
 /// # Errors
-/// As [`Store::open`] says; where a store of old lies elsewhere and there is none here.
+/// The errors of [`Store::open`]; or an old store lies elsewhere and there is none here.
 pub(crate) fn open_store(settings: &Settings) -> Result<Opened> {
-    if !settings.mails {
-        return Ok(Store::in_memory()?.into());
-    }
     let path = &settings.store_path;
     if path.as_os_str().is_empty() {
         bail!("store.path is empty; name a file");

@@ -1,124 +1,132 @@
-//! A new configuration takes over from the old one while the daemon runs. What did not change goes on
-//! undisturbed: its polls, the calls that count against its limits, incidents and mails.
+//! A new configuration replaces the old one while the daemon runs. Unchanged parts go on undisturbed: polls,
+//! the calls that count against limits, incidents and mails.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::Notify;
 
 use super::carrier::{self, Carrier};
-use super::collectors::{Collectors, Prepared};
-use super::control::Watching;
+use super::collectors::Collectors;
+use super::common::Common;
 use super::heartbeat::Heartbeat;
 use super::liveness::Tasks;
 use super::machine;
 use super::mails;
 use super::pipeline::{Accounts, Message};
+use super::publish::SharedStore;
 use crate::config::Settings;
 use crate::failpoint;
 use crate::file_stamp::FileStamp;
 use crate::http::AllowedHosts;
-use crate::metrics::Own;
-use crate::state::Shared;
-use crate::store::Queue;
+use crate::mail::Way;
 
-/// Reads the configuration anew; `Err` says why it was refused.
+/// Reads the configuration again; `Err` holds the reason why it was refused.
 pub(crate) type ReadSettings = Arc<dyn Fn() -> Result<Settings, String> + Send + Sync>;
 
-/// What a reload replaces.
+/// The parts that a reload replaces.
 pub(super) struct Reloader {
     pub(super) read_settings: ReadSettings,
-    /// By queue.
-    pub(super) carriers: BTreeMap<Queue, Shared<Carrier>>,
-    /// Mail was on at the start.
+    pub(super) common: Arc<Common>,
+    /// Whether mail was on at the start.
     pub(super) mails: bool,
-    pub(super) heartbeat: Shared<Option<Heartbeat>>,
-    /// Of the events that the calendar feed has.
-    pub(super) calendar_domain: Shared<String>,
-    pub(super) hosts: Shared<AllowedHosts>,
-    pub(super) watching: Shared<Watching>,
-    pub(super) own: Arc<Own>,
-    pub(super) messages: mpsc::Sender<Message>,
     pub(super) collectors: Collectors,
     pub(super) secrets: SecretFiles,
 }
 
 impl Reloader {
-    /// Reads the configuration and takes it over; `Err` says why the old one stays.
+    /// Reads the configuration and puts it in force; `Err` holds the reason why the old one stays.
     pub(super) async fn reload(&mut self, tasks: &mut Tasks) -> Result<(), String> {
         let settings = (self.read_settings)()?;
         let renewed = carrier::all(&settings).map_err(|error| format!("{error:#}"))?;
-        if renewed.contains_key(&Queue::Mail) != self.carriers.contains_key(&Queue::Mail) {
+        remember_moves(&renewed, &self.common.store);
+        if renewed.contains_key(&Way::Smtp) != self.common.carriers.contains_key(&Way::Smtp) {
             return Err("[email] was added or removed; that takes a restart".to_owned());
         }
-        if !renewed.keys().eq(self.carriers.keys()) {
-            return Err("a table of [webhooks] was added or removed; that takes a restart".to_owned());
+        if !renewed.keys().eq(self.common.carriers.keys()) {
+            return Err(
+                "a table of [webhooks] or [telegram] was added or removed; that takes a restart".to_owned()
+            );
         }
         if settings.mails != self.mails {
             return Err(
-                "the first webhook was named as a recipient, or the last one removed; that takes a restart"
+                "the first webhook or Telegram chat was named as a recipient, or the last one removed; that takes a restart"
                     .to_owned(),
             );
         }
-        // What is new must be sound before what is old ends.
+        // All new parts must be sound before old ones end.
         let heartbeat = Heartbeat::of(&settings).map_err(|error| error.to_string())?;
         let changed = self.collectors.changed(&settings).map_err(|error| format!("{error:#}"))?;
-        for (shared, renewed) in self.carriers.values().zip(renewed.into_values()) {
+        for (shared, renewed) in self.common.carriers.values().zip(renewed.into_values()) {
             shared.set(renewed);
         }
-        self.heartbeat.set(heartbeat);
-        self.own.heartbeat_configured(settings.heartbeat_url.is_some());
-        self.own.external_url(settings.web.external_url.as_ref().map(AsRef::as_ref));
-        self.calendar_domain.set(mails::domain(&settings));
-        self.hosts.set(AllowedHosts::new(&settings.web, machine::names()));
-        self.watching.set(Watching::of(&settings));
-        self.secrets = SecretFiles::new(&settings);
+        self.common.heartbeat.set(heartbeat);
+        self.common.own.heartbeat_configured(settings.heartbeat_url.is_some());
+        self.common.own.external_url(settings.web.external_url.as_ref().map(AsRef::as_ref));
+        self.common.calendar_domain.set(mails::domain(&settings));
+        self.common.hosts.set(AllowedHosts::new(&settings.web, machine::names()));
+        self.secrets = SecretFiles::new(&settings, &self.common.refusals);
         self.collectors.end_others(&settings, &changed).await;
-        // Known before anything is read of it. A closed channel means that the daemon is stopping.
-        let _ = self.messages.send(Message::Accounts(Box::new(Accounts::of(&settings)))).await;
-        self.start(changed, tasks);
+        // The pipeline must know the accounts before their first readings. A closed channel means that the
+        // daemon is stopping.
+        let _ = self.common.messages.send(Message::Accounts(Box::new(Accounts::of(&settings)))).await;
+        self.collectors.start(changed, tasks);
         Ok(())
-    }
-
-    /// Starts the collectors of these accounts.
-    pub(super) fn start(&mut self, accounts: Vec<Prepared>, tasks: &mut Tasks) {
-        self.collectors.start(accounts, &self.messages, tasks);
     }
 }
 
-/// The files that secrets came from are checked this often.
+/// Takes over the new numbers of groups that became supergroups.
+pub(super) fn remember_moves(carriers: &BTreeMap<Way, Carrier>, store: &SharedStore) {
+    let store = store.lock();
+    for (way, carrier) in carriers {
+        let (Some(chat), Way::Named(_, name)) = (carrier.chat(), way) else { continue };
+        match store.chat_moved(name, chat.configured()) {
+            Ok(Some(number)) => chat.goes_on_at(number),
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, chat = name, "where a Telegram chat moved to is not known"),
+        }
+    }
+}
+
+/// The files of secrets are checked this often.
 const CHECK_EVERY: Duration = Duration::from_secs(10);
 
-/// The files that secrets came from, as they were when read: a change of one is a reason to reload. Reads none.
+/// The files that secrets came from, as they were at the last reading. A change of one is a reason to reload.
+/// This type reads only their stamps.
 pub(super) struct SecretFiles {
     paths: Vec<PathBuf>,
     known: Vec<FileStamp>,
+    refusals: Arc<Notify>,
 }
 
 impl SecretFiles {
-    pub(super) fn new(settings: &Settings) -> Self {
-        let mut files = Self { paths: settings.secret_files.clone(), known: Vec::new() };
+    pub(super) fn new(settings: &Settings, refusals: &Arc<Notify>) -> Self {
+        let paths = settings.secret_files.clone();
+        let mut files = Self { paths, known: Vec::new(), refusals: Arc::clone(refusals) };
         files.taken();
         files
     }
 
-    /// Resolves once one of them has changed, and is the same at the next check: who writes a file may
-    /// not be done with it at first sight.
+    /// Resolves once a file has changed and is the same at the next check, since its writer may not have
+    /// finished. After refused credentials a change counts at once.
     pub(super) async fn changed(&self) {
         let mut before = None;
         loop {
-            tokio::time::sleep(CHECK_EVERY / failpoint::haste()).await;
+            let is_refused = tokio::select! {
+                () = tokio::time::sleep(CHECK_EVERY / failpoint::haste()) => false,
+                () = self.refusals.notified() => true,
+            };
             let now = self.check();
-            if now != self.known && before.as_ref() == Some(&now) {
+            if now != self.known && (is_refused || before.as_ref() == Some(&now)) {
                 return;
             }
             before = Some(now);
         }
     }
 
-    /// They are known as they are now, whatever came of it.
+    /// Remembers the files as they are now, whatever came of the reload.
     pub(super) fn taken(&mut self) {
         self.known = self.check();
     }

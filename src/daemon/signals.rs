@@ -1,77 +1,53 @@
-//! What wakes loops: senders hear that new mail is queued, or that somebody wants another attempt now; collectors that
-//! somebody asks for a poll outside of every schedule, to which limits hold all the same.
+//! Signals to collectors: somebody asks for a poll outside of every schedule, or their next readings decide
+//! something. The limits still apply.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::model::AccountName;
+use crate::model::{AccountName, Collector};
 
-/// Signals every sender; a signal is kept until each has received it.
-#[derive(Debug, Default)]
-pub(super) struct SenderSignal(watch::Sender<Signals>);
-
-/// How often each was given.
-#[derive(Clone, Copy, Default, Debug)]
-struct Signals {
-    new_mail: u64,
-    by_hand: u64,
-}
-
-/// One sender's end.
-#[derive(Debug)]
-pub(super) struct SenderEnd {
-    signals: watch::Receiver<Signals>,
-    by_hand: u64,
-}
-
-impl SenderSignal {
-    /// Something new is queued.
-    pub(super) fn new_mail(&self) {
-        self.0.send_modify(|signals| signals.new_mail += 1);
-    }
-
-    /// Somebody wants it tried now, whatever the server said last.
-    pub(super) fn retry_now(&self) {
-        self.0.send_modify(|signals| signals.by_hand += 1);
-    }
-
-    /// Listens from now on.
-    pub(super) fn listen(&self) -> SenderEnd {
-        let signals = self.0.subscribe();
-        let by_hand = signals.borrow().by_hand;
-        SenderEnd { signals, by_hand }
-    }
-}
-
-impl SenderEnd {
-    /// Resolves once signalled; true where somebody asked for an attempt now.
-    pub(super) async fn received(&mut self) -> bool {
-        if self.signals.changed().await.is_err() {
-            // Nobody is left to signal.
-            std::future::pending::<()>().await;
-        }
-        let by_hand = self.signals.borrow_and_update().by_hand;
-        std::mem::replace(&mut self.by_hand, by_hand) != by_hand
-    }
-}
-
-/// Who may be asked. Clones share it.
+/// The accounts whose collectors take requests. Clones share it.
 #[derive(Clone, Default, Debug)]
-pub(super) struct PollRequests(Arc<Mutex<BTreeMap<AccountName, watch::Sender<u64>>>>);
+pub(super) struct PollRequests(Arc<Mutex<BTreeMap<AccountName, Requests>>>);
+
+/// Requests to the collectors of one account.
+#[derive(Default, Debug)]
+struct Requests {
+    /// The number of requests for a poll now.
+    now: watch::Sender<u64>,
+    /// The collectors whose next readings decide something.
+    awaited: watch::Sender<BTreeSet<Collector>>,
+}
 
 impl PollRequests {
-    /// Tells an account's collectors when somebody asks.
-    pub(super) fn of(&self, account: &AccountName) -> watch::Receiver<u64> {
-        self.0.lock().entry(account.clone()).or_insert_with(|| watch::Sender::new(0)).subscribe()
+    /// The receivers for an account's collectors: requests, and which of them are awaited.
+    pub(super) fn of(
+        &self,
+        account: &AccountName,
+    ) -> (watch::Receiver<u64>, watch::Receiver<BTreeSet<Collector>>) {
+        let mut all = self.0.lock();
+        let requests = all.entry(account.clone()).or_default();
+        (requests.now.subscribe(), requests.awaited.subscribe())
     }
 
     /// Asks an account's collectors to poll now.
     pub(super) fn ask(&self, account: &AccountName) {
-        if let Some(asked) = self.0.lock().get(account) {
-            asked.send_modify(|count| *count += 1);
+        if let Some(requests) = self.0.lock().get(account) {
+            requests.now.send_modify(|count| *count += 1);
+        }
+    }
+
+    /// Sets which of an account's collectors are awaited.
+    pub(super) fn awaits(&self, account: &AccountName, collectors: BTreeSet<Collector>) {
+        if let Some(requests) = self.0.lock().get(account) {
+            requests.awaited.send_if_modified(|awaited| {
+                let is_new = *awaited != collectors;
+                *awaited = collectors;
+                is_new
+            });
         }
     }
 

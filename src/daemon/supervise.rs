@@ -1,7 +1,6 @@
-//! A running daemon: reloads it when asked, stops it when asked or when a part of it dies, and waits a bounded time for
-//! all parts to end. Knows no part's work.
+//! Supervises a running daemon: reloads it on request, stops it on request or when a part of it dies, and waits
+//! a bounded time for all parts to end.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Error, Result, anyhow};
@@ -12,31 +11,28 @@ use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
 use super::liveness::{Ended, Tasks};
-use super::publish::{SharedStore, say_returned};
+use super::publish::say_returned;
 use super::reload::Reloader;
 use super::watchdog::{notify, reloading};
 use crate::clock;
 use crate::http::Reload;
-use crate::metrics::Own;
 
-/// How long everything may take to end once asked to.
+/// The time that all parts have to end after a stop.
 const DRAIN: Duration = Duration::from_secs(4);
 
 /// The running daemon.
 pub(super) struct Running {
     pub(super) stop: CancellationToken,
     pub(super) tasks: Tasks,
-    pub(super) own: Arc<Own>,
     pub(super) reloader: Reloader,
-    pub(super) store: SharedStore,
-    /// Reloads that the web server was asked for.
+    /// Reloads that were requested from the web server.
     pub(super) reloads: mpsc::Receiver<Reload>,
     /// SIGHUP.
     pub(super) hangups: Signal,
 }
 
 impl Running {
-    /// Until the daemon is asked to stop, or a part of it dies.
+    /// Runs until the daemon is asked to stop, or a part of it dies.
     pub(super) async fn supervise(mut self) -> Result<()> {
         notify(&[NotifyState::Ready]);
         let died = loop {
@@ -64,7 +60,7 @@ impl Running {
         }
     }
 
-    /// Why the daemon cannot go on after a task ended.
+    /// The reason why the daemon cannot go on after a task ended.
     fn fault(&self, ended: Result<Ended, JoinError>) -> Option<Error> {
         match ended {
             Err(panic) => Some(panic.into()),
@@ -78,13 +74,13 @@ impl Running {
     async fn reload(&mut self, asked: Option<Reload>) {
         reloading();
         let result = self.reloader.reload(&mut self.tasks).await;
-        self.own.reload(result.is_ok(), clock::now());
+        self.reloader.common.own.reload(result.is_ok(), clock::now());
         match &result {
             Ok(()) => tracing::info!("configuration reloaded"),
             Err(error) => tracing::error!(error, "configuration not reloaded; the old one stays"),
         }
         if let Some(asked) = asked {
-            // Whoever asked may have gone.
+            // The client may have gone.
             let _ = asked.send(result);
         }
         notify(&[NotifyState::Ready]);
@@ -100,9 +96,9 @@ impl Running {
         }
     }
 
-    /// What a store keeps in memory ends with the process: its file gets it now, or nobody does.
+    /// Writes a store that is in memory to its file, since memory ends with the process.
     fn keep(&self) {
-        let mut store = self.store.lock();
+        let mut store = self.reloader.common.store.lock();
         if !store.is_in_memory() {
             return;
         }
@@ -116,8 +112,7 @@ impl Running {
     }
 }
 
-/// The next reload that somebody asks for. The web server ends before the daemon does: then nobody asks any more, and that
-/// is no reload.
+/// The next reload request. The web server ends before the daemon does; its closed channel is no request.
 async fn asked(reloads: &mut mpsc::Receiver<Reload>) -> Reload {
     match reloads.recv().await {
         Some(reload) => reload,

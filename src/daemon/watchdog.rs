@@ -1,5 +1,5 @@
-//! The watchdog: feeds systemd's while all loops run, pings the heartbeat while polls, commits and mails go
-//! through, and shows both as metrics.
+//! The watchdog. It feeds systemd's watchdog while all loops run, pings the heartbeat while polls, commits and
+//! mails succeed, and shows both as metrics.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,34 +9,27 @@ use sd_notify::NotifyState;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::heartbeat::Heartbeat;
-use super::liveness::Liveness;
-use super::publish::Published;
-use crate::clock::Clock;
+use super::common::Common;
+use super::publish::Delivery;
 use crate::failpoint;
-use crate::metrics::Own;
 use crate::model::Snapshot;
 use crate::model::freshness::{is_read, state_collectors};
-use crate::state::Shared;
-use crate::store::Trouble;
-use crate::view::Alerting;
 use crate::view::words::count;
+use crate::view::{Alerting, MAIL_WAITS_AT_MOST};
 
-/// Loops are checked this often at least.
+/// The longest time between two checks.
 const CHECK_EVERY: Duration = Duration::from_secs(15);
-/// The heartbeat is pinged this often while all is well.
+/// The heartbeat is pinged this often while there is no trouble.
 const PING_EVERY: Duration = Duration::from_secs(60);
-/// A mail that waits for longer than this is not being delivered.
-const MAIL_WAITS_AT_MOST: chrono::Duration = chrono::Duration::minutes(10);
-/// A mail that was given up counts for so long where no later one shows that mails go out.
-const DEAD_MAIL_COUNTS: chrono::Duration = chrono::Duration::days(1);
+/// How long a refused recipient counts if no mail shows that others are reached.
+const REFUSAL_COUNTS: chrono::Duration = chrono::Duration::days(1);
 
-/// Sends systemd a message. Without it there is nobody to send it to, and nothing fails.
+/// Sends systemd a message. It fails silently if systemd is absent.
 pub(super) fn notify(state: &[NotifyState<'_>]) {
     let _ = sd_notify::notify(state);
 }
 
-/// A reload begins. With Type=notify-reload systemd wants to know when.
+/// Tells systemd that a reload begins; Type=notify-reload needs the time.
 pub(super) fn reloading() {
     match NotifyState::monotonic_usec_now() {
         Ok(since) => notify(&[NotifyState::Reloading, since]),
@@ -44,22 +37,14 @@ pub(super) fn reloading() {
     }
 }
 
-/// What it checks.
-pub(super) struct Watchdog {
-    pub(super) liveness: Arc<Liveness>,
-    pub(super) published: Published,
-    pub(super) own: Arc<Own>,
-    pub(super) snapshot: Shared<Snapshot>,
-    /// Replaced at a reload.
-    pub(super) heartbeat: Shared<Option<Heartbeat>>,
-    pub(super) clock: Clock,
-}
+/// The watchdog, with the facts that it checks.
+pub(super) struct Watchdog(pub(super) Arc<Common>);
 
 impl Watchdog {
-    /// Checks until stopped.
+    /// Checks until it is stopped.
     pub(super) async fn run(self, stop: CancellationToken) {
         let watchdog = sd_notify::watchdog_enabled();
-        // Twice in the time that systemd allows, as it advises.
+        // systemd advises to notify twice in the time that it allows.
         let every =
             watchdog.map_or(CHECK_EVERY, |allowed| (allowed / 2).min(CHECK_EVERY)) / failpoint::haste();
         let mut check = interval(every.max(Duration::from_millis(10)));
@@ -83,12 +68,13 @@ impl Watchdog {
     }
 
     fn check(&self, watchdog: bool, before: &mut Vec<&'static str>) {
-        let now = self.clock.now();
-        for (name, age) in self.liveness.ages() {
+        let Common { clock, liveness, own, snapshot, alerting, .. } = &*self.0;
+        let now = clock.now();
+        for (name, age) in liveness.ages() {
             let age = chrono::Duration::from_std(age).unwrap_or_default();
-            self.own.loop_ran(name, now - age);
+            own.loop_ran(name, now - age);
         }
-        let stuck = self.liveness.stuck();
+        let stuck = liveness.stuck();
         if stuck.is_empty() {
             if watchdog {
                 notify(&[NotifyState::Watchdog]);
@@ -97,17 +83,17 @@ impl Watchdog {
             tracing::error!("watchdog: {}", stuck_words(&stuck));
         }
         *before = stuck;
-        let status = status_line(&self.snapshot.get(), &self.published.alerting.get());
+        let status = status_line(&snapshot.get(), &alerting.get());
         notify(&[NotifyState::Status(&status)]);
     }
 
     async fn ping(&self, before: &mut Option<String>) {
-        let heartbeat = self.heartbeat.get();
+        let Common { heartbeat, clock, liveness, own, snapshot, alerting, delivery, .. } = &*self.0;
+        let heartbeat = heartbeat.get();
         let Some(heartbeat) = heartbeat.as_ref() else { return };
-        let now = self.clock.now();
-        let stuck = self.liveness.stuck();
+        let stuck = liveness.stuck();
         let trouble = if stuck.is_empty() {
-            trouble(&self.snapshot.get(), *self.published.trouble.get(), self.published.keeps(), now)
+            trouble(&snapshot.get(), *delivery.get(), alerting.get().store_fails, clock.now())
         } else {
             Some(stuck_words(&stuck))
         };
@@ -115,7 +101,7 @@ impl Watchdog {
             Some(trouble) => Some(trouble),
             None => match heartbeat.ping().await {
                 Ok(()) => {
-                    self.own.heartbeat(self.clock.now());
+                    own.heartbeat(clock.now());
                     None
                 }
                 Err(error) => Some(error.to_string()),
@@ -132,30 +118,30 @@ impl Watchdog {
     }
 }
 
-/// Why no heartbeat is due: something is not polled, not kept, or not delivered.
-fn trouble(snapshot: &Snapshot, delivery: Trouble, keeps: bool, now: DateTime<Utc>) -> Option<String> {
+/// The reason why no heartbeat is due: polls, commits or mails fail.
+fn trouble(snapshot: &Snapshot, delivery: Delivery, store_fails: bool, now: DateTime<Utc>) -> Option<String> {
     for (name, state) in &snapshot.accounts {
         let mut seeing = state_collectors(&state.profile);
         if let Some(collector) = seeing.find(|&collector| !is_read(state, collector, now)) {
             return Some(format!("{name}: {} is not read", collector.as_str()));
         }
     }
-    if !keeps {
+    if store_fails {
         return Some("the store cannot be written".to_owned());
     }
-    if delivery.given_up_at.is_some_and(|at| now - at < DEAD_MAIL_COUNTS) {
-        return Some("the last mail had to be given up".to_owned());
+    if delivery.refused_since.is_some_and(|at| now - at < REFUSAL_COUNTS) {
+        return Some("the last mail was refused".to_owned());
     }
     let waits = delivery.waits_since.is_some_and(|since| now - since > MAIL_WAITS_AT_MOST);
     waits.then(|| "mails are not delivered".to_owned())
 }
 
-/// What `systemctl status` shows.
+/// The line that `systemctl status` shows.
 fn status_line(snapshot: &Snapshot, alerting: &Alerting) -> String {
     let resources: usize = snapshot.accounts.values().map(|state| state.resource_count()).sum();
     let open = alerting.incidents.iter().filter(|row| row.is_open()).count();
     let mails = match alerting.mails.outbox {
-        Some(outbox) => format!("{} waiting", count(outbox.queued as usize, "mail", "mails")),
+        Some(outbox) => format!("{} waiting", count(outbox.waiting() as usize, "mail", "mails")),
         None => "mail off".to_owned(),
     };
     format!(
@@ -177,9 +163,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::model::mails::OutboxSummary;
     use crate::model::snapshot::PollEnd;
     use crate::model::{Collector, KnownAccount, Profile};
-    use crate::view::OutboxSummary;
 
     fn at(minutes: i64) -> DateTime<Utc> {
         DateTime::UNIX_EPOCH + chrono::Duration::minutes(minutes)
@@ -191,6 +177,7 @@ mod tests {
             currency: String::new(),
             time_zone: None,
             lead_days: 3,
+            language: crate::model::Language::En,
             vm_memory_unit_bytes: None,
             collectors: [Collector::Vms].into(),
             stale_after: BTreeMap::from([(Collector::Vms, Duration::from_secs(900))]),
@@ -207,24 +194,24 @@ mod tests {
     #[test]
     fn the_heartbeat_wants_polls_commits_and_deliveries() {
         let now = at(2000);
-        let none = Trouble::default();
-        let waits = |since| Trouble { waits_since: Some(at(since)), ..none };
-        let dead = |minutes| Trouble { given_up_at: Some(at(minutes)), ..none };
+        let none = Delivery::default();
+        let waits = |since| Delivery { waits_since: Some(at(since)), ..none };
+        let refused = |minutes| Delivery { refused_since: Some(at(minutes)), ..none };
         let table = [
-            (None, waits(1999), true, Some("main: vms is not read")),
-            (Some(1984), waits(1999), true, Some("main: vms is not read")),
-            (Some(1985), waits(1999), true, None),
-            (Some(1985), waits(1999), false, Some("the store cannot be written")),
-            (Some(1985), waits(1989), true, Some("mails are not delivered")),
-            (Some(1985), dead(2000 - 24 * 60 + 1), true, Some("the last mail had to be given up")),
-            (Some(1985), dead(2000 - 24 * 60), true, None),
-            (Some(1985), none, true, None),
+            (None, waits(1999), false, Some("main: vms is not read")),
+            (Some(1984), waits(1999), false, Some("main: vms is not read")),
+            (Some(1985), waits(1999), false, None),
+            (Some(1985), waits(1999), true, Some("the store cannot be written")),
+            (Some(1985), waits(1989), false, Some("mails are not delivered")),
+            (Some(1985), refused(2000 - 24 * 60 + 1), false, Some("the last mail was refused")),
+            (Some(1985), refused(2000 - 24 * 60), false, None),
+            (Some(1985), none, false, None),
         ];
-        for (polled, delivery, keeps, want) in table {
-            assert_eq!(trouble(&snapshot(polled), delivery, keeps, now).as_deref(), want);
+        for (polled, delivery, fails, want) in table {
+            assert_eq!(trouble(&snapshot(polled), delivery, fails, now).as_deref(), want);
         }
         let mut waiting = Alerting::default();
-        waiting.mails.outbox = Some(OutboxSummary { queued: 1, ..OutboxSummary::default() });
+        waiting.mails.outbox = Some(OutboxSummary { owed: 1, ..OutboxSummary::default() });
         assert_eq!(
             status_line(&snapshot(None), &waiting),
             "1 account, 0 resources, 0 open incidents, 1 mail waiting"

@@ -7,7 +7,7 @@ use super::response::{PLAIN, typed};
 use super::{Context, query};
 use crate::model::{AccountName, sanitize};
 
-/// Refuses a query that names an account which is not watched: to show nothing of it would look as if nothing were wrong.
+/// Refuses a query for an account that is not watched: an empty page would look healthy.
 pub(super) fn refused(asked: &str, context: &Context) -> Option<Response<Body>> {
     let account = query::parse(asked).query.account?;
     let snapshot = context.snapshot.get();

@@ -9,17 +9,14 @@ use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::idle::Serving;
 use crate::metrics::Identity;
 
-/// What is sent; its length is always known.
+/// The bytes of a response; their number is always known.
 #[derive(Debug)]
 pub(super) struct Body {
     content: Content,
-    /// The permit of a scrape, released once all is sent or the client has disconnected.
+    /// The permit of a scrape. It is released once all bytes are sent or the client has disconnected.
     _place: Option<OwnedSemaphorePermit>,
-    /// Until then its connection is not idle.
-    _serving: Option<Serving>,
 }
 
 #[derive(Debug)]
@@ -30,19 +27,15 @@ enum Content {
 
 impl Body {
     pub(super) fn pieces(pieces: impl Into<VecDeque<Bytes>>) -> Self {
-        Self { content: Content::Pieces(pieces.into()), _place: None, _serving: None }
+        Self { content: Content::Pieces(pieces.into()), _place: None }
     }
 
     pub(super) fn inflated(page: Identity) -> Self {
-        Self { content: Content::Inflated(Box::new(page)), _place: None, _serving: None }
+        Self { content: Content::Inflated(Box::new(page)), _place: None }
     }
 
     pub(super) fn keeping(self, place: Option<OwnedSemaphorePermit>) -> Self {
         Self { _place: place, ..self }
-    }
-
-    pub(super) fn over(self, serving: Serving) -> Self {
-        Self { _serving: Some(serving), ..self }
     }
 }
 

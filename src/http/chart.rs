@@ -1,56 +1,92 @@
-//! The balance to come as a step chart in SVG, for the page. All colours come from classes, so that the style around it
-//! decides. Pure.
+//! The forecast balance as a step chart in SVG, for the page. All colours come from classes of the page's
+//! style. Pure.
 
 use std::fmt::Write as _;
 
 use chrono::{DateTime, Duration, Utc};
 
-use crate::model::sanitize;
+use crate::model::say;
 use crate::view::chart::{Chart, Marks, Scale};
+use crate::view::{Reader, words};
 
-const WIDTH: f64 = 640.0;
-const HEIGHT: f64 = 260.0;
 const LEFT: f64 = 66.0;
-const RIGHT: f64 = 14.0;
+const RIGHT: f64 = 26.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 30.0;
+/// The width of a label with the space to the next one: of a day, and of a day that may have its year.
+const LABEL: f64 = 62.0;
+const LONG_LABEL: f64 = 100.0;
+/// The width of the words at the cut-off.
+const WORDS: f64 = 140.0;
 
-/// The chart as an `<svg>` element. Holds nothing that the provider wrote but numbers and dates.
-pub(crate) fn svg(chart: &Chart, currency: &str, today: DateTime<Utc>) -> String {
-    let frame = Frame { chart, scale: chart.scale() };
+/// The size of a drawing. Text has the same size in every drawing.
+struct Size {
+    class: &'static str,
+    width: f64,
+    height: f64,
+}
+
+const WIDE: Size = Size { class: "chart", width: 1056.0, height: 260.0 };
+const NARROW: Size = Size { class: "chart narrow", width: 366.0, height: 220.0 };
+
+/// The chart for a desktop and for a phone; the style shows one of them.
+pub(crate) fn svg(chart: &Chart, currency: &str, reader: Reader) -> String {
+    drawn(chart, &WIDE, currency, reader) + &drawn(chart, &NARROW, currency, reader)
+}
+
+/// One `<svg>` element. Of the provider's data it holds only numbers and dates.
+fn drawn(chart: &Chart, size: &Size, currency: &str, reader: Reader) -> String {
+    let frame = Frame { chart, scale: chart.scale(), size, reader };
     let mut out = String::with_capacity(8 * 1024);
-    let label = chart.summary("", today);
-    let _ =
-        write!(out, r#"<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">"#);
+    let label = chart.summary("", reader);
+    let Size { class, width, height } = size;
+    let _ = write!(
+        out,
+        r#"<svg class="{class}" viewBox="0 0 {width} {height}" role="img" aria-label="{label}">"#
+    );
     frame.bands(&mut out);
-    frame.axes(currency, today, &mut out);
+    frame.axes(currency, &mut out);
     frame.steps(&mut out);
-    frame.marks(today, &mut out);
+    frame.marks(&mut out);
     out.push_str("</svg>");
     out
 }
 
-/// Where a moment and a balance stand in the drawing.
+/// The places of moments and balances in the drawing.
 struct Frame<'a> {
     chart: &'a Chart,
     scale: Scale,
+    size: &'a Size,
+    reader: Reader,
 }
 
 impl Frame<'_> {
     fn x(&self, at: DateTime<Utc>) -> f64 {
-        across(self.chart.x(at))
+        self.across(self.chart.x(at))
+    }
+
+    fn across(&self, part: f64) -> f64 {
+        LEFT + part * (self.right() - LEFT)
+    }
+
+    fn right(&self) -> f64 {
+        self.size.width - RIGHT
+    }
+
+    fn bottom(&self) -> f64 {
+        self.size.height - BOTTOM
     }
 
     fn y(&self, balance: f64) -> f64 {
-        HEIGHT - BOTTOM - self.scale.part(balance) * (HEIGHT - TOP - BOTTOM)
+        self.bottom() - self.scale.part(balance) * (self.bottom() - TOP)
     }
 
-    /// Behind everything: the days in which a payment comes too late, and those after the cut-off.
+    /// The background: the days on which a payment comes too late, and the days after the cut-off.
     fn bands(&self, out: &mut String) {
         let Some(Marks { late, cut_off }) = self.chart.marks else { return };
         let mut band = |class: &str, from: f64, to: f64| {
             if to > from {
-                let (top, height) = (TOP, HEIGHT - TOP - BOTTOM);
+                let (top, height) = (TOP, self.bottom() - TOP);
                 let width = to - from;
                 let _ = write!(
                     out,
@@ -59,15 +95,16 @@ impl Frame<'_> {
             }
         };
         band("late", self.x(late), self.x(cut_off));
-        band("dark", self.x(cut_off), WIDTH - RIGHT);
+        band("dark", self.x(cut_off), self.right());
     }
 
-    /// Before everything: today and the cut-off, each with its word.
-    fn marks(&self, today: DateTime<Utc>, out: &mut String) {
+    /// The foreground: today and the cut-off, each with its word.
+    fn marks(&self, out: &mut String) {
+        let Reader { language, now: today, .. } = self.reader;
         let mut mark = |class: &str, x: f64, row: f64, word: &str, before: bool| {
-            let before = before || x > WIDTH * 0.7;
+            let before = before || x > self.right() - WORDS;
             let (anchor, label) = if before { ("end", x - 4.0) } else { ("start", x + 4.0) };
-            let (top, bottom) = (row + 4.0, HEIGHT - BOTTOM);
+            let (top, bottom) = (row + 4.0, self.bottom());
             let _ = write!(
                 out,
                 r#"<line class="{class}" x1="{x:.1}" y1="{top}" x2="{x:.1}" y2="{bottom}"/><text class="{class}" x="{label:.1}" y="{row}" text-anchor="{anchor}">{word}</text>"#
@@ -78,18 +115,20 @@ impl Frame<'_> {
             let x = self.x(today);
             // The line of a near cut-off would cross the word.
             let near = cut_off.is_some_and(|at| (0.0..45.0).contains(&(self.x(at) - x)));
-            mark("today", x, 32.0, "today", near);
+            mark("today", x, 32.0, language.pick("today", "сегодня"), near);
         }
         if let Some(at) = cut_off {
-            mark("cut", self.x(at), 16.0, &format!("cut-off {}", self.chart.day(at, today)), false);
+            let day = self.reader.short_day_of(at);
+            let word = say!(language, "cut-off {day}", "отключение {day}");
+            mark("cut", self.x(at), 16.0, &word, false);
         }
     }
 
-    fn axes(&self, currency: &str, today: DateTime<Utc>, out: &mut String) {
+    fn axes(&self, currency: &str, out: &mut String) {
         for (value, text) in self.scale.ticks() {
             let y = self.y(value);
             let class = if value == 0.0 { "zero" } else { "grid" };
-            let right = WIDTH - RIGHT;
+            let right = self.right();
             let _ = write!(
                 out,
                 r#"<line class="{class}" x1="{LEFT}" y1="{y:.1}" x2="{right}" y2="{y:.1}"/><text class="axis" x="{}" y="{:.1}" text-anchor="end">{text}</text>"#,
@@ -97,35 +136,31 @@ impl Frame<'_> {
                 y + 4.0
             );
         }
-        let unit = sanitize::one_line(currency, 12).replace(['<', '>', '&', '"', '\''], "");
+        let unit = words::unit(currency, self.reader.language).replace(['<', '>', '&', '"', '\''], "");
         let (x, y) = (LEFT - 6.0, TOP - 16.0);
         let _ = write!(out, r#"<text class="axis" x="{x}" y="{y}" text-anchor="end">{unit}</text>"#);
         let days = (self.chart.end - self.chart.from).num_days().max(1);
-        let every = [1_u32, 2, 7, 14, 30, 60, 90, 180].into_iter();
-        let every = every.into_iter().find(|&every| days / i64::from(every) <= 6).unwrap_or(365);
-        // The year stands once, where it begins, and only where the chart is longer than one: with it a label is too
-        // wide for its place on a phone.
+        // The year is shown once, where it begins, and only if the chart is longer than a year.
         let is_long = days > 366;
-        let mut before = today;
-        for day in (0..=days).step_by(every as usize) {
+        let label = if is_long { LONG_LABEL } else { LABEL };
+        let has_room = |every: &i64| self.x(self.chart.from + Duration::days(*every)) - LEFT >= label;
+        let every = [1, 2, 7, 14, 30, 60, 90, 180].into_iter().find(has_room).unwrap_or(365);
+        let mut before = self.reader.now;
+        for day in (0..=days).step_by(usize::try_from(every).unwrap_or(1)) {
             let at = self.chart.from + Duration::days(day);
-            let (x, y) = (self.x(at), HEIGHT - BOTTOM + 18.0);
-            // The first one leaves its corner to the axis of the balance.
-            let anchor = match x {
-                x if x > WIDTH - RIGHT - 36.0 => "end",
-                _ if day == 0 => "start",
-                _ => "middle",
-            };
-            let text = self.chart.day(at, if is_long { before } else { at });
+            let (x, y) = (self.x(at), self.bottom() + 18.0);
+            let anchor = if is_long && x > self.right() - RIGHT { "end" } else { "middle" };
+            let text = Reader { now: if is_long { before } else { at }, ..self.reader }.short_day_of(at);
             before = at;
             let _ =
                 write!(out, r#"<text class="axis" x="{x:.1}" y="{y}" text-anchor="{anchor}">{text}</text>"#);
         }
     }
 
-    /// The line itself; of the moments that fall on one half of a pixel only the last is drawn.
+    /// The line itself. Of the moments on one half of a pixel, only the last is drawn.
     fn steps(&self, out: &mut String) {
-        let mut steps = self.chart.steps.iter().map(|(x, balance)| (across(*x), balance.to_f64())).peekable();
+        let mut steps =
+            self.chart.steps.iter().map(|(x, balance)| (self.across(*x), balance.to_f64())).peekable();
         let now = steps.next().map_or(0.0, |step| step.1);
         let _ = write!(out, r#"<path class="line" d="M{LEFT:.1} {:.1}"#, self.y(now));
         let column = |x: f64| (x * 2.0).floor() as i64;
@@ -134,12 +169,8 @@ impl Frame<'_> {
                 let _ = write!(out, "H{x:.1}V{:.1}", self.y(balance));
             }
         }
-        let _ = write!(out, r#"H{:.1}"/>"#, WIDTH - RIGHT);
+        let _ = write!(out, r#"H{:.1}"/>"#, self.right());
     }
-}
-
-fn across(part: f64) -> f64 {
-    LEFT + part * (WIDTH - LEFT - RIGHT)
 }
 
 #[cfg(test)]
@@ -149,15 +180,19 @@ mod tests {
     use crate::model::{Edd, Report, forecast};
     use crate::view::chart::tests::chart;
 
-    fn drawn(report: &Report) -> Option<String> {
+    fn wide(chart: &Chart, today: DateTime<Utc>) -> String {
+        drawn(chart, &WIDE, "RUB", Reader::english(chrono_tz::Tz::UTC, today))
+    }
+
+    fn of(report: &Report) -> Option<String> {
         let chart = chart(report, forecast::first_unpaid(report))?;
-        Some(svg(&chart, "RUB", chart.from))
+        Some(wide(&chart, chart.from))
     }
 
     #[test]
     fn a_falling_balance_crosses_zero_at_the_cut_off() {
         let report = report("250", "10", 90, Edd::Null);
-        let svg = drawn(&report).unwrap();
+        let svg = of(&report).unwrap();
         assert!(
             svg.contains(
                 "aria-label=\"Balance: 250.00 now, \u{2212}650.00 expected on 30 May; cut-off 26 Mar.\""
@@ -171,29 +206,48 @@ mod tests {
         assert!(!svg.contains("NaN") && !svg.contains("inf") && !svg.contains("style="), "{svg}");
     }
 
-    /// On a phone a label with its year covers the next, and the first one that of the balance.
+    /// A phone showed `24 Nov8 Dec`.
     #[test]
     fn labels_of_days_keep_out_of_each_others_way() {
-        let chart = chart(&report("250", "10", 90, Edd::Null), None).unwrap();
-        let next_year = svg(&chart, "RUB", t("2025-12-31"));
-        assert!(
-            next_year.contains("text-anchor=\"start\">1 Mar<") && next_year.contains(">15 Mar<"),
-            "{next_year}"
-        );
-        let long = super::tests::chart(&report("250", "10", 500, Edd::Null), None).unwrap();
-        assert!(svg(&long, "RUB", long.from).contains(" 2027<"), "the year stands where it begins");
+        let labels = |charges, size: &Size| -> Vec<(f64, String)> {
+            let chart = chart(&report("250", "10", charges, Edd::Null), None).unwrap();
+            let svg =
+                drawn(&chart, size, "RUB", Reader::english(chrono_tz::Tz::UTC, t("2026-03-01T12:00:00")));
+            let axis = svg.split("<text class=\"axis\" x=\"").skip(1).filter(|text| {
+                text.contains("text-anchor=\"middle\"")
+                    || text.contains(&format!("y=\"{}\"", size.height - BOTTOM + 18.0))
+            });
+            let label = |text: &str| {
+                let (x, rest) = text.split_once('"').unwrap();
+                (x.parse().unwrap(), rest.split(['>', '<']).nth(1).unwrap().to_owned())
+            };
+            axis.map(label).collect()
+        };
+        for (charges, size, least) in [
+            (7, &NARROW, LABEL),
+            (13, &NARROW, LABEL),
+            (90, &NARROW, LABEL),
+            (90, &WIDE, LABEL),
+            (364, &NARROW, LABEL),
+            (500, &NARROW, LONG_LABEL),
+            (500, &WIDE, LONG_LABEL),
+        ] {
+            let found = labels(charges, size);
+            assert!(found.len() > 1, "{charges}: {found:?}");
+            assert!(found.windows(2).all(|two| two[1].0 - two[0].0 >= least), "{charges}: {found:?}");
+        }
+        let with_year = |(_, text): &&(f64, String)| text.ends_with(" 2027");
+        assert_eq!(labels(500, &WIDE).iter().filter(with_year).count(), 1, "the year stands where it begins");
+        assert_eq!(labels(90, &NARROW)[1].1, "31 Mar");
     }
 
     #[test]
     fn odd_reports_make_no_odd_drawing() {
-        assert!(!drawn(&report("0", "0", 5, Edd::Null)).unwrap().contains("NaN"));
-        let svg = drawn(&report("1e9", "1", 20_000, Edd::Null)).unwrap();
+        assert!(!of(&report("0", "0", 5, Edd::Null)).unwrap().contains("NaN"));
+        let svg = of(&report("1e9", "1", 20_000, Edd::Null)).unwrap();
         assert!(svg.len() < 40_000, "{} bytes: charges closer than a pixel are one step", svg.len());
         assert!(svg.matches('V').count() > 500, "and the line still falls step by step");
         let over = chart(&report("5", "1", 9, Edd::Null), Some(t("2026-02-20"))).unwrap();
-        assert!(
-            super::svg(&over, "RUB", over.from).contains(">cut-off 20 Feb<"),
-            "a past cut-off stands at the left end"
-        );
+        assert!(wide(&over, over.from).contains(">cut-off 20 Feb<"), "a past cut-off stands at the left end");
     }
 }

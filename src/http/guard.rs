@@ -1,5 +1,5 @@
-//! Access control for listeners that others can reach: TLS, passwords, the limit of concurrent scrapes, the rate
-//! limit. All listeners of a daemon share one guard.
+//! Access control for listeners that others can reach: TLS, passwords, the limit of concurrent scrapes, the
+//! rate limit. All listeners of a daemon share one guard.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::body::Body;
 use super::response::{text, with};
 use super::web_config::{Admission, Checks, Rate, ReloadingConfig, WebConfig};
 
-/// See the module.
+/// Access control; see the module.
 #[derive(Debug)]
 pub(crate) struct Guard {
     config: Option<ReloadingConfig>,
@@ -24,8 +24,8 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// `config` and where it was read from; from then on it is read anew when a file of it changes. So many
-    /// scrapes are served at one time (0: any number); one more is refused.
+    /// A guard with `config` and its path. The file is read again when it or a file that it names changes.
+    /// `max_requests` scrapes are served at a time (0: any number); others are refused.
     pub(crate) fn new(config: Option<(&Path, WebConfig)>, max_requests: usize) -> Self {
         let scrapes = max_requests.min(Semaphore::MAX_PERMITS);
         Self {
@@ -41,7 +41,7 @@ impl Guard {
         Some(self.config.as_ref()?.get().await)
     }
 
-    /// Whether a request may go on.
+    /// Whether a request is admitted.
     pub(super) async fn admit(&self, config: &WebConfig, headers: &HeaderMap) -> Result<(), Refusal> {
         if config.rate.is_some_and(|rate| !self.bucket.lock().take(rate, Instant::now())) {
             return Err(Refusal::Rate);
@@ -54,14 +54,14 @@ impl Guard {
         }
     }
 
-    /// A permit for one scrape, to be held until the page is sent; `None` where there is no limit.
+    /// A permit for one scrape, held until the page is sent; `None` without a limit.
     pub(super) fn scrape(&self) -> Result<Option<OwnedSemaphorePermit>, Refusal> {
         let Some(scrapes) = &self.scrapes else { return Ok(None) };
         Arc::clone(scrapes).try_acquire_owned().map(Some).map_err(|_| Refusal::Scrapes)
     }
 }
 
-/// Why a request is refused.
+/// The reason why a request is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Refusal {
     Rate,
@@ -99,7 +99,7 @@ impl From<Refusal> for Response<Body> {
     }
 }
 
-/// Tokens left in the bucket, as of some moment.
+/// The tokens in the bucket at a moment.
 #[derive(Debug)]
 struct Bucket {
     tokens: f64,

@@ -1,24 +1,29 @@
-//! What all pages have at their top: title, icon, when it was made, whether it loads itself anew.
+//! The top of all pages: title, icon, the time of the page, and whether it reloads itself.
 
-use chrono::{DateTime, Utc};
-use chrono_tz::Tz;
-
-use crate::view::{Urgency, words};
+use super::query;
+use crate::model::Language;
+use crate::view::{Reader, Urgency};
 
 /// The style sheet, served beside the pages.
 pub(super) const STYLE: &str = include_str!("templates/style.css");
 
-/// See the module.
+/// The mark of hostwatch, in a square of 16: an h whose arch is a pulse.
+const MARK: &str = "M4 3v10M4 8.500h2l1.500-3 2 5 1-2H12V13";
+
+/// The top of a page; see the module.
 #[derive(Clone, Debug)]
 pub(super) struct Head {
     pub title: String,
     pub icon: String,
-    /// It loads itself anew each minute.
+    /// Whether the page reloads itself each minute.
     pub refresh: bool,
-    /// The same page, that does not where this one does.
+    /// The address of the same page with the other setting.
     pub other: String,
     /// `Tue 24 Nov 07:15 MSK`.
     pub made: String,
+    pub language: Language,
+    /// The language that the address names; links keep it.
+    pub asked: Option<Language>,
 }
 
 impl Head {
@@ -27,30 +32,47 @@ impl Head {
         title: &str,
         refresh: bool,
         other: String,
-        zone: Tz,
-        now: DateTime<Utc>,
+        reader: Reader,
+        asked: Option<Language>,
     ) -> Self {
         Self {
             title: title.to_owned(),
             icon: icon(level),
             refresh,
             other,
-            made: words::sentence_moment(now, zone, now),
+            made: reader.moment(reader.now),
+            language: reader.language,
+            asked,
         }
+    }
+
+    /// The status page.
+    pub(super) fn home(&self) -> String {
+        query::home(self.asked)
+    }
+
+    pub(super) fn mark(&self) -> &'static str {
+        MARK
+    }
+
+    /// A fixed text of a page.
+    pub(super) fn say(&self, en: &'static str, ru: &'static str) -> &'static str {
+        self.language.pick(en, ru)
     }
 }
 
-/// A round picture in the colour of the level, and with a sign of its own.
+/// The mark of hostwatch, with a spot in the colour of the level.
 fn icon(level: Urgency) -> String {
-    let (colour, inner) = match level {
-        Urgency::Attention => ("b3261e", "M5 5l6 6M11 5l-6 6"),
-        Urgency::Unknown => ("8a5a00", "M6 6a2 2 0 1 1 2 2v2M8 12v.1"),
-        Urgency::Notice => ("8a5a00", "M8 4v5M8 12v.1"),
-        Urgency::Fine => ("1b6e3c", "M4.500 8.500l2.500 2.500 4.500-5"),
+    let (colour, sign) = match level {
+        Urgency::Attention => ("b3261e", "M9.500 9.500l3 3M12.500 9.500l-3 3"),
+        Urgency::Unknown => ("8a5a00", "M9.800 10a1.300 1.300 0 1 1 1.300 1.300M11 13.100v.1"),
+        Urgency::Notice => ("8a5a00", "M11 8.700v2.700M11 13.200v.1"),
+        Urgency::Fine => ("1b6e3c", "M9.200 11.200l1.400 1.400 2.400-2.900"),
     };
     format!(
-        "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle cx='8' cy='8' \
-         r='8' fill='%23{colour}'/%3E%3Cpath d='{inner}' fill='none' stroke='%23fff' stroke-width='2' \
-         stroke-linecap='round'/%3E%3C/svg%3E"
+        "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16' fill='none' stroke='%23fff' \
+         stroke-linecap='round'%3E%3Crect width='16' height='16' rx='4' fill='%233d4db3' stroke='none'/%3E%3Cpath \
+         d='{MARK}' stroke-width='1.800'/%3E%3Ccircle cx='11' cy='11' r='5' fill='%23{colour}' stroke='none'/%3E%3Cpath \
+         d='{sign}' stroke-width='1.400'/%3E%3C/svg%3E"
     )
 }

@@ -1,5 +1,5 @@
-//! Under which names the server may be asked, and from whose pages: a page elsewhere on the web can neither read it under a
-//! name of its own (DNS rebinding) nor post to it. Looks at headers alone.
+//! The names under which the server may be asked, and the pages that may ask. A foreign web page can neither
+//! read the server under a name of its own (DNS rebinding) nor post to it. Only headers are checked.
 
 use std::collections::BTreeSet;
 use std::str::FromStr as _;
@@ -14,29 +14,29 @@ use super::body::Body;
 use super::response::text;
 use super::routes;
 
-/// Names of which a line was logged; whoever asks under more of them fills no log.
+/// The number of names that are logged. A client that tries more of them cannot fill the log.
 const MOST_LOGGED: usize = 100;
 
-/// What `[web]` of the configuration says.
+/// The settings in `[web]`.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct WebSettings {
-    /// How people reach the page.
+    /// The address under which people reach the page.
     pub external_url: Option<Url>,
-    /// Further names, in small letters.
+    /// Further names, in lower case.
     pub allowed_hosts: Vec<String>,
 }
 
-/// See the module.
+/// The allowed names; see the module.
 #[derive(Debug)]
 pub(crate) struct AllowedHosts {
     names: BTreeSet<String>,
-    /// Of `external_url`.
+    /// The origin of `external_url`.
     origin: Option<Origin>,
     logged: Mutex<BTreeSet<String>>,
 }
 
 impl AllowedHosts {
-    /// The names of the settings, and this machine's own.
+    /// The names in the settings, and this machine's own.
     pub(crate) fn new(settings: &WebSettings, machine: impl IntoIterator<Item = String>) -> Self {
         let mut names: BTreeSet<String> = machine.into_iter().filter_map(|name| domain(&name)).collect();
         names.insert("localhost".to_owned());
@@ -46,13 +46,18 @@ impl AllowedHosts {
         Self { names, origin: external.map(Url::origin), logged: Mutex::default() }
     }
 
-    /// The refusal of a request under a foreign name or from a foreign page; `None` where it may go on. Clients that
-    /// authenticate may use any name: a foreign page has no credentials under its own.
+    /// Refuses a request under a foreign name or from a foreign page; `None` if it is allowed. Clients that
+    /// authenticate may use any name, since a foreign page has no credentials under its own name.
     pub(super) fn refuse<B>(&self, request: &Request<B>, authenticates: bool) -> Option<Response<Body>> {
-        let host = request.headers().get(header::HOST).and_then(|value| value.to_str().ok());
+        // Names are ASCII.
+        let host = request.headers().get(header::HOST).map(|value| value.to_str().unwrap_or_default());
         if !authenticates && !routes::is_health(request.uri().path()) {
             let whole = request.uri().authority().map(Authority::as_str);
-            if let Some(name) = host.into_iter().chain(whole).find(|name| !self.knows(name)) {
+            let names = || host.into_iter().chain(whole);
+            if names().any(|name| parsed(name).is_none()) {
+                return Some(text(StatusCode::BAD_REQUEST, "400: no host name or address in Host\n"));
+            }
+            if let Some(name) = names().find(|name| !self.knows(name)) {
                 self.log(name, "refused a request under a name that is not this server's; where it is, add the name to web.allowed_hosts");
                 return Some(text(
                     StatusCode::MISDIRECTED_REQUEST,
@@ -71,7 +76,7 @@ impl AllowedHosts {
         None
     }
 
-    /// An IP address is what it is, and no name can be made to lead to it.
+    /// Whether a host is allowed. IP addresses always are, since nobody can make a name of them.
     fn knows(&self, authority: &str) -> bool {
         match parsed(authority) {
             Some((Host::Domain(name), _)) => self.names.contains(name.trim_end_matches('.')),
@@ -82,7 +87,7 @@ impl AllowedHosts {
 
     fn is_foreign_page(&self, headers: &HeaderMap, host: Option<&str>) -> bool {
         let Some(origin) = headers.get(header::ORIGIN) else {
-            // Some browsers leave the origin out; all that send this header say the truth.
+            // Some browsers leave the origin out. All that send this header send the truth.
             let site = headers.get("sec-fetch-site").map(|value| value.as_bytes().to_ascii_lowercase());
             return site.is_some_and(|site| !matches!(site.as_slice(), b"same-origin" | b"none"));
         };
@@ -105,13 +110,22 @@ impl AllowedHosts {
     }
 }
 
-/// A host as a URL has it, in small letters, and the port where one is given.
+/// A host as a URL has it, in lower case, and the port if there is one.
 fn parsed(authority: &str) -> Option<(Host<String>, Option<u16>)> {
-    let authority = Authority::from_str(authority).ok()?;
-    Some((Host::parse(authority.host()).ok()?, authority.port_u16()))
+    let whole = Authority::from_str(authority).ok()?;
+    let (host, port) = (whole.host(), whole.port_u16());
+    // `Authority` accepts a user before the host, and any text behind the brackets of an address.
+    let is_whole = match authority.strip_prefix(host)? {
+        "" | ":" => true,
+        rest => {
+            port.is_some()
+                && rest.strip_prefix(':').is_some_and(|port| port.bytes().all(|it| it.is_ascii_digit()))
+        }
+    };
+    is_whole.then_some((Host::parse(host).ok()?, port))
 }
 
-/// A name as it is compared; `None` for an address, or what is no name.
+/// A name in the form for comparisons; `None` for an address, or a text that is no name.
 pub(crate) fn domain(name: &str) -> Option<String> {
     match Host::parse(name).ok()? {
         Host::Domain(name) => Some(name.trim_end_matches('.').to_owned()).filter(|name| !name.is_empty()),
@@ -160,6 +174,9 @@ mod tests {
             "mon.lan",
             "MON.LAN:10245",
             "my_service:10245",
+            "localhost:",
+            "localhost:00080",
+            "localhost:0",
         ];
         for name in known {
             assert_eq!(status("GET", "/metrics", &[("Host", name)], false), None, "{name}");
@@ -173,19 +190,32 @@ mod tests {
             "box-1.evil.example",
             "example.com",
             "mon.lan.evil.example",
+        ];
+        let malformed = [
             "",
             ":80",
             "[::1",
             "a b",
             "1.2.3.4.5",
+            "evil@localhost",
+            "evil:secret@localhost:10245",
+            "[::1].evil",
+            "[::1]evil:80",
+            "localhost:80:80",
+            "localhost:99999",
+            "localhost:x",
+            "localhost\u{e9}",
         ];
-        for name in foreign {
-            assert_eq!(status("GET", "/metrics", &[("Host", name)], false), Some(421), "{name:?}");
+        let all = foreign.iter().map(|name| (name, 421)).chain(malformed.iter().map(|name| (name, 400)));
+        for (name, refused) in all {
+            assert_eq!(status("GET", "/metrics", &[("Host", name)], false), Some(refused), "{name:?}");
             assert_eq!(status("GET", "/-/healthy", &[("Host", name)], false), None, "{name:?}");
             assert_eq!(status("GET", "/metrics", &[("Host", name)], true), None, "{name:?}");
         }
         let whole = status("GET", "http://evil.example/metrics", &[("Host", "127.0.0.1")], false);
         assert_eq!(whole, Some(421), "the name in the request line counts too");
+        let whole = status("GET", "http://evil@localhost/metrics", &[("Host", "127.0.0.1")], false);
+        assert_eq!(whole, Some(400));
         assert_eq!(status("GET", "/metrics", &[], false), None, "HTTP/1.0 names nobody; browsers always do");
     }
 

@@ -1,22 +1,22 @@
-//! Where to listen, as `--web.listen-address` has it. Binds nothing.
+//! The addresses of `--web.listen-address`. This module binds nothing.
 
 use std::fmt;
 use std::net::Ipv6Addr;
 use std::str::FromStr;
 
-/// On loopback: who opens it wider does so knowingly.
+/// Loopback, so that a wider address is a decision.
 pub(crate) const DEFAULT_LISTEN_ADDRESS: &str = "127.0.0.1:10245";
 
 /// `HOST:PORT`; the host is a name or an address, and empty for every address of the machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ListenAddress {
-    /// Without brackets.
+    /// The host without brackets.
     pub host: String,
     /// 0 for any free port.
     pub port: u16,
 }
 
-/// No listen address.
+/// The error for a text that is no listen address.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("expected HOST:PORT, [IPV6]:PORT or :PORT, such as {DEFAULT_LISTEN_ADDRESS}")]
 pub(crate) struct BadListenAddress;

@@ -1,4 +1,4 @@
-//! Where connections come from: TCP or Unix sockets, with a guard before the endpoints or without.
+//! Listening sockets, TCP or Unix, with or without a guard.
 
 use std::io;
 use std::net::IpAddr;
@@ -9,8 +9,8 @@ use tokio::net::{TcpListener, UnixListener};
 
 use super::guard::Guard;
 
-/// A listening socket. Without a guard it admits every connection: fit for a socket protected by file
-/// permissions.
+/// A listening socket. Without a guard it admits every connection, which is right for a socket that file
+/// permissions protect.
 #[derive(Debug)]
 pub(crate) struct Listener {
     socket: Socket,
@@ -36,7 +36,7 @@ impl From<UnixListener> for Listener {
 }
 
 impl Listener {
-    /// With TLS, passwords and limits as the guard has them.
+    /// The socket with the guard's TLS, passwords and limits.
     pub(crate) fn guarded(self, guard: Arc<Guard>) -> Self {
         Self { guard: Some(guard), ..self }
     }
@@ -45,12 +45,12 @@ impl Listener {
         self.guard.as_ref()
     }
 
-    /// The next connection, and its client's address where it comes over a network.
+    /// The next connection, with the client's address if it comes over a network.
     pub(super) async fn accept(&self) -> io::Result<(Box<dyn Stream>, Option<IpAddr>)> {
         Ok(match &self.socket {
             Socket::Tcp(listener) => {
                 let (stream, client) = listener.accept().await?;
-                // Small responses are not held back to be sent with the next one.
+                // Small responses are sent at once, and not together with the next one.
                 let _ = stream.set_nodelay(true);
                 (Box::new(stream), Some(client.ip()))
             }
@@ -59,7 +59,7 @@ impl Listener {
     }
 }
 
-/// Bytes both ways.
+/// Bytes in both directions.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}

@@ -1,9 +1,10 @@
-//! What happens to every request around its endpoint: malformed ones are refused, access is checked, common headers
-//! are set, the request is logged.
+//! The steps around every endpoint: malformed requests are refused, access is checked, common headers are set,
+//! the request is logged.
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use hyper::body::Incoming;
 use hyper::header::{self, HeaderValue};
 use hyper::{Request, Response, StatusCode, Version};
 
@@ -14,20 +15,22 @@ use super::response::{text, with};
 use super::routes;
 use super::web_config::WebConfig;
 
-/// Answers one request, which came over a network or from this machine. Logs its path, never its headers.
-pub(super) async fn answer<B>(
-    request: &Request<B>,
+/// Answers one request from the network or from this machine. Its path is logged, but none of its headers.
+pub(super) async fn answer(
+    request: Request<Incoming>,
     context: &Context,
     guard: Option<&Arc<Guard>>,
     over_network: bool,
 ) -> Response<Body> {
     let start = Instant::now();
+    let (head, body) = request.into_parts();
+    let request = &Request::from_parts(head, ());
     let config = match guard {
         Some(guard) => guard.config().await,
         None => None,
     };
     let refusal = misframed(request).or_else(|| {
-        // No browser opens a Unix socket, and what is not guarded is for the daemon's own commands.
+        // No browser opens a Unix socket, and a listener without a guard is for the daemon's own commands.
         let authenticates = config.as_deref().is_some_and(WebConfig::authenticates);
         let checked = guard.is_some() && over_network;
         checked.then(|| context.hosts.get().refuse(request, authenticates)).flatten()
@@ -35,10 +38,10 @@ pub(super) async fn answer<B>(
     let mut response = match (refusal, guard.zip(config.as_deref())) {
         (Some(refusal), _) => refusal,
         (None, Some((guard, config))) => match guard.admit(config, request.headers()).await {
-            Ok(()) => routes::answer(request, context, Some(guard)).await,
+            Ok(()) => routes::answer(request, body, context, Some(guard)).await,
             Err(refusal) => refusal.into(),
         },
-        (None, None) => routes::answer(request, context, guard).await,
+        (None, None) => routes::answer(request, body, context, guard).await,
     };
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -55,8 +58,9 @@ pub(super) async fn answer<B>(
     response
 }
 
-/// Refuses what a proxy in between may read otherwise than this server does, and closes the connection. No endpoint
-/// takes a body, so a chunked one is refused, with a length beside it or without; hyper refuses the rest.
+/// Refuses requests that a proxy may read in another way than this server, and closes the connection. Chunked
+/// bodies are refused too, with or without a length, since no client of ours sends them. hyper refuses the
+/// rest.
 fn misframed<B>(request: &Request<B>) -> Option<Response<Body>> {
     let headers = request.headers();
     let hosts = headers.get_all(header::HOST).iter().count();

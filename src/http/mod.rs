@@ -1,5 +1,5 @@
-//! The web server: metrics, status page, JSON, health. Shows what others know; decides nothing and
-//! asks the provider nothing. The endpoints are listed at the top of `routes`.
+//! The web server: metrics, status page, JSON, health. It shows the state that others publish, decides nothing
+//! and asks the provider nothing. `routes` lists the endpoints at its top.
 
 mod accounts;
 mod bar;
@@ -9,7 +9,7 @@ mod chart;
 mod guard;
 mod head;
 mod hosts;
-mod idle;
+mod language;
 mod listen_address;
 mod listener;
 mod middleware;
@@ -22,7 +22,6 @@ mod response;
 mod routes;
 mod server;
 pub(crate) mod web_config;
-mod write_timeout;
 
 use std::fmt::Debug;
 use std::pin::Pin;
@@ -48,51 +47,47 @@ pub(crate) use routes::is_taken;
 pub(crate) use server::{ConnectionLimits, serve};
 pub(crate) use web_config::WebConfig;
 
-/// Asks for a reload of the configuration; the answer says whether it was taken over, or why not.
+/// A request to reload the configuration. The answer says whether the new one is in force, or why not.
 pub(crate) type Reload = oneshot::Sender<Result<(), String>>;
 
-/// The answer to a command, once it is there; `None` where the request is not understood.
+/// The pending answer to a command; `None` if the request is not understood.
 pub(crate) type Answering<'a> = Pin<Box<dyn Future<Output = Option<String>> + Send + 'a>>;
 
-/// Whoever answers what commands beside the daemon ask over its own socket.
+/// Answers the commands beside the daemon, on the daemon's own socket.
 pub(crate) trait Control: Debug + Send + Sync {
     /// JSON in, JSON out.
     fn answer<'a>(&'a self, request: &'a str) -> Answering<'a>;
 }
 
-/// Whoever keeps the history; the store is another layer's.
+/// Keeps the history. The store is in another layer.
 pub(crate) trait Remember: Debug + Send + Sync {
-    /// May wait for the store: not to be called where nothing may wait.
+    /// Reads the history. It may wait for the store, so it must run where waiting is allowed.
     ///
     /// # Errors
-    /// Why it could not be read.
+    /// If it could not be read.
     fn history(&self, past: &Past) -> Result<History, String>;
 }
 
-/// Everything the server shows, and the reload it may ask for.
+/// Everything that the server shows, and its way to ask for a reload.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub snapshot: Shared<Snapshot>,
-    /// The provider's facts, compressed.
+    /// The metrics of the provider's data, compressed.
     pub page: Shared<metrics::Page>,
-    /// What Prometheus is to probe, compressed.
-    pub targets: Shared<metrics::Targets>,
     pub own: Arc<metrics::Own>,
-    /// Incidents and mails, as last published by the pipeline.
+    /// Incidents and mails, as the pipeline published them last.
     pub alerting: Shared<Alerting>,
-    /// Incidents of the past.
+    /// Past incidents.
     pub memory: Arc<dyn Remember>,
-    /// Answers commands, on listeners without a guard alone.
+    /// Answers commands, only on listeners without a guard.
     pub control: Arc<dyn Control>,
-    /// Where metrics are served, with a leading slash.
+    /// The path of the metrics, with a leading slash.
     pub telemetry_path: String,
-    /// Of the events in the calendar feed.
+    /// The domain in the ids of calendar events.
     pub calendar_domain: Shared<String>,
-    /// Where the store is, by which commands know their daemon.
-    pub store: String,
-    /// Under which names it may be asked.
+    /// The names under which the server may be asked.
     pub hosts: Shared<AllowedHosts>,
-    /// `POST /-/reload` is allowed.
+    /// Whether `POST /-/reload` is allowed.
     pub lifecycle: bool,
     pub reload: mpsc::Sender<Reload>,
     pub build: BuildInfo,
@@ -101,7 +96,7 @@ pub(crate) struct Context {
     pub clock: Clock,
 }
 
-/// Which binary this is.
+/// The version of this binary.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BuildInfo {
     pub version: &'static str,

@@ -1,5 +1,5 @@
-//! What a client's `Accept` and `Accept-Encoding` ask for. Never refuses: who asks for nothing we have
-//! gets plain text.
+//! Chooses format and compression by a client's `Accept` and `Accept-Encoding`. It never refuses: a client that
+//! accepts no format of ours gets plain text.
 
 use hyper::HeaderMap;
 use hyper::header::{ACCEPT, ACCEPT_ENCODING, HeaderName};
@@ -11,11 +11,11 @@ pub(super) enum PageFormat {
     OpenMetrics,
 }
 
-/// How metric names beyond the old alphabet may be asked to be written. Ours are all within it, so each way is the same
-/// bytes; whoever names one is told that it was heard.
+/// The escaping schemes for metric names outside the old alphabet. Our names are all inside, so every scheme
+/// gives the same bytes. The response repeats the requested scheme.
 const ESCAPINGS: [&str; 4] = ["allow-utf-8", "underscores", "dots", "values"];
 
-/// How a body is compressed.
+/// The compression of a body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Coding {
     Identity,
@@ -24,7 +24,7 @@ pub(super) enum Coding {
 }
 
 impl PageFormat {
-    /// With the escaping that was asked for, if any was.
+    /// The content type, with the requested escaping if there was one.
     pub(super) fn content_type(self, escaping: Option<&str>) -> String {
         let plain = match self {
             Self::Text => "text/plain; version=0.0.4; charset=utf-8",
@@ -41,8 +41,8 @@ impl PageFormat {
     }
 }
 
-/// OpenMetrics where it is asked for by name and at least as dearly as plain text; and the escaping that was asked for
-/// with it.
+/// OpenMetrics if the client names it with a q-value that is at least that of plain text, and the escaping
+/// requested with it.
 pub(super) fn format(headers: &HeaderMap) -> (PageFormat, Option<&'static str>) {
     let (mut openmetrics, mut text) = (0, 0);
     let items: Vec<Item> = items(headers, ACCEPT).collect();
@@ -63,13 +63,14 @@ pub(super) fn format(headers: &HeaderMap) -> (PageFormat, Option<&'static str>) 
         let version = item.parameter("version").is_none_or(|version| version == format.version());
         item.name == name && item.quality > 0 && version
     };
-    // The first of those that are asked for most.
+    // The first item of those with the highest q-value.
     let asked = items.iter().filter(served).rev().max_by_key(|item| item.quality);
     let escaping = asked.and_then(|item| item.parameter("escaping"));
     (format, ESCAPINGS.into_iter().find(|known| escaping == Some(known)))
 }
 
-/// zstd only where it is asked for by name, and no less than gzip; neither where a body as it is would be liked more.
+/// zstd is used if the client names it with a q-value at least gzip's. No compression is used if the client
+/// prefers that.
 pub(super) fn coding(headers: &HeaderMap) -> Coding {
     let items: Vec<Item> = items(headers, ACCEPT_ENCODING).collect();
     let quality = |names: &[&str]| {
@@ -77,7 +78,7 @@ pub(super) fn coding(headers: &HeaderMap) -> Coding {
     };
     let gzip = quality(&["gzip", "x-gzip"]).or_else(|| quality(&["*"])).unwrap_or(0);
     let zstd = quality(&["zstd"]).unwrap_or(0);
-    // Who does not name it takes it where there is nothing else.
+    // `identity` is always acceptable, with the lowest q-value if the client does not name it.
     let identity = quality(&["identity"]).unwrap_or(0);
     if zstd > 0 && zstd >= gzip.max(identity) {
         Coding::Zstd
@@ -88,11 +89,11 @@ pub(super) fn coding(headers: &HeaderMap) -> Coding {
     }
 }
 
-/// An item of a list header in small letters.
+/// An item of a list header in lower case.
 struct Item {
     name: String,
     parameters: Vec<(String, String)>,
-    /// In thousandths.
+    /// The q-value in thousandths.
     quality: u32,
 }
 
@@ -118,7 +119,7 @@ fn items(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = Item> {
     })
 }
 
-/// What cannot be read counts as not wanted.
+/// An unreadable q-value counts as 0.
 fn thousandths(quality: &str) -> u32 {
     let quality: f64 = quality.trim().parse().unwrap_or(0.0);
     (quality.clamp(0.0, 1.0) * 1000.0).round() as u32
@@ -156,7 +157,7 @@ mod tests {
         assert_eq!(format(&HeaderMap::new()), (PageFormat::Text, None));
     }
 
-    /// As a Prometheus of version 3 asks, and one whose metric names are of the old alphabet.
+    /// The headers of Prometheus 3, and of one whose metric names are in the old alphabet.
     #[test]
     fn escapings() {
         let three = "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,\

@@ -1,39 +1,71 @@
-//! The status page: the status as HTML. Everything in it is escaped by the template, but for the chart,
-//! which holds only numbers and dates, and the cards, which have a template of their own. No script, no style outside of
+//! The status page as HTML. The template escapes all values except two: the chart, which holds only numbers and
+//! dates, and the cards, which have a template of their own. The page has no script, and no style outside of
 //! the sheet.
 
-use std::collections::BTreeSet;
+mod resources;
 
 use askama::Template;
-use chrono::{DateTime, NaiveDate, Utc};
-use chrono_tz::Tz;
+use chrono::{DateTime, Utc};
 
 use super::cards::{self, anchor};
 use super::head::Head;
 use super::query::{Fold, PageQuery};
 use super::{chart, query};
-use crate::alert::Sort;
+use crate::alert::Kind;
 use crate::model::forecast::Disconnect;
-use crate::model::{AccountName, Money, PayBy, sanitize};
+use crate::model::{Health, Language, Money, Noun, Sort, sanitize, say};
 use crate::view::chart::Chart;
-use crate::view::cut_off;
+use crate::view::history::Bar;
 use crate::view::said::{Line, Topic};
 use crate::view::{
-    AccountStatus, Billing, Cards, CollectorRow, Health, Query, ResourceRow, StateCount, Status, Urgency,
-    words,
+    AccountStatus, Billing, Card, Cards, CollectorRow, Query, Reader, ResourceRow, Status, Urgency, words,
+};
+use crate::view::{cut_off, forms};
+
+const OPEN: Noun = Noun {
+    en: ["open incident", "open incidents"],
+    ru: ["открытая проблема", "открытые проблемы", "открытых проблем"],
 };
 
-/// What is not fine, as far as it is listed where nobody asked for all.
-const NOT_FINE: usize = 5;
+/// The page shows bars of at most so many resources.
+const MOST_BARS: usize = 60;
+
+/// The contents of the page.
+pub(super) struct Shown<'a> {
+    pub status: &'a Status,
+    pub cards: &'a Cards,
+    /// The bar of each resource, in the order of the status; empty if the page shows none.
+    pub bars: Vec<Bar>,
+}
+
+/// Whether the page shows each resource with its last days.
+pub(super) fn has_bars(status: &Status, asked: &PageQuery) -> bool {
+    (1..=MOST_BARS).contains(&status.resources.total) && !lists_all(asked)
+}
+
+/// Whether resources of every state are listed.
+fn lists_all(asked: &PageQuery) -> bool {
+    is_filtered(&asked.query) || asked.query.page > 1 || asked.open.contains(&Fold::Fine)
+}
+
+fn is_filtered(query: &Query) -> bool {
+    query.kind.is_some() || query.state.is_some() || !query.text.is_empty()
+}
 
 /// The page as HTML.
-pub(super) fn render(status: &Status, cards: &Cards, asked: &PageQuery, telemetry_path: &str) -> String {
-    let zone = status.accounts.first().map_or(Tz::UTC, AccountStatus::zone);
+pub(super) fn render(
+    Shown { status, cards, bars }: Shown<'_>,
+    asked: &PageQuery,
+    telemetry_path: &str,
+    reader: Reader,
+) -> String {
+    let reader = status.accounts.first().map_or(reader, |account| reader.within(account.zone()));
     let headline = &status.headline;
     let title = format!("{} {}", headline.level.sign(), headline.sentence);
     let other = query::link(&PageQuery { refresh: !asked.refresh, ..asked.clone() }, "");
-    let head = Head::new(headline.level, &title, asked.refresh, other, zone, status.generated_at);
-    let page = Page { head, status, cards, asked, query: &asked.query, telemetry_path };
+    let head = Head::new(headline.level, &title, asked.refresh, other, reader, asked.language);
+    let (query, language) = (&asked.query, reader.language);
+    let page = Page { head, status, cards, bars, asked, query, telemetry_path, reader, language };
     sanitize::document(page.render().expect("a template over owned values has no way to fail"))
 }
 
@@ -43,19 +75,71 @@ struct Page<'a> {
     head: Head,
     status: &'a Status,
     cards: &'a Cards,
+    bars: Vec<Bar>,
     asked: &'a PageQuery,
     query: &'a Query,
     telemetry_path: &'a str,
+    reader: Reader,
+    language: Language,
 }
 
-/// What the template asks for beside plain fields.
+/// The class of a level.
+pub(super) fn level(level: Urgency) -> &'static str {
+    match level {
+        Urgency::Attention => "bad",
+        Urgency::Unknown => "unknown",
+        Urgency::Notice => "notice",
+        Urgency::Fine => "fine",
+    }
+}
+
+/// The methods that the template calls.
 impl Page<'_> {
     fn several(&self) -> bool {
         self.status.accounts.len() > 1
     }
 
+    /// The account whose balance is shown, and what is known of it.
+    fn forecast(&self) -> Option<(&AccountStatus, &Billing)> {
+        self.chosen().and_then(|account| Some((account, account.billing.as_ref()?)))
+    }
+
+    /// The card of the cut-off, where what to pay stands at the top.
+    fn money_card(&self) -> Option<&Card> {
+        let account = &self.forecast()?.0.name;
+        let is_it = |card: &&Card| card.key.kind == Kind::Disconnect && card.key.account == *account;
+        self.cards.shown.iter().find(is_it)
+    }
+
+    fn money_card_list(&self) -> String {
+        let cards: Vec<&Card> = self.money_card().into_iter().collect();
+        cards::render(&cards, cards::Shown { several: false, is_said: true }, &self.head)
+    }
+
+    /// All cards but that one.
+    fn other_cards(&self) -> Vec<&Card> {
+        let money = self.money_card().map(|card| &card.key);
+        self.cards.shown.iter().filter(|card| Some(&card.key) != money).collect()
+    }
+
     fn card_list(&self) -> String {
-        cards::render(&self.cards.shown, self.several())
+        let cards = self.other_cards();
+        let only = self.only_line().and_then(|line| line.incident.as_ref());
+        let is_said = matches!(cards.as_slice(), [card] if Some(&card.key) == only);
+        cards::render(&cards, cards::Shown { several: self.several(), is_said }, &self.head)
+    }
+
+    /// Open incidents beside that of the card at the top.
+    fn other_open(&self) -> usize {
+        self.cards.open.saturating_sub(self.money_card().map_or(0, |card| 1 + card.covers.count))
+    }
+
+    /// The lines of the headline that no card shows.
+    fn lines_without_card(&self) -> Vec<&Line> {
+        let lines = self.status.headline.lines.iter();
+        let is_cardless =
+            |line: &&Line| line.incident.is_none() && !matches!(line.topic, Topic::CutOff | Topic::Resources);
+        lines.filter(is_cardless).filter(|_| self.only_line().is_none()).collect()
     }
 
     fn all_cards_link(&self) -> String {
@@ -63,7 +147,7 @@ impl Page<'_> {
     }
 
     fn past_link(&self, days: i64) -> String {
-        query::of_past(days, self.query.account.as_deref())
+        query::of_past(days, self.query.account.as_deref(), self.asked.language)
     }
 
     /// The account whose billing is shown in full: the only one, or the selected one.
@@ -74,28 +158,31 @@ impl Page<'_> {
         }
     }
 
-    /// Where the page shows what a line speaks of.
+    /// The place on the page that a line links to.
     fn place(&self, line: &Line) -> String {
         match (&line.incident, line.topic) {
-            (Some(key), _) if self.cards.show(key) => format!("#{}", anchor(key)),
             (Some(key), _) => {
-                query::link(&PageQuery { all: true, ..self.asked.clone() }, &format!("#{}", anchor(key)))
+                query::of_incident(key, self.asked.language).unwrap_or_else(|| format!("#{}", anchor(key)))
             }
             (None, Topic::CutOff) if self.several() => "#accounts".to_owned(),
             (None, Topic::CutOff) => "#billing".to_owned(),
             (None, Topic::Mails | Topic::Store) => "#mails".to_owned(),
             (None, Topic::Reading) => "#freshness".to_owned(),
-            (None, Topic::Resources) => "#resources".to_owned(),
-            (None, Topic::Incident) => "#incidents".to_owned(),
+            (None, Topic::Resources | Topic::Incident) => "#resources".to_owned(),
         }
     }
 
-    fn level(&self, level: &Urgency) -> &'static str {
-        match level {
-            Urgency::Attention => "bad",
-            Urgency::Unknown => "unknown",
-            Urgency::Notice => "notice",
-            Urgency::Fine => "fine",
+    fn level(&self, of: &Urgency) -> &'static str {
+        level(*of)
+    }
+
+    /// Beside the sign of an account.
+    fn level_word(&self, of: &Urgency) -> &'static str {
+        match of {
+            Urgency::Attention => self.head.say("problem", "проблема"),
+            Urgency::Unknown => self.head.say("not known", "неизвестно"),
+            Urgency::Notice => self.head.say("see below", "см. ниже"),
+            Urgency::Fine => self.head.say("fine", "в порядке"),
         }
     }
 
@@ -108,78 +195,96 @@ impl Page<'_> {
         }
     }
 
-    fn day(&self, account: &AccountStatus, at: &DateTime<Utc>) -> String {
-        self.date(account, &at.with_timezone(&account.zone()).date_naive())
+    /// The reader of words about an account.
+    fn of(&self, account: &AccountStatus) -> Reader {
+        self.reader.within(account.zone())
     }
 
-    fn date(&self, account: &AccountStatus, date: &NaiveDate) -> String {
-        words::subject_day(*date, account.zone(), self.status.generated_at)
-    }
-
-    fn moment(&self, account: &AccountStatus, at: &DateTime<Utc>) -> String {
-        words::sentence_moment(*at, account.zone(), self.status.generated_at)
-    }
-
-    /// `23 min ago`, `in 2 d 5 h`.
-    fn distance(&self, at: &DateTime<Utc>) -> String {
-        words::distance(*at, self.status.generated_at)
-    }
-
-    fn up_for(&self) -> String {
-        words::lasted(self.status.generated_at - self.status.started_at)
-    }
-
-    /// When anything was last read.
+    /// The time of the last reading.
     fn last_read(&self) -> Option<DateTime<Utc>> {
         let rows = self.status.accounts.iter().flat_map(|account| &account.collectors);
         rows.filter_map(|row| row.last_success).max()
     }
 
     fn amount(&self, account: &AccountStatus, money: &Money) -> String {
-        words::spaced_amount(*money, &account.currency)
+        words::spaced_amount(*money, &account.currency, self.language)
     }
 
     /// An amount to pay, rounded up to whole units.
-    fn to_pay(&self, account: &AccountStatus, money: &Option<Money>) -> String {
-        words::known_to_pay(*money, &account.currency)
+    fn to_pay(&self, account: &AccountStatus, money: Option<Money>) -> String {
+        words::known_to_pay(money, &account.currency, self.language)
     }
 
-    fn for_month(&self, account: &AccountStatus, billing: &Billing) -> String {
-        self.to_pay(account, &billing.to_pay(30))
+    fn state(&self, name: &str) -> String {
+        forms::state(name, self.language)
+    }
+
+    fn sort(&self, sort: &Sort) -> &'static str {
+        words::sort(*sort, self.language)
+    }
+
+    /// `4 more`.
+    fn more(&self, left: usize) -> String {
+        say!(self.language, "{left} more", "ещё {left}")
+    }
+
+    fn open_incidents(&self) -> String {
+        self.language.count(self.other_open(), OPEN)
+    }
+
+    /// `for 30 days`.
+    fn for_days(&self, days: &u32) -> String {
+        let days = self.language.count(*days as usize, words::DAYS);
+        say!(self.language, "for {days}", "на {days}")
+    }
+
+    fn until_at_least(&self, account: &AccountStatus, at: &DateTime<Utc>) -> String {
+        let day = self.of(account).day_of(*at);
+        say!(self.language, "until {day} at least", "как минимум до {day}")
+    }
+
+    fn show_orders(&self, billing: &Billing) -> String {
+        let orders = self.language.count(billing.orders.orders_with_charges, words::ORDERS);
+        match billing.orders.orders_with_charges {
+            1 => self.language.pick("Show the only order", "Показать единственный заказ").to_owned(),
+            _ => say!(self.language, "Show the {orders} by cost", "Показать {orders} по стоимости"),
+        }
     }
 
     fn chart(&self, account: &AccountStatus, drawn: &Chart) -> String {
-        let now = self.status.generated_at;
-        chart::svg(&drawn.zoomed(now), &account.currency, now)
+        chart::svg(&drawn.zoomed(self.reader.now), &account.currency, self.reader)
     }
 
     fn is_computed(&self, billing: &Billing) -> bool {
         matches!(billing.facts.disconnect, Disconnect::At { computed: true, .. })
     }
 
-    /// The colour of what is said of the cut-off: none while it is far.
+    /// The colour of the lines about the cut-off; none while it is far.
     fn money(&self, account: &AccountStatus, billing: &Billing) -> &'static str {
         let is_said = account.headline.lines.iter().any(|line| line.topic == Topic::CutOff);
-        match (is_said, self.is_at_once(billing)) {
+        match (is_said, billing.facts.pay_at_once) {
             (true, true) => "bad",
             (true, false) => "unknown",
             (false, _) => "",
         }
     }
 
-    fn is_at_once(&self, billing: &Billing) -> bool {
-        billing.facts.pay_by.is_some_and(PayBy::is_at_once)
-    }
-
-    /// `Pay by Wed 25 Nov`, over the amounts; `Pay` where no day is known.
+    /// `Pay by Wed 25 Nov`, above the amounts; `Pay` if no day is known.
     fn pay_by(&self, account: &AccountStatus, billing: &Billing) -> String {
-        let Some(by) = billing.facts.pay_by else { return "Pay".to_owned() };
-        let when = cut_off::by(Some(by), account.zone(), self.status.generated_at);
-        let late = if by.is_at_once() { ": a payment may arrive too late" } else { "" };
-        format!("Pay {when}{late}")
+        let language = self.language;
+        let Some(by) = billing.facts.by(self.of(account)) else {
+            return language.pick("Pay", "Оплатить").to_owned();
+        };
+        let when = cut_off::by(Some(by), self.of(account));
+        let late = match by.is_at_once() {
+            true => language
+                .pick(": a bank transfer may not arrive in time", ": банковский перевод может не успеть"),
+            false => "",
+        };
+        say!(language, "Pay {when}{late}", "Оплатите {when}{late}")
     }
 
-    /// The only line, where it says the same as the headline.
+    /// The only line, if it says the same as the headline.
     fn only_line(&self) -> Option<&Line> {
         match self.status.headline.lines.as_slice() {
             [line] if line.text == self.status.headline.sentence => Some(line),
@@ -187,104 +292,12 @@ impl Page<'_> {
         }
     }
 
-    fn last_day(&self, billing: &Billing) -> Option<NaiveDate> {
-        billing.facts.pay_by.and_then(PayBy::date)
-    }
-
-    /// How much longer the money would last if it were switched off.
+    /// The time that the money would last longer if the order were switched off.
     fn without(&self, billing: &Billing, days: &Option<i64>) -> String {
         match billing.facts.is_cut_off_ahead(self.status.generated_at) {
-            true => words::without_order(*days),
+            true => words::without_order(*days, self.language),
             false => "–".to_owned(),
         }
-    }
-
-    fn list_link(&self, query: Query) -> String {
-        query::link(&PageQuery { query, ..self.asked.clone() }, "#resources")
-    }
-
-    /// Every kind and state, with a link that shows only those.
-    fn state_link(&self, count: &StateCount) -> String {
-        let kind = Some(count.kind.to_string());
-        self.list_link(Query { kind, state: Some(count.state.clone()), page: 1, ..self.query.clone() })
-    }
-
-    fn is_chosen(&self, count: &StateCount) -> bool {
-        self.query.kind.as_deref() == Some(count.kind.as_str())
-            && self.query.state.as_deref() == Some(&count.state)
-    }
-
-    fn is_filtered(&self) -> bool {
-        self.query.kind.is_some() || self.query.state.is_some() || !self.query.text.is_empty()
-    }
-
-    /// Resources are listed whatever their state.
-    fn lists_all(&self) -> bool {
-        self.is_filtered() || self.query.page > 1 || self.is_open(Fold::Fine)
-    }
-
-    /// Those that are listed; of those whose incident stands above, none.
-    fn rows(&self) -> Vec<&ResourceRow> {
-        let rows = self.status.resources.rows.iter();
-        if self.lists_all() {
-            return rows.collect();
-        }
-        let known = self.incident_resources();
-        let is_new = |row: &&ResourceRow| !known.contains(&(&row.account, row.kind, row.id));
-        rows.filter(|row| is_wrong(row.health)).filter(is_new).take(NOT_FINE).collect()
-    }
-
-    /// The resources that open incidents are about.
-    fn incident_resources(&self) -> BTreeSet<(&AccountName, Sort, u64)> {
-        let open = self.status.incidents.open.iter();
-        open.filter_map(|row| Some((&row.account, row.kind.sort()?, row.key.id()?))).collect()
-    }
-
-    fn with_incident(&self) -> usize {
-        self.incident_resources().len().min(self.not_fine())
-    }
-
-    /// How many are neither fine nor switched off.
-    fn not_fine(&self) -> usize {
-        let states = self.status.resources.states.iter();
-        states.filter(|count| is_wrong(count.health)).map(|count| count.count).sum()
-    }
-
-    fn resource_count(&self) -> String {
-        words::count(self.status.resources.total, "resource", "resources")
-    }
-
-    fn resource_link(&self, row: &ResourceRow) -> String {
-        query::of_resource(&row.account, row.kind, row.id)
-    }
-
-    fn container_link(&self, row: &ResourceRow, id: &u64) -> String {
-        query::of_resource(&row.account, Sort::Container, *id)
-    }
-
-    fn is_open(&self, fold: Fold) -> bool {
-        self.asked.open.contains(&fold)
-    }
-
-    /// The same page with this open where it is folded, and folded where it is open.
-    fn fold_link(&self, fold: Fold, part: &str) -> String {
-        let mut asked = self.asked.clone();
-        if !asked.open.remove(&fold) {
-            asked.open.insert(fold);
-        }
-        query::link(&asked, part)
-    }
-
-    /// Of the resources: all of them, worst first.
-    fn all_link(&self) -> String {
-        let mut asked = self.asked.clone();
-        asked.open.insert(Fold::Fine);
-        asked.query = Query { account: self.query.account.clone(), page: 1, ..Query::default() };
-        query::link(&asked, "#resources")
-    }
-
-    fn page_link(&self, page: usize) -> String {
-        self.list_link(Query { page, ..self.query.clone() })
     }
 
     fn account_link(&self, account: &AccountStatus) -> String {
@@ -298,24 +311,21 @@ impl Page<'_> {
     }
 
     fn name(&self, row: &ResourceRow) -> String {
-        row.name.clone().filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "(no name)".to_owned())
+        row.name
+            .clone()
+            .filter(|name| !name.trim().is_empty())
+            .unwrap_or_else(|| self.language.pick("(no name)", "(без имени)").to_owned())
     }
 
-    /// Collectors of every account, those without trouble only where they are asked for.
+    /// The collectors of every account. Working ones are included only if they are asked for.
     fn collectors(&self) -> Vec<(&AccountStatus, &CollectorRow)> {
         let accounts = self.status.accounts.iter();
         let all = accounts.flat_map(|account| account.collectors.iter().map(move |row| (account, row)));
         all.filter(|(_, row)| self.is_open(Fold::Data) || !row.is_well()).collect()
     }
 
-    /// Something is to be said of mails beside how many went out.
+    /// Whether the section on mails shows more than the time of the last one.
     fn mails_in_full(&self) -> bool {
-        let troubled = |outbox: &crate::view::OutboxSummary| outbox.waiting() > 0 || outbox.dead > 0;
-        self.is_open(Fold::Data) || self.status.mails.outbox.as_ref().is_some_and(troubled)
+        self.is_open(Fold::Data) || self.status.mails.outbox.is_some_and(|outbox| outbox.waiting() > 0)
     }
-}
-
-/// Neither fine nor switched off by its owner.
-fn is_wrong(health: Health) -> bool {
-    matches!(health, Health::Bad | Health::Unknown | Health::Passing)
 }

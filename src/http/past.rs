@@ -1,27 +1,40 @@
-//! What was, asked of the store for the pages behind the status page. The store is read beside the server's own threads,
-//! and never for long.
+//! The past in the store, for the pages behind the status page. The store is read outside of the server's own
+//! threads, for a short time.
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Duration, Utc};
-use chrono_tz::Tz;
-use hyper::{Response, StatusCode};
+use chrono::Duration;
+use hyper::{HeaderMap, Response, StatusCode};
 
 use super::body::Body;
 use super::head::Head;
 use super::past_pages::{self, PastPage};
+use super::query::PageQuery;
 use super::response::{PLAIN, html, text, typed};
-use super::{Context, accounts, query};
-use crate::alert::{History, Past};
-use crate::model::AccountState;
+use super::{Context, accounts, language, query};
+use crate::alert::{History, Key, Past};
+use crate::model::{AccountState, zone_of};
 use crate::view::resource::{DAYS, ResourceFacts};
-use crate::view::{IncidentRow, Urgency, history};
+use crate::view::{IncidentRow, Reader, Urgency, history};
 
-/// Incidents on one page.
+/// The number of incidents on one page.
 const MOST: usize = 500;
 
+/// With more incidents there are no bars: a part of the incidents would show bad days as good.
+const MOST_IN_BARS: usize = 5_000;
+/// The longest time that the status page waits for the store.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// The incidents that the bars show; `None` if they are not complete or the store is slow.
+pub(super) async fn recent(account: Option<String>, context: &Context) -> Option<History> {
+    let from = context.clock.now() - Duration::days(DAYS);
+    let past = Past { from, keys: None, account, most: MOST_IN_BARS };
+    let history = tokio::time::timeout(PATIENCE, read(context, past)).await.ok()?.ok()?;
+    (!history.more).then_some(history)
+}
+
 /// `/resource`.
-pub(super) async fn resource(asked: &str, context: &Context) -> Response<Body> {
+pub(super) async fn resource(asked: &str, headers: &HeaderMap, context: &Context) -> Response<Body> {
     const UNKNOWN: &str =
         "404: no such resource is known; ask with account, kind (vm, container, site) and id\n";
     let now = context.clock.now();
@@ -36,17 +49,18 @@ pub(super) async fn resource(asked: &str, context: &Context) -> Response<Body> {
     };
     let alerting = context.alerting.get();
     let rows: Vec<&IncidentRow> = alerting.incidents.iter().collect();
-    let Some(facts) = ResourceFacts::of(&which, &state, &rows, &history, now) else {
+    let language = language::of(query::parse(asked).language, headers, &[&state]);
+    let reader = Reader::new(language, now).of(Some(&state));
+    let Some(facts) = ResourceFacts::of(&which, &state, &rows, &history, reader) else {
         return text(StatusCode::NOT_FOUND, UNKNOWN);
     };
-    let level = if facts.open.is_empty() { Urgency::Fine } else { Urgency::Attention };
-    let here = query::of_resource(&which.account, which.kind, which.id);
-    let head = head(level, &facts.title, (&here, asked), state.profile.zone(), now);
+    let here = query::of_resource(&which.account, which.kind, which.id, query::parse(asked).language);
+    let head = head(facts.level(), &facts.title, (&here, asked), reader);
     html(past_pages::resource(&which, &facts, head))
 }
 
 /// `/incidents`.
-pub(super) async fn incidents(asked: &str, context: &Context) -> Response<Body> {
+pub(super) async fn incidents(asked: &str, headers: &HeaderMap, context: &Context) -> Response<Body> {
     let (now, days) = (context.clock.now(), query::days(asked));
     let account = query::parse(asked).query.account;
     let from = now - Duration::days(days);
@@ -61,23 +75,26 @@ pub(super) async fn incidents(asked: &str, context: &Context) -> Response<Body> 
         return refusal;
     }
     let snapshot = context.snapshot.get();
-    let accounts: Vec<&AccountState> = snapshot.accounts.values().map(|state| &**state).collect();
-    let rows = history::rows(&history.episodes, |key| history::zone(&accounts, key), now);
-    let level = if rows.iter().any(|row| row.is_open) { Urgency::Notice } else { Urgency::Fine };
-    let title = past_pages::title(days);
-    let here = query::of_past(days, account.as_deref());
-    let zone = accounts.first().map_or(Tz::UTC, |state| state.profile.zone());
-    let head = head(level, &title, (&here, asked), zone, now);
+    let zone = |key: &Key| zone_of(snapshot.accounts.get(&key.account).map(AsRef::as_ref));
+    let mine =
+        |state: &&AccountState| account.as_deref().is_none_or(|name| name == state.profile.name.as_str());
+    let accounts: Vec<&AccountState> =
+        snapshot.accounts.values().map(|state| &**state).filter(mine).collect();
+    let language = language::of(query::parse(asked).language, headers, &accounts);
+    let reader = Reader::new(language, now).of(snapshot.accounts.values().next().map(AsRef::as_ref));
+    let rows = history::rows(&history.episodes, zone, reader);
+    let title = past_pages::title(days, language);
+    let here = query::of_past(days, account.as_deref(), query::parse(asked).language);
+    let head = head(Urgency::Notice, &title, (&here, asked), reader);
     let page = PastPage { head, days, account: account.as_deref(), rows: &rows, more: history.more };
     html(past_pages::past(&page))
 }
 
-/// Of the page at `here`, and the address of the one that does or does not load itself anew where this one does not or
-/// does.
-fn head(level: Urgency, title: &str, (here, asked): (&str, &str), zone: Tz, now: DateTime<Utc>) -> Head {
-    let refresh = query::parse(asked).refresh;
+/// The top of the page at `here`. `other` is the address of the same page with the other setting of reloading.
+fn head(level: Urgency, title: &str, (here, asked): (&str, &str), reader: Reader) -> Head {
+    let PageQuery { refresh, language, .. } = query::parse(asked);
     let other = if refresh { format!("{here}&refresh=0") } else { here.to_owned() };
-    Head::new(level, title, refresh, other, zone, now)
+    Head::new(level, title, refresh, other, reader, language)
 }
 
 async fn read(context: &Context, past: Past) -> Result<History, Response<Body>> {

@@ -2,11 +2,16 @@
 
 use askama::Template;
 
+use super::cards::Shown;
 use super::head::Head;
 use super::{bar, cards, query};
-use crate::model::sanitize;
+use crate::alert::Severity;
+use crate::model::{Language, sanitize, say};
+use crate::view::Card;
+use crate::view::forms;
 use crate::view::history::PastRow;
-use crate::view::resource::{ResourceFacts, ResourceId};
+use crate::view::resource::{self, ResourceFacts, ResourceId};
+use crate::view::words;
 
 #[derive(Template)]
 #[template(path = "http/templates/resource.html")]
@@ -22,18 +27,37 @@ pub(super) fn resource(which: &ResourceId, facts: &ResourceFacts, head: Head) ->
     sanitize::document(page.render().expect("a template over owned values has no way to fail"))
 }
 
-/// What the template asks for beside plain fields.
+/// The methods that the template calls.
 impl ResourcePage<'_> {
     fn cards(&self) -> String {
-        cards::render(&self.facts.open, false)
+        let open: Vec<&Card> = self.facts.open.iter().collect();
+        // The title above says how the resource is.
+        let shown = Shown { several: false, is_said: open.len() == 1 };
+        cards::render(&open, shown, &self.head)
+    }
+
+    fn state(&self, name: &str) -> String {
+        forms::state(name, self.head.language)
+    }
+
+    fn severity(&self, row: &PastRow) -> String {
+        severity(row.severity, self.head.language)
     }
 
     fn bar(&self) -> String {
         bar::svg(&self.facts.bar)
     }
 
+    fn past_link(&self) -> String {
+        query::of_past(resource::DAYS, None, self.head.asked)
+    }
+
+    fn level(&self) -> &'static str {
+        super::page::level(self.facts.level())
+    }
+
     fn container_link(&self, id: &crate::model::ContainerId) -> String {
-        query::of_resource(&self.which.account, crate::alert::Sort::Container, id.get())
+        query::of_resource(&self.which.account, crate::model::Sort::Container, id.get(), self.head.asked)
     }
 }
 
@@ -48,27 +72,42 @@ pub(super) struct PastPage<'a> {
     pub more: bool,
 }
 
-/// `Incidents of the last 30 days`.
-pub(super) fn title(days: i64) -> String {
-    match days {
-        1 => "Incidents of the last day".to_owned(),
-        days => format!("Incidents of the last {days} days"),
+/// The severity in a column.
+fn severity(severity: Severity, language: Language) -> String {
+    match language {
+        Language::En => severity.as_str().to_owned(),
+        Language::Ru => words::severity(severity, language),
     }
 }
 
-/// They as HTML.
+/// `Incidents of the last 30 days`.
+pub(super) fn title(days: i64, language: Language) -> String {
+    match days {
+        1 => language.pick("Incidents of the last day", "Проблемы за последний день").to_owned(),
+        days => {
+            let span = language.count(usize::try_from(days).unwrap_or(0), words::DAYS);
+            say!(language, "Incidents of the last {span}", "Проблемы за {span}")
+        }
+    }
+}
+
+/// The page as HTML.
 pub(super) fn past(page: &PastPage<'_>) -> String {
     sanitize::document(page.render().expect("a template over owned values has no way to fail"))
 }
 
-/// What the template asks for beside plain fields.
+/// The methods that the template calls.
 impl PastPage<'_> {
     fn link(&self, row: &PastRow) -> Option<String> {
-        query::of_incident(&row.key)
+        query::of_incident(&row.key, self.head.asked)
     }
 
     fn title(&self) -> String {
-        title(self.days)
+        title(self.days, self.head.language)
+    }
+
+    fn severity(&self, row: &PastRow) -> String {
+        severity(row.severity, self.head.language)
     }
 
     fn spans(&self) -> [i64; 3] {
@@ -80,6 +119,6 @@ impl PastPage<'_> {
     }
 
     fn days_link(&self, days: &i64) -> String {
-        query::of_past(*days, self.account)
+        query::of_past(*days, self.account, self.head.asked)
     }
 }

@@ -1,36 +1,38 @@
-//! The query of the page and of `/api/v1/status`, read and written: `account=…&kind=…&state=…&q=…&page=…`, and of the
-//! page alone `show=…&all=1&refresh=0`; those of the pages behind it.
+//! Reads and writes queries. The page and `/api/v1/status` have `account=…&kind=…&state=…&q=…&page=…`; the page
+//! also has `show=…&all=1&refresh=0&lang=…`. The pages behind it have queries of their own.
 
 use std::collections::BTreeSet;
 
 use crate::alert::Key;
-use crate::alert::Sort;
-use crate::model::AccountName;
+use crate::model::{AccountName, Language, Sort};
 use crate::view::Query;
 use crate::view::resource::ResourceId;
 
-/// What the page folds away until a link opens it; that way a refresh closes nothing.
+/// A part of the page that is folded until a link opens it. The address holds the open parts, so that a reload
+/// keeps them open.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Fold {
     /// Resources that are fine.
     Fine,
     Orders,
-    /// How polls and mails go, where they go well.
+    /// Polls and mails, while they work.
     Data,
 }
 
-/// What a page is asked for.
+/// The query of a page.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct PageQuery {
     pub query: Query,
-    /// Every card, not the first ten alone.
+    /// Whether all cards are shown, and not only the first ten.
     pub all: bool,
     pub open: BTreeSet<Fold>,
-    /// It loads itself anew each minute.
+    /// Whether the page reloads itself each minute.
     pub refresh: bool,
+    /// `None`: the browser's language, or the account's.
+    pub language: Option<Language>,
 }
 
-/// The longest past that can be asked for, in days: as long as incidents are kept.
+/// The longest past that can be asked for, in days. Incidents are kept as long.
 const MOST_DAYS: i64 = 400;
 
 impl Fold {
@@ -47,10 +49,11 @@ impl Fold {
     }
 }
 
-/// Reads a query; all of it may be left out.
+/// Reads a query. Each part is optional.
 pub(super) fn parse(query: &str) -> PageQuery {
     let list = Query { page: 1, ..Query::default() };
-    let mut parsed = PageQuery { query: list, all: false, open: BTreeSet::new(), refresh: true };
+    let mut parsed =
+        PageQuery { query: list, all: false, open: BTreeSet::new(), refresh: true, language: None };
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
         let value = value.trim();
         let some = (!value.is_empty()).then(|| value.to_owned());
@@ -63,21 +66,22 @@ pub(super) fn parse(query: &str) -> PageQuery {
             "show" => parsed.open.extend(Fold::read(value)),
             "all" => parsed.all = value == "1",
             "refresh" => parsed.refresh = value != "0",
+            "lang" => parsed.language = value.parse().ok(),
             _ => {}
         }
     }
     parsed
 }
 
-/// Does it name an account more than once? Which one is meant then, nobody knows.
+/// Whether the query names several accounts, so that the meaning is not clear.
 pub(super) fn names_several_accounts(query: &str) -> bool {
     form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "account").count() > 1
 }
 
-/// The page's own address with this query, at one of its parts. All addresses are relative: a reverse proxy may have put
+/// The page's address with this query and an anchor. All addresses are relative, since a reverse proxy may add
 /// a path in front of them.
 pub(super) fn link(asked: &PageQuery, part: &str) -> String {
-    let PageQuery { query: Query { account, kind, state, text, page }, all, open, refresh } = asked;
+    let PageQuery { query: Query { account, kind, state, text, page }, all, open, refresh, language } = asked;
     let mut pairs: Vec<(&str, &str)> = Vec::new();
     for (name, value) in [("account", account), ("kind", kind), ("state", state)] {
         pairs.extend(value.as_deref().map(|value| (name, value)));
@@ -88,29 +92,40 @@ pub(super) fn link(asked: &PageQuery, part: &str) -> String {
     pairs.extend(open.iter().map(|fold| ("show", fold.as_str())));
     pairs.extend(all.then_some(("all", "1")));
     pairs.extend((!refresh).then_some(("refresh", "0")));
+    pairs.extend(language.map(|language| ("lang", language.code())));
     address("./", &pairs) + part
 }
 
-/// The page of what an incident is about; `None` where that is no resource.
-pub(super) fn of_incident(key: &Key) -> Option<String> {
-    Some(of_resource(&key.account, key.kind.sort()?, key.id()?))
+/// The page of an incident's resource; `None` if the incident is about none. `asked` is the language that the address
+/// names, here and below.
+pub(super) fn of_incident(key: &Key, asked: Option<Language>) -> Option<String> {
+    Some(of_resource(&key.account, key.kind.sort()?, key.id()?, asked))
 }
 
 /// The page of a resource.
-pub(super) fn of_resource(account: &AccountName, kind: Sort, id: u64) -> String {
+pub(super) fn of_resource(account: &AccountName, kind: Sort, id: u64, asked: Option<Language>) -> String {
     let id = id.to_string();
-    address("./resource", &[("account", account.as_str()), ("kind", kind.as_str()), ("id", &id)])
+    let mut pairs = vec![("account", account.as_str()), ("kind", kind.as_str()), ("id", &id)];
+    pairs.extend(asked.map(|language| ("lang", language.code())));
+    address("./resource", &pairs)
 }
 
-/// The page of the incidents of so many days.
-pub(super) fn of_past(days: i64, account: Option<&str>) -> String {
+/// The page with the incidents of a number of days.
+pub(super) fn of_past(days: i64, account: Option<&str>, asked: Option<Language>) -> String {
     let days = days.to_string();
     let mut pairs = vec![("days", days.as_str())];
     pairs.extend(account.map(|account| ("account", account)));
+    pairs.extend(asked.map(|language| ("lang", language.code())));
     address("./incidents", &pairs)
 }
 
-/// Which resource is asked for; `None` where the query names none.
+/// The status page.
+pub(super) fn home(asked: Option<Language>) -> String {
+    let pairs: Vec<_> = asked.map(|language| ("lang", language.code())).into_iter().collect();
+    address("./", &pairs)
+}
+
+/// The resource in a query; `None` if the query names none.
 pub(super) fn resource(query: &str) -> Option<ResourceId> {
     Some(ResourceId {
         account: value(query, "account")?.parse().ok()?,
@@ -119,7 +134,7 @@ pub(super) fn resource(query: &str) -> Option<ResourceId> {
     })
 }
 
-/// For how many days the past is asked for.
+/// The number of days in a query.
 pub(super) fn days(query: &str) -> i64 {
     let days = value(query, "days").and_then(|days| days.parse().ok());
     days.unwrap_or(30).clamp(1, MOST_DAYS)

@@ -1,4 +1,4 @@
-//! Building blocks of responses, for endpoints and middleware: status, headers, body. Knows no endpoint.
+//! Building blocks of responses, for endpoints and middleware: status, headers, body.
 
 use bytes::Bytes;
 use hyper::header::{self, HeaderName, HeaderValue};
@@ -20,7 +20,7 @@ pub(super) fn typed(status: StatusCode, content_type: &'static str, body: impl I
     with(response, [(header::CONTENT_TYPE, content_type)])
 }
 
-/// The same with further headers.
+/// The response with further headers.
 pub(super) fn with<const N: usize>(
     mut response: Response<Body>,
     headers: [(HeaderName, &'static str); N],
@@ -31,9 +31,9 @@ pub(super) fn with<const N: usize>(
     response
 }
 
-/// A page of our own.
+/// An HTML page of our own.
 pub(super) fn html(page: String) -> Response<Body> {
-    // No scripts, no frames, nothing from other origins.
+    // Scripts, frames and content of other origins are forbidden.
     const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; \
                           form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
     let headers = [

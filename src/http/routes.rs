@@ -1,209 +1,204 @@
-//! The endpoints. What they show is made elsewhere.
+//! The endpoints. Other modules make their contents.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::Incoming;
 use hyper::header;
 use hyper::{Method, Request, Response, StatusCode};
-use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::body::Body;
-use super::guard::Guard;
+use super::guard::{Guard, Refusal};
 use super::negotiate::Coding;
 use super::query::PageQuery;
 use super::response::{PLAIN, html, text, typed, with};
-use super::{BuildInfo, Context, accounts, head, negotiate, page, past, query};
-use crate::metrics::{Page, TargetKind};
+use super::{BuildInfo, Context, accounts, head, language, negotiate, page, past, query};
+use crate::metrics::{Page, TargetKind, target_document};
 use crate::model::freshness::{state_collectors, was_tried};
-use crate::model::{AccountName, AccountState, Collector, Snapshot};
+use crate::model::{AccountName, AccountState, Collector, Language, Snapshot};
 use crate::view::calendar::{self, Deadline};
-use crate::view::cut_off::Payer;
-use crate::view::{About, Cards, DaemonTime, IncidentRow, LastReading, Query, Status};
+use crate::view::{About, Cards, IncidentRow, Payer, Reader, Status, resource};
 
-/// Where commands ask; see [`super::Control`].
+/// The path for commands; see [`super::Control`].
 const CONTROL: &str = "/control/v1";
 
-/// Every endpoint but the metrics, whose path is configured.
-const ROUTES: &[(&str, Endpoint)] = &[
-    ("/", Endpoint::StatusPage),
-    ("/resource", Endpoint::ResourcePage),
-    ("/incidents", Endpoint::IncidentsPage),
-    ("/calendar.ics", Endpoint::Calendar),
-    ("/api/v1/status", Endpoint::StatusJson),
-    ("/api/v1/report", Endpoint::ReportJson),
-    ("/api/v1/time", Endpoint::TimeJson),
-    ("/sd/sites", Endpoint::Targets(TargetKind::Sites)),
-    ("/sd/vms", Endpoint::Targets(TargetKind::Vms)),
-    ("/-/healthy", Endpoint::Healthy),
-    ("/-/ready", Endpoint::Ready),
-    ("/-/reload", Endpoint::Reload),
-    ("/-/style.css", Endpoint::Style),
-    (CONTROL, Endpoint::Control),
-];
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Endpoint {
-    Metrics,
-    Targets(TargetKind),
-    StatusPage,
-    ResourcePage,
-    IncidentsPage,
-    Calendar,
-    StatusJson,
-    ReportJson,
-    TimeJson,
-    Healthy,
-    Ready,
-    Reload,
-    Style,
-    Control,
+/// An endpoint: its path, its parameters, and its answer.
+struct Route {
+    path: &'static str,
+    /// HEAD is accepted wherever GET is.
+    method: Method,
+    /// The effect of `account=`.
+    account: Account,
+    answer: Answer,
 }
 
-impl Endpoint {
-    /// The method that it accepts; HEAD is accepted where GET is.
-    fn method(self) -> Method {
-        if matches!(self, Self::Reload | Self::Control) { Method::POST } else { Method::GET }
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Account {
+    /// The parameter is ignored.
+    Ignored,
+    /// Limits the answer to one account, which must be configured: an empty page would look healthy.
+    Present,
+    /// Limits the answer to one account, which may have left the configuration.
+    Past,
+}
+
+#[derive(Clone, Copy)]
+enum Answer {
+    /// Answers at once, from memory.
+    Made(fn(&Asked<'_>) -> Response<Body>),
+    /// Waits for the store, for another task, or for the request's body.
+    Awaited(for<'a> fn(Asked<'a>) -> Awaited<'a>),
+}
+
+type Awaited<'a> = Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>;
+
+/// A request that was admitted.
+struct Asked<'a> {
+    request: &'a Request<()>,
+    body: Incoming,
+    context: &'a Context,
+    guard: Option<&'a Arc<Guard>>,
+}
+
+impl<'a> Asked<'a> {
+    fn query(&self) -> &'a str {
+        self.request.uri().query().unwrap_or_default()
     }
 
-    /// Does it show an account as it is now? What was is known of one that is not configured any more, too.
-    fn is_of_present(self) -> bool {
-        self.is_by_account() && self != Self::IncidentsPage
-    }
-
-    /// Does `account=` narrow what it shows?
-    fn is_by_account(self) -> bool {
-        matches!(
-            self,
-            Self::Targets(_)
-                | Self::StatusPage
-                | Self::ResourcePage
-                | Self::IncidentsPage
-                | Self::Calendar
-                | Self::StatusJson
-                | Self::ReportJson
-        )
+    fn parsed(&self) -> PageQuery {
+        query::parse(self.query())
     }
 }
 
-/// A path that has something of its own to show.
+impl Route {
+    const fn get(path: &'static str, account: Account, answer: Answer) -> Self {
+        Self { path, method: Method::GET, account, answer }
+    }
+
+    const fn post(path: &'static str, answer: Answer) -> Self {
+        Self { path, method: Method::POST, account: Account::Ignored, answer }
+    }
+}
+
+const HEALTHY: &str = "/-/healthy";
+const READY: &str = "/-/ready";
+
+/// The path of the metrics is configured.
+static METRICS: Route = Route::get("", Account::Ignored, Answer::Made(metrics));
+
+/// All other endpoints.
+static ROUTES: [Route; 12] = {
+    use Account::{Ignored, Past, Present};
+    use Answer::{Awaited, Made};
+    [
+        Route::get("/", Present, Awaited(|asked| Box::pin(status_page(asked)))),
+        Route::get(
+            "/resource",
+            Present,
+            Awaited(|asked| Box::pin(past::resource(asked.query(), asked.request.headers(), asked.context))),
+        ),
+        Route::get(
+            "/incidents",
+            Past,
+            Awaited(|asked| Box::pin(past::incidents(asked.query(), asked.request.headers(), asked.context))),
+        ),
+        Route::get("/calendar.ics", Present, Made(feed)),
+        Route::get("/api/v1/status", Present, Made(status)),
+        Route::get("/sd/sites", Present, Awaited(|asked| Box::pin(targets(asked, TargetKind::Sites)))),
+        Route::get("/sd/vms", Present, Awaited(|asked| Box::pin(targets(asked, TargetKind::Vms)))),
+        Route::get(HEALTHY, Ignored, Made(|_| text(StatusCode::OK, "hostwatch is healthy.\n"))),
+        Route::get(READY, Ignored, Made(ready)),
+        Route::get("/-/style.css", Ignored, Made(style)),
+        Route::post("/-/reload", Awaited(|asked| Box::pin(reload(asked.context)))),
+        Route::post(CONTROL, Awaited(|asked| Box::pin(control(asked.body, asked.context)))),
+    ]
+};
+
+/// Whether a path belongs to another endpoint.
 pub(crate) fn is_taken(path: &str) -> bool {
-    ROUTES.iter().any(|(known, _)| *known == path)
+    ROUTES.iter().any(|route| route.path == path)
 }
 
-/// Is asked by whoever watches the daemon, under whatever name.
+/// Whether a path is for health checks, which may use any host name.
 pub(super) fn is_health(path: &str) -> bool {
-    let endpoint = ROUTES.iter().find(|(known, _)| *known == path).map(|(_, endpoint)| endpoint);
-    matches!(endpoint, Some(Endpoint::Healthy | Endpoint::Ready))
+    matches!(path, HEALTHY | READY)
 }
 
-/// To show one of them, or all, would be to leave out what somebody asked for, or to show what nobody did.
+/// Several `account=` parameters are ambiguous: one account alone, or all of them, would be a wrong answer.
 const SEVERAL_ACCOUNTS: &str = "400: account= is there several times; name one account, or none for all\n";
 
-/// Time for a reload; it makes no network requests.
+/// The time for a reload, which makes no network requests.
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// The longest request of a command. An argument of a command has at most 128 KiB on Linux, and JSON needs at
+/// most six bytes for one of them.
+const MAX_CONTROL_BYTES: usize = 1 << 20;
+/// The time for a command's request to arrive, which normally takes no time.
+const CONTROL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Answers a request that was admitted.
-pub(super) async fn answer<B>(
-    request: &Request<B>,
+/// Answers a request that was admitted. Only one endpoint reads the request's body.
+pub(super) async fn answer(
+    request: &Request<()>,
+    body: Incoming,
     context: &Context,
     guard: Option<&Arc<Guard>>,
 ) -> Response<Body> {
-    let found = find(request.uri().path(), context);
-    // What changes something is for who may open the daemon's own socket.
-    let Some(endpoint) = found.filter(|&endpoint| endpoint != Endpoint::Control || guard.is_none()) else {
+    let path = request.uri().path();
+    let is_metrics = path == context.telemetry_path;
+    let found = if is_metrics { Some(&METRICS) } else { ROUTES.iter().find(|route| route.path == path) };
+    // Commands that change something are only answered on the daemon's own socket.
+    let Some(route) = found.filter(|route| route.path != CONTROL || guard.is_none()) else {
         return text(StatusCode::NOT_FOUND, "404: nothing is served here\n");
     };
-    let known = endpoint.method();
-    let head = request.method() == Method::HEAD && known == Method::GET;
-    if *request.method() == known || head {
-        if endpoint.is_by_account() && query::names_several_accounts(query_of(request)) {
-            return text(StatusCode::BAD_REQUEST, SEVERAL_ACCOUNTS);
-        }
-        if endpoint.is_of_present()
-            && let Some(refusal) = accounts::refused(query_of(request), context)
-        {
-            return refusal;
-        }
-        return respond(endpoint, request, context, guard).await;
+    let is_get = route.method == Method::GET;
+    if *request.method() != route.method && !(is_get && request.method() == Method::HEAD) {
+        let refusal = text(StatusCode::METHOD_NOT_ALLOWED, "405: not with this method\n");
+        return with(refusal, [(header::ALLOW, if is_get { "GET, HEAD" } else { "POST" })]);
     }
-    let allow = if known == Method::GET { "GET, HEAD" } else { "POST" };
-    let refusal = text(StatusCode::METHOD_NOT_ALLOWED, "405: not with this method\n");
-    with(refusal, [(header::ALLOW, allow)])
-}
-
-fn find(path: &str, context: &Context) -> Option<Endpoint> {
-    if path == context.telemetry_path {
-        return Some(Endpoint::Metrics);
+    let asked = Asked { request, body, context, guard };
+    if route.account != Account::Ignored && query::names_several_accounts(asked.query()) {
+        return text(StatusCode::BAD_REQUEST, SEVERAL_ACCOUNTS);
     }
-    ROUTES.iter().find(|(known, _)| *known == path).map(|&(_, endpoint)| endpoint)
-}
-
-async fn respond<B>(
-    endpoint: Endpoint,
-    request: &Request<B>,
-    context: &Context,
-    guard: Option<&Arc<Guard>>,
-) -> Response<Body> {
-    match endpoint {
-        // Targets are as dear as a scrape where there are many.
-        Endpoint::Metrics | Endpoint::Targets(_) => match guard.map_or(Ok(None), |guard| guard.scrape()) {
-            Ok(place) if let Endpoint::Targets(kind) = endpoint => targets(request, context, kind, place),
-            Ok(place) => metrics(request, context, place),
-            Err(refusal) => refusal.into(),
-        },
-        Endpoint::StatusPage => {
-            let asked = query::parse(query_of(request));
-            html(status_page(&asked, context))
-        }
-        Endpoint::ResourcePage => past::resource(query_of(request), context).await,
-        Endpoint::IncidentsPage => past::incidents(query_of(request), context).await,
-        Endpoint::Calendar => feed(&query::parse(query_of(request)).query, context),
-        Endpoint::StatusJson => json(&status(&query::parse(query_of(request)).query, context)),
-        Endpoint::ReportJson => match report(&query::parse(query_of(request)).query, context) {
-            Some(last) => json(&last),
-            None => text(StatusCode::NOT_FOUND, "404: no report of this account was read yet\n"),
-        },
-        Endpoint::TimeJson => {
-            json(&DaemonTime { now: context.clock.now(), store: Some(context.store.clone()) })
-        }
-        Endpoint::Healthy => text(StatusCode::OK, "hostwatch is healthy.\n"),
-        Endpoint::Ready => match is_ready(&context.snapshot.get()) {
-            true => text(StatusCode::OK, "hostwatch is ready.\n"),
-            false => text(StatusCode::SERVICE_UNAVAILABLE, "hostwatch has not polled everything once yet.\n"),
-        },
-        Endpoint::Reload => reload(context).await,
-        Endpoint::Style => style(),
-        Endpoint::Control => control(query_of(request), context).await,
+    let refused = (route.account == Account::Present).then(|| accounts::refused(asked.query(), context));
+    match (refused.flatten(), route.answer) {
+        (Some(refusal), _) => refusal,
+        (None, Answer::Made(make)) => make(&asked),
+        (None, Answer::Awaited(make)) => make(asked).await,
     }
 }
 
-/// The provider's facts as they were last encoded, and the daemon's own as they are now.
-fn metrics<B>(
-    request: &Request<B>,
-    context: &Context,
-    place: Option<OwnedSemaphorePermit>,
-) -> Response<Body> {
-    let (format, escaping) = negotiate::format(request.headers());
+/// The metrics of the provider's data as last encoded, and the daemon's own with their present values.
+fn metrics(asked: &Asked<'_>) -> Response<Body> {
+    let context = asked.context;
+    let place = match place(asked) {
+        Ok(place) => place,
+        Err(refusal) => return refusal.into(),
+    };
+    let (format, escaping) = negotiate::format(asked.request.headers());
     let own = context.own.encode(format == negotiate::PageFormat::OpenMetrics);
-    let mut response = compressed(request, &context.page.get(), own, PLAIN, place);
+    let mut response = compressed(asked.request, &context.page.get(), own, PLAIN, place);
     let content_type = format.content_type(escaping).try_into().expect("a media type is ASCII");
     response.headers_mut().insert(header::CONTENT_TYPE, content_type);
     with(response, [(header::VARY, "Accept, Accept-Encoding")])
 }
 
-/// What is to be probed. Whoever gets an error keeps what it had.
-fn targets<B>(
-    request: &Request<B>,
-    context: &Context,
-    kind: TargetKind,
-    place: Option<OwnedSemaphorePermit>,
-) -> Response<Body> {
-    let account = query::parse(query_of(request)).query.account;
-    match context.targets.get().document(kind, account.as_deref()) {
+/// The targets for service discovery. After an error Prometheus keeps the targets that it had.
+async fn targets(asked: Asked<'_>, kind: TargetKind) -> Response<Body> {
+    // A large document of targets costs as much as a scrape, so it counts as one.
+    let place = match place(&asked) {
+        Ok(place) => place,
+        Err(refusal) => return refusal.into(),
+    };
+    let (snapshot, account) = (asked.context.snapshot.get(), asked.parsed().query.account);
+    // The document of 20,000 sites takes longer than other requests may wait.
+    let made =
+        tokio::task::spawn_blocking(move || target_document(&snapshot, kind, account.as_deref())).await;
+    match made.expect("writing a document neither panics nor is aborted") {
         Some(Ok(page)) => {
-            let response = compressed(request, &page, Vec::new(), "application/json", place);
+            let response = compressed(asked.request, &page, Vec::new(), "application/json", place);
             with(response, [(header::VARY, "Accept-Encoding"), (header::CACHE_CONTROL, "no-store")])
         }
         Some(Err(why)) => typed(StatusCode::SERVICE_UNAVAILABLE, PLAIN, format!("503: {why}\n")),
@@ -211,9 +206,14 @@ fn targets<B>(
     }
 }
 
-/// A page and what comes after it, in the coding that is asked for.
-fn compressed<B>(
-    request: &Request<B>,
+/// A permit among the concurrent scrapes, if their number is limited.
+fn place(asked: &Asked<'_>) -> Result<Option<OwnedSemaphorePermit>, Refusal> {
+    asked.guard.map_or(Ok(None), |guard| guard.scrape())
+}
+
+/// A page and an addition to it, in the requested compression.
+fn compressed(
+    request: &Request<()>,
     page: &Page,
     tail: Vec<u8>,
     content_type: &'static str,
@@ -231,23 +231,30 @@ fn compressed<B>(
     }
 }
 
-fn query_of<B>(request: &Request<B>) -> &str {
-    request.uri().query().unwrap_or_default()
-}
-
-fn status_page(asked: &PageQuery, context: &Context) -> String {
+async fn status_page(asked: Asked<'_>) -> Response<Body> {
+    let (context, headers, asked) = (asked.context, asked.request.headers(), asked.parsed());
     let (snapshot, alerting, now) = (context.snapshot.get(), context.alerting.get(), context.clock.now());
-    let status = Status::new(&snapshot, &alerting, &about(context), &asked.query, now);
     let is_asked = |name: &AccountName| asked.query.is_of(name);
     let accounts = snapshot.accounts.values().map(|state| &**state);
     let accounts: Vec<&AccountState> = accounts.filter(|state| is_asked(&state.profile.name)).collect();
     let rows: Vec<&IncidentRow> = alerting.incidents.iter().filter(|row| is_asked(&row.account)).collect();
-    let cards = Cards::of(&accounts, &rows, asked.all, now);
-    page::render(&status, &cards, asked, &context.telemetry_path)
+    let reader = Reader::new(language::of(asked.language, headers, &accounts), now);
+    let status = Status::new(&snapshot, &alerting, &about(context), &asked.query, reader);
+    let cards = Cards::of(&accounts, &rows, asked.all, reader);
+    let history = match page::has_bars(&status, &asked) {
+        true => past::recent(asked.query.account.clone(), context).await,
+        false => None,
+    };
+    let bars = history
+        .map(|history| resource::bars(&status.resources.rows, &history, |name| status.zone_of(name), reader));
+    let page = page::Shown { status: &status, cards: &cards, bars: bars.unwrap_or_default() };
+    html(page::render(page, &asked, &context.telemetry_path, reader))
 }
 
-/// The cut-offs of all accounts, or one, for calendars that subscribe. Whoever gets an error keeps what it had.
-fn feed(query: &Query, context: &Context) -> Response<Body> {
+/// The cut-offs of all accounts, or one, as a calendar feed. After an error a calendar keeps the events that it
+/// had.
+fn feed(asked: &Asked<'_>) -> Response<Body> {
+    let (context, query) = (asked.context, asked.parsed().query);
     let (snapshot, alerting, now) = (context.snapshot.get(), context.alerting.get(), context.clock.now());
     let accounts = snapshot.accounts.values().map(|state| &**state);
     let accounts = accounts.filter(|state| query.is_of(&state.profile.name));
@@ -262,15 +269,19 @@ fn feed(query: &Query, context: &Context) -> Response<Body> {
         return typed(StatusCode::SERVICE_UNAVAILABLE, PLAIN, why);
     }
     let entries = accounts.into_iter().filter_map(|state| {
-        Some(Deadline { account: &state.profile.name, entry: entry(state)?, payer: Payer::of(state) })
+        let payer = Payer::of(state, Reader::new(state.profile.language, now));
+        Some(Deadline { account: &state.profile.name, entry: entry(state)?, payer })
     });
-    let body = calendar::feed(entries, &context.calendar_domain.get(), now);
+    let body = calendar::feed(entries, &context.calendar_domain.get());
     with(typed(StatusCode::OK, calendar::MEDIA_TYPE, body), [(header::CACHE_CONTROL, "no-store")])
 }
 
-fn status(query: &Query, context: &Context) -> Status {
+fn status(asked: &Asked<'_>) -> Response<Body> {
+    let context = asked.context;
     let (snapshot, alerting) = (context.snapshot.get(), context.alerting.get());
-    Status::new(&snapshot, &alerting, &about(context), query, context.clock.now())
+    let query = asked.parsed().query;
+    let reader = Reader::new(Language::En, context.clock.now());
+    json(&Status::new(&snapshot, &alerting, &about(context), &query, reader))
 }
 
 fn about(context: &Context) -> About {
@@ -278,22 +289,20 @@ fn about(context: &Context) -> About {
     About { version, commit, started_at: context.started_at }
 }
 
-/// The last report of the account that is named.
-fn report(query: &Query, context: &Context) -> Option<LastReading> {
-    let snapshot = context.snapshot.get();
-    let account = query.account.as_deref()?;
-    let mut accounts = snapshot.accounts.values();
-    let state = accounts.find(|state| state.profile.name.as_str() == account)?;
-    LastReading::of(state, context.alerting.get().incidents.iter())
-}
-
-/// Every collector that sees states was polled once, successfully or not.
+/// Whether each collector that sees states has ended a poll, successful or not.
 fn is_ready(snapshot: &Snapshot) -> bool {
     snapshot.accounts.values().all(|account| {
-        // Reading the sites of a thousand containers takes long.
+        // Sites are not waited for, since those of a thousand containers take long.
         let mut needed = state_collectors(&account.profile).filter(|collector| collector.follows().is_none());
         needed.all(|collector| was_tried(account, collector))
     })
+}
+
+fn ready(asked: &Asked<'_>) -> Response<Body> {
+    match is_ready(&asked.context.snapshot.get()) {
+        true => text(StatusCode::OK, "hostwatch is ready.\n"),
+        false => text(StatusCode::SERVICE_UNAVAILABLE, "hostwatch has not polled everything once yet.\n"),
+    }
 }
 
 async fn reload(context: &Context) -> Response<Body> {
@@ -316,10 +325,17 @@ async fn reload(context: &Context) -> Response<Body> {
     }
 }
 
-/// What a command asks stands in the query, percent-encoded.
-async fn control(asked: &str, context: &Context) -> Response<Body> {
-    let answer = match percent_decode_str(asked).decode_utf8() {
-        Ok(request) => context.control.answer(&request).await,
+/// Reads a command's request, which is the body, and answers it.
+async fn control(body: Incoming, context: &Context) -> Response<Body> {
+    let read = tokio::time::timeout(CONTROL_TIMEOUT, Limited::new(body, MAX_CONTROL_BYTES).collect()).await;
+    let Ok(Ok(asked)) = read else {
+        return text(
+            StatusCode::BAD_REQUEST,
+            "400: the request did not arrive whole, or has more than 1 MiB\n",
+        );
+    };
+    let answer = match std::str::from_utf8(&asked.to_bytes()) {
+        Ok(request) => context.control.answer(request).await,
         Err(_) => None,
     };
     match answer {
@@ -334,7 +350,7 @@ fn json(value: &impl Serialize) -> Response<Body> {
     with(typed(StatusCode::OK, "application/json", text), [(header::CACHE_CONTROL, "no-store")])
 }
 
-fn style() -> Response<Body> {
+fn style(_: &Asked<'_>) -> Response<Body> {
     let headers = [(header::CONTENT_TYPE, "text/css; charset=utf-8"), (header::CACHE_CONTROL, "max-age=300")];
     with(text(StatusCode::OK, head::STYLE), headers)
 }

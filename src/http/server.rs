@@ -1,10 +1,9 @@
-//! Connections: accepting, TLS, limits, time-outs, the drain at the end. Knows no endpoint.
+//! Connections: accepting, TLS, limits, time-outs, and the end. Knows no endpoint.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -13,36 +12,35 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use super::Context;
 use super::guard::Guard;
-use super::idle::{Idle, IdleConnections};
 use super::listener::{Listener, Stream};
 use super::middleware;
-use super::write_timeout::WriteTimeout;
 
-/// Connections of listeners without a guard, counted apart: the daemon's own commands get through when the others
-/// are full.
+/// The limit for connections of listeners without a guard. It is separate, so that the daemon's own commands
+/// get through if the others are full.
 const MAX_UNGUARDED: usize = 64;
-/// A request's head, in bytes.
+/// The maximum bytes of a request's head.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
-/// Headers of a request.
+/// The maximum number of headers.
 const MAX_HEADERS: usize = 100;
-/// For running requests to end once stopped.
+/// The time that running requests have to end after a stop.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
-/// After accepting failed, as it does when file descriptors run out.
+/// The pause after accepting failed, as it does if file descriptors run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Limits on what clients may use of the server.
+/// Limits for clients.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConnectionLimits {
-    /// Connections at one time; more wait to be accepted.
+    /// The number of connections at a time; others wait to be accepted.
     pub connections: usize,
-    /// For a TLS handshake, and for a request's head to arrive; also how long an idle connection is kept.
+    /// The time for a TLS handshake and for a request's head. An idle connection is kept for as long.
     pub head_timeout: Duration,
-    /// For a client to take the next piece of a response.
+    /// The time for a client to take the next piece of a response.
     pub write_timeout: Duration,
 }
 
@@ -56,8 +54,8 @@ impl Default for ConnectionLimits {
     }
 }
 
-/// Serves on all listeners until `stop`; then takes no more connections, and returns once running
-/// requests have ended, three seconds later at most.
+/// Serves on all listeners until `stop`. Then it takes no more connections, and returns once running requests
+/// have ended, after three seconds at most.
 pub(crate) async fn serve(
     listeners: Vec<Listener>,
     limits: ConnectionLimits,
@@ -66,7 +64,6 @@ pub(crate) async fn serve(
 ) {
     let guarded = Arc::new(Semaphore::new(limits.connections));
     let unguarded = Arc::new(Semaphore::new(limits.connections.min(MAX_UNGUARDED)));
-    let idle = Arc::new(IdleConnections::default());
     let mut accepting = JoinSet::new();
     for listener in listeners {
         let slots = if listener.guard().is_some() { &guarded } else { &unguarded };
@@ -74,7 +71,6 @@ pub(crate) async fn serve(
             guard: listener.guard().cloned(),
             limits,
             context: Arc::clone(&context),
-            idle: Arc::clone(&idle),
             stop: stop.clone(),
         };
         accepting.spawn(listen(listener, Arc::clone(slots), visit));
@@ -115,7 +111,7 @@ async fn listen(listener: Listener, slots: Arc<Semaphore>, visit: Visit) {
             }
         }
     }
-    // Refuses from here on, rather than let clients wait in the backlog.
+    // New connections are refused from now on, and do not wait in the backlog.
     drop(listener);
     let drained = async { while connections.join_next().await.is_some() {} };
     if timeout(DRAIN_TIMEOUT, drained).await.is_err() {
@@ -123,32 +119,31 @@ async fn listen(listener: Listener, slots: Arc<Semaphore>, visit: Visit) {
     }
 }
 
-/// What a connection through one listener needs.
+/// The state that each connection of one listener needs.
 #[derive(Clone)]
 struct Visit {
     guard: Option<Arc<Guard>>,
     limits: ConnectionLimits,
     context: Arc<Context>,
-    idle: Arc<IdleConnections>,
     stop: CancellationToken,
 }
 
 impl Visit {
     async fn connection(self, stream: Box<dyn Stream>, client: Option<IpAddr>) {
-        let connected = self.idle.connected(client);
         let config = match &self.guard {
             Some(guard) => guard.config().await,
             None => None,
         };
-        let stream = WriteTimeout::new(stream, self.limits.write_timeout);
-        let unsent = stream.unsent();
+        // A client that stalls must hold neither a connection nor a page.
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(self.limits.write_timeout));
+        let stream = Box::pin(stream);
         let stream: Box<dyn Stream> = match config.as_ref().and_then(|config| config.tls()) {
             None => Box::new(stream),
             Some(tls) => {
                 let handshake = timeout(self.limits.head_timeout, TlsAcceptor::from(tls).accept(stream));
                 let shaken = tokio::select! {
                     () = self.stop.cancelled() => return,
-                    () = connected.crowded_out.cancelled() => return,
                     shaken = handshake => shaken,
                 };
                 match shaken {
@@ -158,27 +153,18 @@ impl Visit {
                 }
             }
         };
-        // A client admitted under another configuration (another CA, say) has to connect again.
+        // A client that was admitted under another configuration (another CA, for example) has to connect
+        // again.
         let replaced = config.map_or_else(CancellationToken::new, |config| config.replaced.clone());
-        self.requests(stream, &connected, &unsent, replaced).await;
+        self.requests(stream, client.is_some(), replaced).await;
     }
 
-    async fn requests(
-        self,
-        stream: Box<dyn Stream>,
-        connected: &Arc<Idle>,
-        unsent: &AtomicBool,
-        replaced: CancellationToken,
-    ) {
-        let Self { guard, limits, context, stop, idle: _ } = self;
-        let asked = Arc::clone(connected);
+    async fn requests(self, stream: Box<dyn Stream>, over_network: bool, replaced: CancellationToken) {
+        let Self { guard, limits, context, stop } = self;
         let service = service_fn(move |request| {
-            let (context, guard, asked) = (Arc::clone(&context), guard.clone(), Arc::clone(&asked));
+            let (context, guard) = (Arc::clone(&context), guard.clone());
             async move {
-                let serving = asked.serve();
-                let over_network = asked.is_over_network();
-                let answer = middleware::answer(&request, &context, guard.as_ref(), over_network).await;
-                Ok::<_, Infallible>(answer.map(|body| body.over(serving)))
+                Ok::<_, Infallible>(middleware::answer(request, &context, guard.as_ref(), over_network).await)
             }
         });
         let mut builder = http1::Builder::new();
@@ -194,18 +180,14 @@ impl Visit {
                 tokio::select! {
                     () = stop.cancelled() => {}
                     () = replaced.cancelled() => {}
-                    () = connected.crowded_out.cancelled() => {}
                 }
             } => {
-                if connected.crowded_out.is_cancelled() && connected.is_idle() && !unsent.load(Ordering::Relaxed) {
-                    return;
-                }
                 connection.as_mut().graceful_shutdown();
                 connection.await
             }
         };
         if let Err(error) = ended {
-            // Clients disconnect for many reasons; an operator can do nothing about it.
+            // Clients disconnect for many reasons, and an operator can do nothing about it.
             tracing::debug!(%error, "an HTTP connection ended early");
         }
     }

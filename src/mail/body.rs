@@ -1,23 +1,56 @@
-//! What a mail says, as data that is rendered twice: as text here, as HTML by the template. Both parts
-//! come from the same structure, so that each is complete in itself. Pure.
+//! The contents of a mail as data that is rendered twice: as text here, as HTML by the template. Both parts
+//! come from the same structure, so each is complete in itself. Pure.
+
+use std::fmt;
+
+use textwrap::{Options, WordSplitter};
+use unicode_width::UnicodeWidthStr as _;
 
 use crate::alert::Severity;
+use crate::model::Language;
 use crate::view::Link;
 
 const WIDTH: usize = 78;
 
-/// A mail's content. Every text in it is one line; escaping is the template's.
+/// The contents of a mail. Each text is one line; the template escapes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Body {
     pub tone: Tone,
     /// The first line: what, when, how much to pay by when.
     pub lead: String,
-    /// Where to go from here, below the first line.
+    /// Links, below the first line.
     pub links: Vec<Link>,
-    /// What has to be known before anything else is read.
+    /// Lines to be read before everything else.
     pub notes: Vec<String>,
     pub sections: Vec<Section>,
-    pub foot: Vec<String>,
+    pub foot: Vec<FootLine>,
+    pub language: Language,
+}
+
+/// A line at the end: a text, or a command with its label. A command is never broken in two.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct FootLine {
+    label: Option<&'static str>,
+    text: String,
+}
+
+impl FootLine {
+    pub(super) fn text(text: &str) -> Self {
+        Self { label: None, text: text.to_owned() }
+    }
+
+    pub(super) fn command(label: &'static str, command: String) -> Self {
+        Self { label: Some(label), text: command }
+    }
+}
+
+impl fmt::Display for FootLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.label {
+            Some(label) => write!(f, "{label}: {}", self.text),
+            None => f.write_str(&self.text),
+        }
+    }
 }
 
 /// The colour of the first line.
@@ -39,9 +72,9 @@ pub(super) struct Section {
     pub lines: Vec<String>,
     pub list: Vec<String>,
     pub table: Option<Table>,
-    /// Lines below all that.
+    /// Lines below the rows and the table.
     pub below: Vec<String>,
-    /// HTML only: what it shows is in words elsewhere.
+    /// HTML only, since other parts say in words what it shows.
     pub figure: Option<Figure>,
 }
 
@@ -52,21 +85,21 @@ pub(super) struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// A picture without lettering, and the words around it.
+/// A picture without text, and the words around it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Figure {
     pub png: Vec<u8>,
     pub alt: String,
-    /// What it measures, and in what.
+    /// The measured value and its unit.
     pub title: String,
-    /// Beside the picture, the highest first, in rows of one height.
+    /// The labels beside the picture, the highest first, in rows of one height.
     pub ticks: Vec<String>,
-    /// Below its left end, its middle and its right end.
+    /// The labels below its left end, its middle and its right end.
     pub days: [String; 3],
     pub legend: Vec<Legend>,
 }
 
-/// What a colour means.
+/// The meaning of a colour.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Legend {
     pub colour: &'static str,
@@ -74,17 +107,16 @@ pub(super) struct Legend {
 }
 
 impl Table {
-    /// Too wide for a telephone: there each row becomes a block.
+    /// Whether the table is too wide for a telephone; then each row becomes a block.
     pub(super) fn is_wide(&self) -> bool {
-        const MOST_CHARS: usize = 50;
-        let widest = |column: usize| {
-            self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
-        };
-        let chars: usize = (0..self.head.len()).filter_map(widest).sum();
-        self.has_many_columns() || chars > MOST_CHARS
+        const MOST_COLUMNS: usize = 50;
+        let widest =
+            |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max();
+        let columns: usize = (0..self.head.len()).filter_map(widest).sum();
+        self.has_many_columns() || columns > MOST_COLUMNS
     }
 
-    /// More columns than letters of the usual size leave room for.
+    /// Whether the table has more columns than fit at the usual font size.
     pub(super) fn has_many_columns(&self) -> bool {
         self.head.len() > 4
     }
@@ -109,13 +141,8 @@ impl Section {
         self.rows.push((label.to_owned(), value.into()));
     }
 
-    /// Nothing below the heading.
+    /// Whether there is nothing below the heading. A picture only shows what other parts say.
     pub(super) fn is_empty(&self) -> bool {
-        self.says_nothing() && self.figure.is_none()
-    }
-
-    /// Nothing but a picture.
-    fn says_nothing(&self) -> bool {
         self.rows.is_empty()
             && self.lines.is_empty()
             && self.list.is_empty()
@@ -134,29 +161,28 @@ impl Body {
         let mut out = self.content();
         out.push_str("\n--\n");
         for line in &self.foot {
-            // A command line that is broken in two cannot be copied.
-            match line.split_once(": ").filter(|(_, command)| command.starts_with("hostwatch ")) {
-                Some((label, command)) if line.chars().count() > WIDTH => {
-                    out.push_str(&format!("{label}:\n{command}\n"));
-                }
-                Some(_) | None => wrap(line, "", "", &mut out),
+            let whole = line.to_string();
+            match line.label {
+                // A command line that is broken in two cannot be copied.
+                Some(label) if width(&whole) > WIDTH => out.push_str(&format!("{label}:\n{}\n", line.text)),
+                Some(_) | None => wrap(&whole, "", "", &mut out),
             }
         }
         out
     }
 
-    /// The same without who sent it.
+    /// The text part without the lines about the sender.
     pub(super) fn content(&self) -> String {
         let mut out = String::new();
-        // Not wrapped: previews show only the first line.
+        // The first line is not wrapped, since previews show only one line.
         out.push_str(&self.lead);
         out.push('\n');
         if !(self.links.is_empty() && self.notes.is_empty()) {
             out.push('\n');
         }
-        let widest = self.links.iter().map(|link| link.word.chars().count()).max().unwrap_or(0);
+        let widest = self.links.iter().map(|link| width(link.word)).max().unwrap_or(0);
         for Link { word, url } in &self.links {
-            let fill = " ".repeat(widest - word.chars().count());
+            let fill = " ".repeat(widest - width(word));
             out.push_str(&format!("{word}:{fill} {url}\n"));
         }
         for note in &self.notes {
@@ -170,14 +196,14 @@ impl Body {
 }
 
 fn section_text(section: &Section, out: &mut String) {
-    if section.says_nothing() {
+    if section.is_empty() {
         return;
     }
     out.push('\n');
     wrap(&section.title, "", "", out);
-    let widest = section.rows.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0);
+    let widest = section.rows.iter().map(|(label, _)| width(label)).max().unwrap_or(0);
     for (label, value) in &section.rows {
-        let fill = " ".repeat(widest - label.chars().count());
+        let fill = " ".repeat(widest - width(label));
         let first = format!("  {label}:{fill} ");
         wrap(value, &first, &" ".repeat(widest + 4), out);
     }
@@ -197,10 +223,9 @@ fn section_text(section: &Section, out: &mut String) {
 
 fn table_text(table: &Table, out: &mut String) {
     let rows = || std::iter::once(&table.head).chain(&table.rows);
-    let width = |column: usize| {
-        rows().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..table.head.len()).map(width).collect();
+    let widest =
+        |column: usize| rows().filter_map(|row| row.get(column)).map(|cell| width(cell)).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..table.head.len()).map(widest).collect();
     if widths.iter().sum::<usize>() + 2 * widths.len() > WIDTH {
         for row in &table.rows {
             row_text(&table.head, row, out);
@@ -209,17 +234,17 @@ fn table_text(table: &Table, out: &mut String) {
     }
     for row in rows() {
         let mut line = String::from(" ");
-        for (cell, width) in row.iter().zip(&widths) {
+        for (cell, widest) in row.iter().zip(&widths) {
             line.push(' ');
             line.push_str(cell);
-            line.push_str(&" ".repeat(width - cell.chars().count() + 1));
+            line.push_str(&" ".repeat(widest - width(cell) + 1));
         }
         out.push_str(line.trim_end());
         out.push('\n');
     }
 }
 
-/// A row of a table that is too wide for lines: its name, then what there is to say.
+/// A row of a table that is too wide: its name, then its values.
 fn row_text(head: &[String], row: &[String], out: &mut String) {
     let Some((name, cells)) = row.split_first() else { return };
     let cells = head.iter().skip(1).zip(cells).map(|(label, cell)| format!("{label}: {cell}"));
@@ -227,30 +252,22 @@ fn row_text(head: &[String], row: &[String], out: &mut String) {
     wrap(&cells.collect::<Vec<_>>().join("; "), "    ", "    ", out);
 }
 
-/// Writes `text` in lines of at most [`WIDTH`] characters; a longer word stays whole.
+/// The number of columns that a text takes. A Chinese or Japanese letter takes two.
+fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// Writes `text` in lines of at most [`WIDTH`] columns; a longer word stays whole.
 fn wrap(text: &str, first: &str, rest: &str, out: &mut String) {
-    let mut line = first.to_owned();
-    let mut length = first.chars().count();
-    let mut empty = true;
-    for word in text.split(' ') {
-        let word_length = word.chars().count();
-        if !empty && length + 1 + word_length > WIDTH {
-            out.push_str(line.trim_end());
-            out.push('\n');
-            line = rest.to_owned();
-            length = rest.chars().count();
-            empty = true;
-        }
-        if !empty {
-            line.push(' ');
-            length += 1;
-        }
-        line.push_str(word);
-        length += word_length;
-        empty = false;
+    let options = Options::new(WIDTH)
+        .initial_indent(first)
+        .subsequent_indent(rest)
+        .break_words(false)
+        .word_splitter(WordSplitter::NoHyphenation);
+    for line in textwrap::wrap(text, options) {
+        out.push_str(line.trim_end());
+        out.push('\n');
     }
-    out.push_str(line.trim_end());
-    out.push('\n');
 }
 
 #[cfg(test)]
@@ -274,6 +291,29 @@ mod tests {
             VMs: 40 (38 active, 1 error, 1 stopped); Sites: 3 Active
           shop
             VMs: none; Sites: 104 (100 Active, 3 Stopped, 1 Error)
+        ");
+    }
+
+    #[test]
+    fn columns_line_up_whatever_the_script() {
+        let table = Table {
+            head: vec!["VM".into(), "State".into()],
+            rows: vec![vec!["名前サーバ".into(), "error".into()], vec!["web-1".into(), "active".into()]],
+        };
+        let mut section = Section { table: Some(table), ..Section::new("What") };
+        section.row("名前", "one");
+        section.row("Where", "two");
+        section.lines.push("名前 ".repeat(18).trim().to_owned());
+        let body = Body { sections: vec![section], ..Body::default() };
+        insta::assert_snapshot!(body.content(), @r"
+        What
+          名前:  one
+          Where: two
+          名前 名前 名前 名前 名前 名前 名前 名前 名前 名前 名前 名前 名前 名前 名前
+          名前 名前 名前
+          VM          State
+          名前サーバ  error
+          web-1       active
         ");
     }
 

@@ -1,14 +1,13 @@
-//! The balance to come as a picture for mails: a step line without lettering, on no paper of its own, in colours that
-//! hold on light and on dark. What stands at its axes is HTML beside it. Pure.
-
-use chrono::{DateTime, Utc};
+//! The forecast balance as a picture for mails: a step line without text and with a transparent background, in
+//! colours for light and dark. The labels are HTML beside it. Pure.
 
 use super::body::{Figure, Legend};
 use super::png::{Canvas, Rgba};
-use crate::model::sanitize;
+use crate::model::{sanitize, say};
+use crate::view::Reader;
 use crate::view::chart::{Chart, Marks, Scale};
 
-/// Shown at half this size, so that it is sharp on dense screens.
+/// The picture is shown at half this size, so that it is sharp on dense screens.
 const WIDTH: usize = 1200;
 const HEIGHT: usize = 360;
 const LINE: usize = 4;
@@ -31,16 +30,19 @@ const PALETTE: [Rgba; 7] = [
 ];
 
 /// The picture with its words.
-pub(super) fn figure(chart: &Chart, currency: &str, now: DateTime<Utc>) -> Figure {
-    let day = |at| chart.day(at, now);
+pub(super) fn figure(chart: &Chart, currency: &str, reader: Reader) -> Figure {
+    let (language, day) = (reader.language, |at| reader.short_day_of(at));
     let scale = chart.scale();
-    let mut legend = vec![Legend { colour: "#2f86d6", meaning: "balance".to_owned() }];
+    let mut legend =
+        vec![Legend { colour: "#2f86d6", meaning: language.pick("balance", "баланс").to_owned() }];
     if let Some(Marks { cut_off, .. }) = chart.marks {
-        // No colour is explained that is not drawn.
+        // The legend only names colours that are drawn.
         if chart.has_late_days() {
-            legend.push(Legend { colour: "#e0a020", meaning: "a payment may arrive too late".to_owned() });
+            let late = language.pick("a payment may arrive too late", "платёж может не успеть");
+            legend.push(Legend { colour: "#e0a020", meaning: late.to_owned() });
         }
-        let meaning = format!("cut-off {}", day(cut_off));
+        let cut_off = day(cut_off);
+        let meaning = say!(language, "cut-off {cut_off}", "отключение {cut_off}");
         legend.push(Legend { colour: "#d64545", meaning });
     }
     let unit =
@@ -50,8 +52,8 @@ pub(super) fn figure(chart: &Chart, currency: &str, now: DateTime<Utc>) -> Figur
     ticks.reverse();
     Figure {
         png: draw(chart, &scale),
-        alt: chart.summary(currency, now),
-        title: format!("Balance{unit}"),
+        alt: chart.summary(currency, reader),
+        title: say!(language, "Balance{unit}", "Баланс{unit}"),
         ticks,
         days: [day(chart.from), day(middle), day(chart.end)],
         legend,
@@ -93,8 +95,8 @@ fn across(part: f64) -> usize {
     (part * WIDTH as f64) as usize
 }
 
-/// How far below the top a balance stands. Each line of the scale has the middle of a row of its own, so that labels in
-/// rows of one height stand beside their lines.
+/// The distance of a balance from the top. Each line of the scale is in the middle of a row, so that labels in
+/// rows of one height are beside their lines.
 fn down(scale: &Scale, balance: f64) -> usize {
     let rows = scale.ticks().len().max(1) as f64;
     let row = HEIGHT as f64 / rows;
@@ -108,15 +110,15 @@ mod tests {
     use crate::model::forecast::tests::{report, t};
     use crate::view::chart::tests::chart;
 
-    fn now() -> DateTime<Utc> {
-        t("2026-03-01T12:00:00")
+    fn reader() -> Reader {
+        Reader::english(chrono_tz::Tz::UTC, t("2026-03-01T12:00:00"))
     }
 
     #[test]
     fn the_words_say_what_the_picture_shows_and_the_axes_what_it_measures() {
         let report = report("250", "10", 90, Edd::Null);
         let chart = chart(&report, Some(t("2026-03-26T11:00:00"))).unwrap();
-        let figure = figure(&chart, "RUB", now());
+        let figure = figure(&chart, "RUB", reader());
         assert_eq!(
             figure.alt.replace('\u{a0}', " "),
             "Balance: 250.00 RUB now, \u{2212}650.00 RUB expected on 30 May; cut-off 26 Mar."
@@ -145,7 +147,7 @@ mod tests {
     fn only_what_is_drawn_is_explained() {
         let report = report("5", "1", 9, Edd::Null);
         for (cut_off, want) in [("2026-03-08", 3), ("2026-02-20", 2)] {
-            let legend = figure(&chart(&report, Some(t(cut_off))).unwrap(), "RUB", now()).legend;
+            let legend = figure(&chart(&report, Some(t(cut_off))).unwrap(), "RUB", reader()).legend;
             assert_eq!(legend.len(), want, "{cut_off}: {legend:?}");
         }
     }
@@ -155,7 +157,7 @@ mod tests {
         let huge = report("79228162514264337593543950335", "1e28", 30, Edd::Null);
         for report in [report("0", "0", 5, Edd::Null), huge] {
             for cut_off in [None, Some(t("2020-01-01")), Some(t("2036-01-01"))] {
-                figure(&chart(&report, cut_off).unwrap(), "RUB", now());
+                figure(&chart(&report, cut_off).unwrap(), "RUB", reader());
             }
         }
     }

@@ -1,49 +1,53 @@
-//! What every mail is written from, beside its notice, and how writing one fails. Pure.
+//! The context that every mail is written from, beside its notice, and the errors of writing one. Pure.
 
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use chrono_tz::Tz;
 use lettre::message::Mailbox;
 
-use crate::alert::Item;
-use crate::model::{AccountName, AccountState, Snapshot};
-use crate::view::cut_off::Payer;
-use crate::view::words;
+use crate::alert::NotReached;
+use crate::model::{AccountName, AccountState, Language, Snapshot};
+use crate::view::{Payer, Reader};
 
-/// Names in one mail: more than a person reads.
+/// The number of names, of incidents, of rows in one mail. A person reads fewer.
 pub(super) const MOST_LISTED: usize = 50;
-/// The same in a first-start mail.
+/// The number of names in the mail of the first start.
 pub(super) const MOST_STARTED: usize = 20;
-/// How many days a payment takes where the account is not known.
+/// The days that a payment takes, if the account is not known.
 const LEAD_DAYS: u32 = 3;
 
-/// What a mail is written from, beside its notice.
+/// The context that a mail is written from, beside its notice.
 #[derive(Clone)]
 pub(crate) struct Context<'a> {
     pub from: &'a Mailbox,
     pub snapshot: &'a Snapshot,
-    /// When the mail is made: its `Date`.
+    /// The time at which the mail is made: its `Date`.
     pub now: DateTime<Utc>,
-    /// The last rung before overdue, in days; 1 where the account is not in it.
+    /// The last threshold before the cut-off, in days; 1 for an account that is absent.
     pub tightest_rungs: BTreeMap<AccountName, u32>,
-    /// Where hostwatch itself runs on what it watches.
+    /// The watched VM that hostwatch itself runs on, if there is one.
     pub lives_on: Option<LivesOn>,
-    /// Lines that go into this mail beside its notice: for example mails that were given up, and to whom.
+    /// The recipient as the configuration writes it. Without it `To` is the bare address.
+    pub to_name: Option<Mailbox>,
+    /// Lines that go into this mail beside its notice.
     pub notes: &'a [String],
-    /// How people reach the status page, where that is known.
+    /// Other recipients of its accounts that mails cannot reach.
+    pub unreached: &'a [NotReached],
+    /// The address of the status page, if it is known.
     pub page: Option<&'a str>,
+    /// The language of its recipient.
+    pub language: Language,
 }
 
-/// The watched VM on which hostwatch itself runs: it goes dark with its account.
+/// The watched VM on which hostwatch itself runs. If its account is cut off, hostwatch stops.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct LivesOn {
     pub account: AccountName,
-    /// Its name, or its id.
+    /// The VM's name, or its id.
     pub vm: String,
 }
 
-/// Why a mail could not be made. Trying again does not help.
+/// The reason why a mail could not be made. Another attempt does not help.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RenderError {
     #[error("'{text}' is no mail address; correct it in the recipients")]
@@ -59,9 +63,20 @@ pub(crate) enum RenderError {
 }
 
 impl<'a> Context<'a> {
-    /// Without rungs, notes, a page and the VM that hostwatch runs on.
+    /// A context without thresholds, notes, page, the recipient's name and the VM that hostwatch runs on.
     pub(crate) fn new(from: &'a Mailbox, snapshot: &'a Snapshot, now: DateTime<Utc>) -> Self {
-        Self { from, snapshot, now, tightest_rungs: BTreeMap::new(), lives_on: None, notes: &[], page: None }
+        Self {
+            from,
+            snapshot,
+            now,
+            tightest_rungs: BTreeMap::new(),
+            lives_on: None,
+            to_name: None,
+            notes: &[],
+            unreached: &[],
+            page: None,
+            language: Language::En,
+        }
     }
 }
 
@@ -70,25 +85,30 @@ impl Context<'_> {
         self.snapshot.accounts.get(name).map(AsRef::as_ref)
     }
 
-    /// The zone of an account's times.
-    pub(super) fn zone(&self, name: &AccountName) -> Tz {
-        self.account(name).map_or(Tz::UTC, |state| state.profile.zone())
+    pub(super) fn all_accounts(&self) -> Vec<AccountName> {
+        self.snapshot.accounts.keys().cloned().collect()
     }
 
-    /// Of the first of these.
-    pub(super) fn first_zone(&self, accounts: &[AccountName]) -> Tz {
-        accounts.first().map_or(Tz::UTC, |name| self.zone(name))
+    /// The reader of words about no single account.
+    pub(super) fn reader(&self) -> Reader {
+        Reader::new(self.language, self.now)
     }
 
-    /// A moment of an incident, in its account's zone.
-    pub(super) fn moment(&self, at: DateTime<Utc>, item: &Item) -> String {
-        words::sentence_moment(at, self.zone(&item.key.account), self.now)
+    /// The reader of words about an account.
+    pub(super) fn of(&self, account: &AccountName) -> Reader {
+        self.reader().of(self.account(account))
     }
 
-    /// The account as far as its cut-off is concerned.
+    /// The reader of words about the first of these accounts.
+    pub(super) fn of_first(&self, accounts: &[AccountName]) -> Reader {
+        accounts.first().map_or_else(|| self.reader(), |first| self.of(first))
+    }
+
+    /// The facts of the account that its cut-off depends on.
     pub(super) fn payer(&self, name: &AccountName) -> Payer<'_> {
-        let unknown = Payer { report: None, currency: "", lead_days: LEAD_DAYS, zone: Tz::UTC };
-        self.account(name).map_or(unknown, Payer::of)
+        let reader = self.reader();
+        let unknown = Payer { report: None, currency: "", lead_days: LEAD_DAYS, reader };
+        self.account(name).map_or(unknown, |state| Payer::of(state, reader))
     }
 
     pub(super) fn tightest_rung(&self, name: &AccountName) -> u32 {

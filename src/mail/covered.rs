@@ -1,48 +1,60 @@
-//! The mail about what else follows from an incident that people know. Pure.
+//! The mail about further consequences of an incident that people know of. Pure.
 
 use super::body::{Body, Section};
 use super::context::{Context, MOST_LISTED};
-use super::parts::{self, too_many};
-use super::subject;
-use crate::alert::{Item, Notice, Severity};
-use crate::model::sanitize;
+use super::incident;
+use super::parts::{self, listed, too_many};
+use super::subject::{self, Bracket};
+use crate::alert::{Event, Item, Notice, Severity};
+use crate::model::{Language, sanitize, say};
+use crate::view::{forms, words};
 
 /// `[CRITICAL] Also offline now: VM web-1 blocked and 2 more (main)`.
-pub(super) fn subject(notice: &Notice) -> String {
+pub(super) fn subject(notice: &Notice, context: &Context<'_>) -> subject::Subject {
+    let language = context.language;
     let severity = notice.items.first().map_or(Severity::Info, |item| item.severity);
-    subject::with_account(severity, &format!("Also offline now: {}", first(notice)), notice)
+    let said = format!("{}: {}", also(language), first(notice, language));
+    subject::line(Bracket::Of(severity), &said, &notice.accounts, language)
 }
 
-/// The content of such a mail.
+const fn also(language: Language) -> &'static str {
+    language.pick("Also offline now", "Отключились ещё")
+}
+
+/// The contents of such a mail.
 pub(super) fn body(notice: &Notice, context: &Context<'_>) -> Body {
-    let tone = notice.items.first().map_or(super::body::Tone::Info, parts::tone_of);
-    let lead = format!(
-        "Also offline now{}: {} ({}).",
-        parts::when(notice, context),
-        first(notice),
-        parts::accounts(notice)
-    );
+    let language = context.language;
+    let (also, when) = (also(language), parts::when(notice, context));
+    let (first, accounts) = (first(notice, language), parts::accounts(notice, language));
+    let lead = format!("{also}{when}: {first} ({accounts}).");
     let most = MOST_LISTED / notice.items.len().max(1);
     let sections = notice.items.iter().map(|item| section(item, most, context)).collect();
-    Body { tone, lead, sections, foot: parts::foot_of(notice, false), ..Body::default() }
+    parts::body(&notice.items, false, &notice.accounts, (lead, sections), language)
 }
 
-fn first(notice: &Notice) -> String {
-    let covers: Vec<String> = notice.items.iter().flat_map(|item| &item.covers).cloned().collect();
-    let names: Vec<String> = covers.iter().map(|name| sanitize::one_line(name, 80)).collect();
-    parts::few(&names, 1)
+fn first(notice: &Notice, language: Language) -> String {
+    let covers = notice.items.iter().flat_map(|item| &item.covers);
+    let name = |one| sanitize::one_line(&forms::listed(one, &Event::Opened, language), 80);
+    words::few(&covers.map(name).collect::<Vec<_>>(), 1, language)
 }
 
 fn section(item: &Item, most: usize, context: &Context<'_>) -> Section {
-    let mut section = Section::new("Also offline now");
-    section.row("Caused by", parts::name(item));
-    section.row("Since", context.moment(item.since, item));
-    section.row("Incident", item.key.to_string());
-    section.lines.push("No separate mails about these:".to_owned());
-    section.list = item.covers.iter().take(most).map(|name| sanitize::one_line(name, 160)).collect();
+    let language = context.language;
+    let mut section = Section::new(also(language));
+    section.row(language.pick("Caused by", "Причина"), parts::name(item, language));
+    section.row(incident::since_label(language), context.of(&item.key.account).moment(item.began));
+    section.row(incident_label(language), item.key.to_string());
+    let no_mails = parts::no_separate_mails(language);
+    section.lines.push(say!(language, "Also offline now ({no_mails}):", "Отключены ({no_mails}):"));
+    section.list = item.covers.iter().take(most).map(|one| listed(one, 160, language)).collect();
     let more = item.covers.len().saturating_sub(most);
     if more > 0 {
-        section.lines.push(too_many(more));
+        section.lines.push(too_many(more, language));
     }
     section
+}
+
+/// The label of a key.
+pub(super) const fn incident_label(language: Language) -> &'static str {
+    language.pick("Incident", "Ключ")
 }

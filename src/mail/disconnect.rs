@@ -1,29 +1,30 @@
-//! The mail about a cut-off: when, how much to pay by which day, what costs most, what will be offline, why it came.
-//! Pure.
+//! The mail about a cut-off: when, how much to pay by which day, the dearest orders, the resources that go
+//! offline, and the reason for the mail. Pure.
 
-use chrono::{DateTime, Duration, Utc};
+use chrono::{DateTime, Utc};
 
-use super::body::{Body, Section};
+use super::body::{Body, FootLine, Section};
 use super::context::Context;
+use super::covered::incident_label;
 use super::parts;
-use crate::alert::{Event, Item, Ladder};
+use crate::alert::{CutOff, Event, Item};
 use crate::model::changes::{self, Change};
 use crate::model::forecast::{self, Disconnect};
-use crate::model::sanitize;
-use crate::model::{AccountState, Money, PayBy, Report};
+use crate::model::{AccountState, Language, Money, PayBy, Report, sanitize, say};
 use crate::view::billing::order_of;
-use crate::view::cut_off::Payer;
-use crate::view::words;
+use crate::view::{Payer, words};
 
 pub(super) mod news;
 mod pay;
+mod receipt;
 
 const MOST_CHANGES: usize = 10;
 
-/// The content of such a mail.
+/// The contents of such a mail.
 pub(super) fn body(item: &Item, context: &Context<'_>) -> Body {
+    let language = context.language;
     let facts = DisconnectMail::of(item, context);
-    let mut sections = Vec::new();
+    let mut sections: Vec<Section> = facts.receipt().into_iter().collect();
     if item.event.is_end() {
         sections.push(facts.over());
     } else {
@@ -38,22 +39,47 @@ pub(super) fn body(item: &Item, context: &Context<'_>) -> Body {
         lead: facts.lead(),
         notes: facts.last_mail().into_iter().collect(),
         sections,
-        foot: std::iter::once(format!("Incident: {}", item.key))
-            .chain(parts::foot(Some(item), 1, false, std::slice::from_ref(&item.key.account)))
+        foot: std::iter::once(FootLine::text(&format!("{}: {}", incident_label(language), item.key)))
+            .chain(parts::foot(Some(item), 1, false, std::slice::from_ref(&item.key.account), language))
             .collect(),
         ..Body::default()
     }
 }
 
-/// What the mail is written from.
+/// The same as lines in a chat: the amounts to pay, the deletion of the data, the resources that go offline.
+pub(super) fn lines(item: &Item, context: &Context<'_>) -> Vec<String> {
+    let facts = DisconnectMail::of(item, context);
+    let arrived = facts.arrived();
+    let language = context.language;
+    let arrived = arrived.map(|arrived| say!(language, "Payment: {arrived}", "Платёж: {arrived}"));
+    if item.event.is_end() {
+        return arrived.into_iter().collect();
+    }
+    // The first line of a mail about the deletion names that day, and not the day of the cut-off.
+    let deleted = if let Event::Deletion(_) = item.event {
+        let when = facts.when_in_full();
+        Some(say!(language, "Cut off: {when}", "Отключение: {when}"))
+    } else {
+        item.deleted_at.map(|at| facts.payer.reader.deletion(at))
+    };
+    let rows = facts.offline().rows.into_iter();
+    let offline = rows.map(|(label, value)| format!("{label}: {value}")).collect::<Vec<_>>().join("; ");
+    arrived
+        .into_iter()
+        .chain(facts.sums())
+        .chain(deleted)
+        .chain(Some(offline).filter(|line| !line.is_empty()))
+        .collect()
+}
+
+/// The facts of the mail.
 struct DisconnectMail<'a> {
     item: &'a Item,
     context: &'a Context<'a>,
     state: Option<&'a AccountState>,
-    /// The report and when it was read.
+    /// The report, and the time at which it was read.
     report: Option<(&'a Report, DateTime<Utc>)>,
-    ladder: Ladder,
-    now: DateTime<Utc>,
+    cut_off: CutOff,
     payer: Payer<'a>,
 }
 
@@ -65,151 +91,191 @@ impl<'a> DisconnectMail<'a> {
             context,
             state,
             report: state.and_then(|state| state.billing.last_known()),
-            ladder: item.ladder.clone().unwrap_or_default(),
-            now: context.now,
+            cut_off: item.cut_off.clone().unwrap_or_default(),
             payer: context.payer(&item.key.account),
         }
     }
 
     fn is_overdue(&self) -> bool {
-        self.item.event == Event::Rung(0) || self.ladder.is_overdue(self.now)
-    }
-
-    /// When the date was read, where nothing newer confirms it.
-    fn as_of(&self) -> Option<DateTime<Utc>> {
-        self.ladder.as_of(self.state?, self.now)
+        self.item.event == Event::Rung(0) || self.cut_off.is_overdue(self.context.now)
     }
 
     fn pay_by(&self) -> Option<PayBy> {
         if self.is_overdue() {
             return Some(PayBy::Now);
         }
-        PayBy::before(self.ladder.edd?, self.payer.lead_days, self.payer.zone, self.now)
+        self.payer.by(Disconnect::At { at: self.cut_off.edd?, computed: self.cut_off.computed })
     }
 
-    /// What stands behind it: the date, the balance, why the mail came.
+    /// The facts behind the mail: the date, the balance, the reason.
     fn details(&self) -> Section {
-        let mut section = Section::new("The cut-off");
-        section.row("When", self.when_in_full());
-        if self.ladder.computed && self.ladder.edd.is_some() {
+        let language = self.context.language;
+        let mut section = Section::new(language.pick("The cut-off", "Об отключении"));
+        section.row(language.pick("When", "Когда"), self.when_in_full());
+        if self.cut_off.computed && self.cut_off.edd.is_some() {
             section.row(
-                "Computed",
-                "The report names no date; this is the first charge that leaves nothing on the account.",
+                language.pick("Computed", "Расчёт"),
+                language.pick(
+                    "The report names no date; this is the first charge that leaves nothing on the account.",
+                    "В отчёте даты нет; это первое начисление, после которого на счёте ничего не останется.",
+                ),
             );
         }
-        if let Some(at) = self.as_of() {
-            section.row("As of", format!("{}; no newer report confirms it", self.moment(at)));
+        if let Some(at) = self.item.as_of {
+            let at = self.moment(at);
+            section.row(
+                language.pick("As of", "Данные на"),
+                say!(language, "{at}; no newer report confirms it", "{at}; новый отчёт этого не подтвердил"),
+            );
         }
-        if let Some(at) = self.ladder.deleted_at {
-            section.row("Data deleted", self.moment(at));
+        if let Some(at) = self.item.deleted_at {
+            section.row(language.pick("Data deleted", "Данные удалят"), self.moment(at));
         }
         self.balance(&mut section);
-        section.row("Why this mail", parts::why(self.item));
-        let zone = self.payer.zone;
-        section.lines.extend(self.item.unwatched.map(|gap| parts::not_running(gap, zone, self.now)));
+        section.row(why_label(language), parts::why(self.item, language));
         section
     }
 
     /// `Wed 4 Mar 14:00 MSK, in 2 d 23 h`.
     fn when_in_full(&self) -> String {
-        match (self.ladder.edd, self.ladder.used_up) {
+        match (self.cut_off.edd, self.cut_off.used_up) {
             (Some(edd), _) => {
-                format!("{}, {}", self.moment(edd), words::distance(edd, self.now))
+                format!("{}, {}", self.moment(edd), self.payer.reader.distance(edd))
             }
-            (None, true) => "Now: the balance is used up".to_owned(),
-            (None, false) => "Not known".to_owned(),
+            (None, true) => self
+                .context
+                .language
+                .pick("Now: the balance is used up", "Сейчас: деньги на балансе закончились")
+                .to_owned(),
+            (None, false) => words::capital(words::not_known(self.context.language)),
         }
     }
 
-    /// Where hostwatch runs on a VM of this account, and no nearer rung follows.
+    /// A warning that this is the last mail, if hostwatch runs on a VM of this account and no nearer threshold
+    /// follows.
     fn last_mail(&self) -> Option<String> {
         let account = &self.item.key.account;
         let here = self.context.lives_on.as_ref().filter(|here| here.account == *account)?;
         let Event::Rung(rung) = self.item.event else { return None };
         (rung <= self.context.tightest_rung(account)).then(|| {
             let vm = sanitize::one_line(&here.vm, 60);
-            format!("hostwatch itself runs on {vm}: no mail after the cut-off.")
+            say!(
+                self.context.language,
+                "hostwatch itself runs on {vm}: no mail after the cut-off.",
+                "Сам hostwatch работает на {vm}: после отключения писем не будет."
+            )
         })
     }
 
     fn balance(&self, section: &mut Section) {
+        let language = self.context.language;
+        let label = language.pick("Balance", "Баланс");
         let Some((report, read_at)) = self.report else {
-            section.row("Balance", "Not known: no report could be read yet");
+            let unknown = language
+                .pick("Not known: no report could be read yet", "Неизвестен: отчёт получить не удалось");
+            section.row(label, unknown);
             return;
         };
         if let Some(balance) = forecast::balance_now(report) {
-            section.row("Balance", format!("{}, as reported {}", self.money(balance), self.moment(read_at)));
+            let (balance, at) = (self.money(balance), self.moment(read_at));
+            section.row(label, say!(language, "{balance}, as reported {at}", "{balance} по отчёту на {at}"));
         }
         if let Some(cost) = forecast::cost_per_day(report, read_at) {
-            section.row("Costs a day", self.money(cost));
+            section.row(language.pick("Costs a day", "Расход в день"), self.money(cost));
         }
     }
 
-    /// What the last two reports differ in.
+    /// The differences between the last two reports.
     fn changes(&self) -> Option<Section> {
         let (report, read_at) = self.report?;
         let previous = self.state?.billing.previous.as_deref()?;
-        let mut section = Section::new("Changed since the last report");
+        let is_receipt = self.receipt().is_some();
+        let language = self.context.language;
+        let title = language.pick("Changed since the last report", "Что изменилось с прошлого отчёта");
+        let mut section = Section::new(title);
         let found = changes::changes(previous, report, read_at);
-        let listed = found.iter().take(MOST_CHANGES);
-        section.list = listed.map(|change| self.change(change, previous, report)).collect();
-        if found.len() > MOST_CHANGES {
-            section.list.push(format!("and {} more", found.len() - MOST_CHANGES));
-        }
+        // The receipt shows the payment.
+        let is_told = |change: &&Change| is_receipt && matches!(change, Change::Paid(_));
+        let listed = found.iter().filter(|change| !is_told(change));
+        let listed = listed.map(|change| self.change(change, previous, report)).collect();
+        section.list = words::first(listed, MOST_CHANGES, language);
         (!section.list.is_empty()).then_some(section)
     }
 
     fn change(&self, change: &Change, previous: &Report, report: &Report) -> String {
+        let language = self.context.language;
         match change {
             Change::Moved { from, to } => {
-                format!("Cut-off was {}, now {}", self.when(*from), self.when(*to))
+                let (from, to) = (self.when(*from), self.when(*to));
+                say!(language, "Cut-off was {from}, now {to}", "Отключение: было — {from}, стало — {to}")
             }
             Change::Paid(amount) => {
-                format!("Payment: balance {} higher than forecast", self.money(*amount))
+                let amount = self.money(*amount);
+                say!(
+                    language,
+                    "Payment: balance {amount} higher than forecast",
+                    "Платёж: баланс на {amount} выше прогноза"
+                )
             }
             Change::Charged(amount) => {
-                format!("Unexpected charge: balance {} lower than forecast", self.money(*amount))
+                let amount = self.money(*amount);
+                say!(
+                    language,
+                    "Unexpected charge: balance {amount} lower than forecast",
+                    "Неожиданное списание: баланс на {amount} ниже прогноза"
+                )
             }
             Change::New { order, per_day } => {
-                format!("New: {}, {} a day", order_of(report, *order), self.money(*per_day))
+                let (order, cost) = (order_of(report, *order, language), self.money(*per_day));
+                say!(language, "New: {order}, {cost} a day", "Новый: {order}, {cost} в день")
             }
             Change::Gone { order, per_day } => {
-                format!("Gone: {}, {} a day", order_of(previous, *order), self.money(*per_day))
+                let (order, cost) = (order_of(previous, *order, language), self.money(*per_day));
+                say!(language, "Gone: {order}, {cost} a day", "Больше нет: {order}, {cost} в день")
             }
             Change::Repriced { order, from, to } => {
-                let (name, from, to) = (order_of(report, *order), self.money(*from), self.money(*to));
-                format!("New price: the next charge of {name} is {to}, was {from}")
+                let order = order_of(report, *order, language);
+                let (from, to) = (self.money(*from), self.money(*to));
+                say!(
+                    language,
+                    "New price: the next charge of {order} is {to}, was {from}",
+                    "Новая цена: {order}, следующее начисление {to}, было {from}"
+                )
             }
         }
     }
 
     fn when(&self, disconnect: Disconnect) -> String {
+        let language = self.context.language;
         match disconnect {
             Disconnect::At { at, computed: false } => self.moment(at),
-            Disconnect::At { at, computed: true } => format!("{} (computed)", self.moment(at)),
-            Disconnect::Now => "at once".to_owned(),
-            Disconnect::NotExpected => "not expected".to_owned(),
-            Disconnect::Unknown => "not known".to_owned(),
+            Disconnect::At { at, computed: true } => {
+                let at = self.moment(at);
+                say!(language, "{at} (computed)", "{at} (по расчёту)")
+            }
+            Disconnect::Now => language.pick("at once", "сразу").to_owned(),
+            Disconnect::NotExpected => language.pick("not expected", "не ожидалось").to_owned(),
+            Disconnect::Unknown => words::not_known(language).to_owned(),
         }
     }
 
     fn over(&self) -> Section {
-        let mut section = Section::new("The account");
+        let language = self.context.language;
+        let mut section = Section::new(language.pick("The account", "Аккаунт"));
         self.balance(&mut section);
-        section.row("Why this mail", parts::why(self.item));
+        section.row(why_label(language), parts::why(self.item, language));
         section
     }
 
     fn moment(&self, at: DateTime<Utc>) -> String {
-        words::sentence_moment(at, self.payer.zone, self.now)
+        self.payer.reader.moment(at)
     }
 
     fn money(&self, money: Money) -> String {
-        words::spaced_amount(money, self.payer.currency)
+        words::spaced_amount(money, self.payer.currency, self.context.language)
     }
 }
 
-/// A day, where a report's own date and its charges differ by no more.
-fn is_beyond(end: DateTime<Utc>, edd: DateTime<Utc>) -> bool {
-    end > edd + Duration::days(1)
+const fn why_label(language: Language) -> &'static str {
+    language.pick("Why this mail", "Почему письмо")
 }

@@ -1,5 +1,5 @@
-//! The HTML part: the template over a body. The template escapes; what matters of the style stands
-//! inline, and nothing is fetched from anywhere.
+//! The HTML part: the template over a body. The template escapes. Important styles are inline, and the mail
+//! loads nothing from anywhere.
 
 use askama::Template;
 
@@ -10,7 +10,7 @@ pub(super) fn render(body: &Body, subject: &str, content_id: &str) -> Result<Str
     HtmlPart { body, subject, content_id }.render().map_err(RenderError::Template)
 }
 
-/// Of the picture, in pixels.
+/// The height of the picture in pixels.
 const FIGURE_HEIGHT: usize = 180;
 
 #[derive(Template)]
@@ -22,7 +22,7 @@ struct HtmlPart<'a> {
 }
 
 impl HtmlPart<'_> {
-    /// The class that dark mode changes; ink and paper of light mode.
+    /// The class that dark mode changes; text and background colour of light mode.
     fn tone(&self) -> (&'static str, &'static str, &'static str) {
         match self.body.tone {
             Tone::Critical => ("critical", "#a61b1b", "#fdecec"),
@@ -32,12 +32,12 @@ impl HtmlPart<'_> {
         }
     }
 
-    /// An amount or a span, which reads badly in two lines.
+    /// Whether a cell is an amount or a span, which reads badly in two lines.
     fn is_short(&self, cell: &str) -> bool {
         cell.chars().count() <= 11
     }
 
-    /// How high a row of labels is, so that all of them are as high as the picture.
+    /// The height of a row of labels. All rows together are as high as the picture.
     fn row(&self, figure: &Figure) -> usize {
         FIGURE_HEIGHT / figure.ticks.len().max(1)
     }
@@ -61,7 +61,7 @@ pub(super) mod tests {
         [byte(1), byte(3), byte(5)]
     }
 
-    /// Of WCAG 2: 1 to 21.
+    /// The contrast by WCAG 2: 1 to 21.
     pub(in crate::mail) fn contrast(one: &str, other: &str) -> f64 {
         let luminance = |colour: &str| {
             let [r, g, b] = rgb(colour).map(|part| match part / 255.0 {

@@ -1,150 +1,182 @@
-//! One incident in full: state, which, since when, why, what to do, what is offline with it. Pure.
+//! One incident in full: its state, its resource, its time, the reason, the advice, and the resources that are
+//! offline with it. Pure.
 
 use chrono::Duration;
 
 use super::body::Section;
 use super::context::Context;
-use super::parts::{self, MOST_NAMES, few, first, named, title};
-use super::resolved;
-use crate::alert::{Cause, Item, Kind, Reason, rules};
-use crate::model::sanitize;
-use crate::model::{AccountState, ContainerId, ContainerState, VmState};
-use crate::view::{advice, words};
+use super::parts::{self, MOST_NAMES, named, title};
+use super::tense;
+use crate::alert::{Cause, Detail, Item, Kind};
+use crate::model::{AccountState, ContainerId, Language, sanitize, say};
+use crate::view::forms::{self, Clause};
+use crate::view::words::{few, first};
+use crate::view::{advice, reasons, words};
 
-/// What an incident has lasted for is said from here on.
+/// The duration of an incident is shown from here on.
 const SAID_FROM: Duration = Duration::minutes(1);
 
-/// One incident in full; `room` is for so many more names, of what is offline with it.
+/// The label of the beginning.
+pub(super) const fn since_label(language: Language) -> &'static str {
+    language.pick("Since", "Началось")
+}
+
+/// One incident in full. `room`: how many more names of offline resources fit into the mail.
 pub(super) fn section(item: &Item, several: bool, room: &mut usize, context: &Context<'_>) -> Section {
+    in_full(item, several, room, context, since_label(context.language))
+}
+
+fn in_full(item: &Item, several: bool, room: &mut usize, context: &Context<'_>, since: &str) -> Section {
+    let language = context.language;
     let state = context.account(&item.key.account);
     let over = item.event.is_end();
-    let mut section = Section::new(if over { past_title(item, several) } else { title(item, several) });
-    let (label, seen) = observed(item);
+    let title = if over { past_title(item, several, language) } else { title(item, several, language) };
+    let mut section = Section::new(title);
+    let (label, seen) = observed(item, language);
     section.row(label, seen);
-    if let Some(which) = state.and_then(|state| advice::which(&item.key, state)) {
-        section.row(which.sort.noun(), which.in_full());
+    if let Some(which) = state.and_then(|state| advice::which(&item.key, state, language)) {
+        section.row(words::sort_label(which.sort, language), which.in_full());
     }
-    section.rows.extend(when(item, context));
-    section.rows.extend(why(item).map(|why| ("Why".to_owned(), why)));
+    section.rows.extend(when(item, since, context));
+    let why = why(item, language).map(|why| (language.pick("Why", "Почему письмо").to_owned(), why));
+    section.rows.extend(why);
     if !over {
-        section.row("What to do", advice::of(&item.key, state));
+        section.row(to_do(language), advice::of(&item.key, state, language));
     }
-    let zone = context.zone(&item.key.account);
-    section.lines.extend(item.unwatched.map(|gap| parts::not_running(gap, zone, context.now)));
+    let reader = context.of(&item.key.account);
+    section.lines.extend(parts::gap(item).map(|gap| parts::not_running(gap, reader)));
     if item.key.kind == Kind::ContainerDisabled
         && !over
         && let Some(state) = state
     {
-        offline(item, state, room, &mut section);
+        offline(item, state, room, &mut section, language);
+    }
+    let causes = parts::causes(item, context);
+    if !causes.is_empty() {
+        let names = few(&causes, take(room, causes.len()).max(1), language);
+        let no_mails = parts::no_separate_mails(language);
+        section.row(language.pick("Causes", "Следствия"), format!("{names} ({no_mails})"));
     }
     section
 }
 
-/// Several of one resource in full, the worst first.
+/// The label of the advice.
+pub(super) const fn to_do(language: Language) -> &'static str {
+    language.pick("What to do", "Что делать")
+}
+
+/// Several incidents of one resource in full, the worst first.
 pub(super) fn section_of_several(
     items: &[&Item],
     several: bool,
     room: &mut usize,
     context: &Context<'_>,
 ) -> Section {
+    let language = context.language;
     let mut all = Section::default();
     for item in items {
-        let Section { rows, lines, list, .. } = section(item, several, room, context);
-        for (label, value) in rows {
-            let begun = label == "Since";
-            let label = if begun { format!("{} since", words::capital(&item.problem)) } else { label };
-            let row = (label, value);
-            if !all.rows.contains(&row) {
-                all.rows.push(row);
-            }
-        }
-        all.lines.extend(lines.into_iter().filter(|line| !all.lines.contains(line)).collect::<Vec<_>>());
+        let clause = [Clause::at(&item.incident, &item.event)];
+        let problem = words::capital(&forms::tails(&clause, false, language));
+        let since = say!(language, "{problem} since", "{problem}, началось");
+        let Section { rows, lines, list, .. } = in_full(item, several, room, context, &since);
+        all.rows.extend(rows);
+        all.lines.extend(lines);
         all.list.extend(list);
     }
+    all.rows = parts::unique(all.rows);
+    all.lines = parts::unique(all.lines);
     all
 }
 
-/// `VM web-1 was in error`, with the account where several are spoken of.
-fn past_title(item: &Item, several: bool) -> String {
-    let (subject, was) = resolved::past(item);
+/// `VM web-1 was in error`, with the account if the mail is about several.
+fn past_title(item: &Item, several: bool, language: Language) -> String {
+    let was = words::capital(&past(item, language));
     let account = if several { format!("{}: ", item.key.account) } else { String::new() };
-    sanitize::one_line(format!("{account}{subject} {was}").trim_end(), 160)
+    sanitize::one_line(&format!("{account}{was}"), 160)
 }
 
-/// What was seen, with its label: `State`, `error`.
-pub(super) fn observed(item: &Item) -> (&'static str, String) {
-    let detail = sanitize::one_line(&item.detail, 300);
-    let state = rules::state_in(&detail);
-    match (state, item.key.kind) {
-        (Some(state), _) => ("State", state.to_owned()),
-        (None, Kind::BalanceDrop) => ("Balance", detail),
-        (None, _) if item.event.is_end() => ("Now", words::capital(&detail)),
-        (None, Kind::CollectorFailing | Kind::CredentialsRejected) => ("Error", detail),
-        (None, Kind::BillingReport) => ("Error", words::capital(&detail)),
-        (None, _) => ("Problem", words::capital(&detail)),
+/// `VM web-1 was in error`.
+pub(super) fn past(item: &Item, language: Language) -> String {
+    let clause = Clause::new(item.incident.wrong(), tense::was(item));
+    forms::one(&item.incident.subject, &item.key, &[clause], language)
+}
+
+/// The observation with its label: `State`, `error`.
+pub(super) fn observed(item: &Item, language: Language) -> (&'static str, String) {
+    let detail = &item.incident.detail;
+    let said = sanitize::one_line(&reasons::detail(detail, language), 300);
+    match (detail, item.key.kind) {
+        (Detail::State { state, .. }, _) => {
+            let name = sanitize::one_line(state, 300);
+            let words = forms::state(&name, language);
+            let value = if words == name { name } else { format!("{words} ({name})") };
+            (language.pick("State", "Состояние"), value)
+        }
+        (_, Kind::BalanceDrop) => (language.pick("Balance", "Баланс"), words::capital(&said)),
+        (_, Kind::OrderCost) => (language.pick("Cost", "Стоимость"), words::capital(&said)),
+        _ if item.event.is_end() => (language.pick("Now", "Сейчас"), words::capital(&said)),
+        (_, Kind::CollectorFailing | Kind::CredentialsRejected) => (error(language), said),
+        (_, Kind::BillingReport) => (error(language), words::capital(&said)),
+        _ => (language.pick("Problem", "Проблема"), words::capital(&said)),
     }
 }
 
-/// `Since`, or `From` and `To` where it is over; nothing of what has only just begun.
-pub(super) fn when(item: &Item, context: &Context<'_>) -> Vec<(String, String)> {
-    let moment = |at| context.moment(at, item);
-    let lasted = words::lasted(item.at - item.since);
-    let row = |label: &str, value| (label.to_owned(), value);
-    if item.event.is_end() && words::is_one_minute(item.since, item.at) {
-        vec![row("When", format!("{} ({lasted})", moment(item.at)))]
+const fn error(language: Language) -> &'static str {
+    language.pick("Error", "Ошибка")
+}
+
+/// `since`, or `From` and `To` if it is over; empty for an incident that has only just begun.
+pub(super) fn when(item: &Item, since: &str, context: &Context<'_>) -> Vec<(String, String)> {
+    let (reader, language) = (context.of(&item.key.account), context.language);
+    let (began, until) = (item.began, parts::until(item));
+    let lasted = words::lasted(until - began, language);
+    let times = parts::times(item, language);
+    let times = if times.is_empty() { times } else { format!(",{times}") };
+    let (began_at, until_at) = (reader.moment(began), reader.moment(until));
+    let rows = if item.event.is_end() && words::is_one_minute(began, until) {
+        vec![(language.pick("When", "Когда"), format!("{until_at} ({lasted}{times})"))]
     } else if item.event.is_end() {
-        vec![row("From", moment(item.since)), row("To", format!("{} ({lasted})", moment(item.at)))]
-    } else if item.at - item.since < SAID_FROM {
+        let to = (language.pick("To", "Закончилось"), format!("{until_at} ({lasted}{times})"));
+        vec![(language.pick("From", "Началось"), began_at), to]
+    } else if until - began < SAID_FROM {
         Vec::new()
     } else {
-        vec![row("Since", format!("{} ({lasted})", moment(item.since)))]
-    }
+        vec![(since, format!("{began_at} ({lasted})"))]
+    };
+    rows.into_iter().map(|(label, value)| (label.to_owned(), value)).collect()
 }
 
-/// Why it is told; `None` where the mail itself is the reason.
-pub(super) fn why(item: &Item) -> Option<String> {
-    let known = Reason::from(Cause::KnownAtStart);
-    (item.reason != known).then(|| parts::why(item))
+/// The reason for the mail; `None` if the mail itself is the reason.
+pub(super) fn why(item: &Item, language: Language) -> Option<String> {
+    (item.why != Cause::KnownAtStart).then(|| parts::why(item, language))
 }
 
-/// The sites of a disabled container, and for one disabled for non-payment the blocked VMs: no mail of
-/// their own comes for these.
-fn offline(item: &Item, state: &AccountState, room: &mut usize, section: &mut Section) {
-    let Some(id) = item.key.id().map(ContainerId::new) else { return };
-    let sites = sites_of(item, state);
+/// The sites of a disabled container, which get no mail of their own.
+fn offline(item: &Item, state: &AccountState, room: &mut usize, section: &mut Section, language: Language) {
+    let sites = sites_of(item, state, language);
     if sites.is_empty() {
-        section.lines.push("No site of it is known.".to_owned());
+        let none = language.pick("No site of it is known.", "О сайтах в нём ничего не известно.");
+        section.lines.push(none.to_owned());
     } else {
-        let count = words::count(sites.len(), "site", "sites");
         let end = if *room == 0 { "." } else { ":" };
-        section.lines.push(format!("Also offline: {count} (no separate mails){end}"));
+        section.lines.push(format!("{}{end}", also_offline(sites.len(), language)));
         let most = take(room, sites.len());
-        section.list = first(sites, most);
-    }
-    let unpaid = state.containers.get(id).is_some_and(|c| c.state == ContainerState::DisabledByService);
-    let blocked: Vec<String> = state
-        .vms
-        .rows
-        .iter()
-        .filter(|vm| unpaid && vm.state == VmState::Blocked)
-        .map(|vm| named(vm.name.as_deref(), vm.id.get(), "", ""))
-        .collect();
-    if !blocked.is_empty() {
-        let shown = match take(room, blocked.len()) {
-            0 => blocked.len().to_string(),
-            most => few(&blocked, most),
-        };
-        section.row("Blocked VMs", shown);
+        section.list = first(sites, most, language);
     }
 }
 
-/// The sites of a container, with their state where it is not the usual one.
-pub(super) fn sites_of(item: &Item, state: &AccountState) -> Vec<String> {
+/// `Also offline: 3 sites (no separate mails)`.
+pub(super) fn also_offline(sites: usize, language: Language) -> String {
+    let count = language.count(sites, words::noun_of(crate::model::Sort::Site));
+    let no_mails = parts::no_separate_mails(language);
+    say!(language, "Also offline: {count} ({no_mails})", "Вместе с ним отключены: {count} ({no_mails})")
+}
+
+/// The sites of a container, with their states if these are not the usual one.
+pub(super) fn sites_of(item: &Item, state: &AccountState, language: Language) -> Vec<String> {
     let listing = item.key.id().and_then(|id| state.sites.get(&ContainerId::new(id)));
-    listing.map_or_else(Vec::new, |listing| {
-        let names = listing.rows.iter();
-        names.map(|site| named(site.name.as_deref(), site.id.get(), site.state.as_str(), "Active")).collect()
-    })
+    let sites = listing.into_iter().flat_map(|listing| state.listed(listing));
+    sites.map(|site| named(&site, language)).collect()
 }
 
 /// How many of these names there is room for.

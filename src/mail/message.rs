@@ -1,135 +1,105 @@
-//! A mail as bytes: headers, parts, identity. The same content gives the same bytes: nothing in here is
-//! random, and no clock is read.
+//! A mail as bytes: headers, parts, identity. The same contents under the same id give the same bytes, since
+//! this module reads no clock.
 
+use std::collections::hash_map::RandomState;
 use std::fmt::Write as _;
+use std::hash::BuildHasher as _;
 use std::time::SystemTime;
 
-use chrono::{DateTime, Utc};
 use lettre::Message;
 use lettre::message::{Attachment, Body as Encoded, Mailbox, MultiPart, SinglePart, header::ContentType};
 
 use super::body::Body;
-use super::context::RenderError;
+use super::context::{Context, RenderError};
 use super::html;
 use crate::model::AccountName;
+pub(crate) use crate::model::mails::Rendered;
 
-/// A mail as it goes out.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Rendered {
-    /// Without angle brackets.
-    pub message_id: String,
-    pub subject: String,
-    /// Envelope sender, a bare address.
-    pub sender: String,
-    /// Bare addresses, each once.
-    pub recipients: Vec<String>,
-    /// ASCII, lines ended by CR LF.
-    pub raw: Vec<u8>,
-}
-
-/// Lines of a header are not to pass 998 characters (RFC 5322, 2.1.1).
+/// Header lines may have at most 998 characters (RFC 5322, 2.1.1).
 const LONGEST_VALUE: usize = 900;
-/// Mail programs use only the last few.
-const MOST_REFERENCES: usize = 5;
-/// Pairs of headers: some servers refuse a head of more than 32 KiB for good.
+const MOST_REFERENCES: usize = 10;
+/// The number of header pairs: some servers refuse a head of more than 32 KiB for good.
 const MOST_PAIRS: usize = 50;
-/// What they may come to, and the list of recipients.
+/// The bytes that all pairs may take together.
 const MOST_PAIR_BYTES: usize = 16 << 10;
-const MOST_TO: usize = 50;
-const MOST_TO_BYTES: usize = 4 << 10;
 const LONGEST_NAME: usize = 200;
 const LONGEST_LIST_ID: usize = 120;
 
-/// All that goes into a mail.
+/// The parts of a mail.
 pub(super) struct Draft<'a> {
-    pub from: &'a Mailbox,
-    pub to: &'a [String],
-    pub now: DateTime<Utc>,
-    pub id: MailIdentity,
+    pub id: &'a str,
+    pub to: &'a str,
+    pub context: &'a Context<'a>,
     pub accounts: &'a [AccountName],
     pub subject: String,
     pub body: &'a Body,
-    /// Incident and event, worst first.
+    /// Incident and event of each item, the worst first.
     pub pairs: Vec<(String, String)>,
-    /// Message-IDs without brackets; the first is the one replied to.
+    /// Message-IDs; the first is the one that the mail replies to.
     pub references: Vec<String>,
-    /// The cut-offs that it is about, for calendars.
+    /// The calendar file of its cut-offs.
     pub calendar: Option<String>,
 }
 
-/// Unique to a mail; Message-ID, boundaries and Content-ID are made from it.
-#[derive(Clone, Debug)]
-pub(super) struct MailIdentity {
-    hash: String,
-    domain: String,
+/// A new, unique Message-ID without angle brackets; `domain` is that of the sender.
+pub(crate) fn new_id(domain: &str) -> String {
+    let keys = RandomState::new();
+    format!("{:016x}{:016x}@{}", keys.hash_one(0), keys.hash_one(1), ascii_domain(domain))
 }
 
-impl MailIdentity {
-    /// From the time, the recipients and the events of a mail.
-    pub(super) fn new<'a>(
-        from: &Mailbox,
-        to: &'a [String],
-        now: DateTime<Utc>,
-        events: impl Iterator<Item = &'a str>,
-    ) -> Self {
-        let mut hash = Fnv::default();
-        hash.part(&now.timestamp_micros().to_le_bytes());
-        for text in to.iter().map(String::as_str).chain(["\0"]).chain(events) {
-            hash.part(text.as_bytes());
-        }
-        Self { hash: format!("{:032x}", hash.0), domain: ascii_domain(from.email.domain()) }
-    }
-
-    /// Without angle brackets.
-    pub(super) fn message_id(&self) -> String {
-        format!("{}@{}", self.hash, self.domain)
-    }
-
+impl Draft<'_> {
     fn content_id(&self) -> String {
-        format!("chart.{}@{}", self.hash, self.domain)
+        format!("chart.{}@{}", hash_of([self.id]), self.domain())
     }
 
-    /// `=_` occurs in no quoted-printable and no base64 text, and nobody knows the hash beforehand.
+    /// A boundary between parts. `=_` occurs in neither quoted-printable nor base64 text, and nobody knows the
+    /// id beforehand.
     fn boundary(&self, part: &str) -> String {
-        format!("=_{part}_{}", self.hash)
+        format!("=_{part}_{}", hash_of([self.id]))
+    }
+
+    fn domain(&self) -> String {
+        ascii_domain(self.context.from.email.domain())
+    }
+
+    fn mailbox(&self) -> Result<Mailbox, RenderError> {
+        let bare = || self.to.parse();
+        let mut mailbox: Mailbox = self
+            .context
+            .to_name
+            .clone()
+            .map_or_else(bare, Ok)
+            .map_err(|source| RenderError::Recipient { text: self.to.to_owned(), source })?;
+        mailbox.name = mailbox.name.filter(|name| name.len() <= LONGEST_NAME);
+        Ok(mailbox)
     }
 }
 
 /// Puts the bytes together.
 pub(super) fn build(draft: Draft<'_>) -> Result<Rendered, RenderError> {
-    let mut recipients: Vec<String> = Vec::new();
-    let mut message = Message::builder().from(draft.from.clone());
-    let mut room = MOST_TO_BYTES;
-    for text in draft.to {
-        let mut mailbox: Mailbox =
-            text.parse().map_err(|source| RenderError::Recipient { text: text.clone(), source })?;
-        let address = mailbox.email.to_string();
-        if recipients.contains(&address) {
-            continue;
-        }
-        mailbox.name = mailbox.name.filter(|name| name.len() <= LONGEST_NAME);
-        // Encoded, a name is up to four times as long. Whoever has no room gets the mail all the same.
-        let bytes = 4 * mailbox.name.as_deref().map_or(0, str::len) + address.len() + ", <>\r\n ".len();
-        if recipients.is_empty() || (recipients.len() < MOST_TO && bytes <= room) {
-            room = room.saturating_sub(bytes);
-            message = message.to(mailbox);
-        }
-        recipients.push(address);
+    if !is_header_safe(draft.id) {
+        return Err(RenderError::Header(draft.id.to_owned()));
     }
-    let message_id = draft.id.message_id();
-    let message = message
+    let from = draft.context.from;
+    let message = Message::builder()
+        .from(from.clone())
+        .to(draft.mailbox()?)
         .subject(draft.subject.as_str())
-        .date(SystemTime::from(draft.now))
-        .message_id(Some(format!("<{message_id}>")))
+        .date(SystemTime::from(draft.context.now))
+        .message_id(Some(format!("<{}>", draft.id)))
         .multipart(parts(&draft)?)
         .map_err(RenderError::Message)?;
     let mut raw = own_headers(&draft)?.into_bytes();
     raw.extend_from_slice(&message.formatted());
-    Ok(Rendered { message_id, subject: draft.subject, sender: draft.from.email.to_string(), recipients, raw })
+    Ok(Rendered {
+        message_id: draft.id.to_owned(),
+        sender: from.email.to_string(),
+        subject: draft.subject,
+        raw,
+    })
 }
 
-/// All that can be read; beside it the dates for calendars and, where there are more incidents than the head has room
-/// for, all of them.
+/// The readable parts, the calendar file, and a list of all incidents if the head has no room for them.
 fn parts(draft: &Draft<'_>) -> Result<MultiPart, RenderError> {
     let read = alternative(draft)?;
     let file = |name: &str, media_type: &str, text: String| {
@@ -146,11 +116,11 @@ fn parts(draft: &Draft<'_>) -> Result<MultiPart, RenderError> {
     if files.is_empty() {
         return Ok(read);
     }
-    let mixed = MultiPart::mixed().boundary(draft.id.boundary("mix")).multipart(read);
+    let mixed = MultiPart::mixed().boundary(draft.boundary("mix")).multipart(read);
     Ok(files.into_iter().fold(mixed, MultiPart::singlepart))
 }
 
-/// As JSON, a line each.
+/// The pairs as JSON, one a line.
 fn incidents(pairs: &[(String, String)]) -> String {
     let lines: Vec<String> = pairs
         .iter()
@@ -160,25 +130,24 @@ fn incidents(pairs: &[(String, String)]) -> String {
 }
 
 fn alternative(draft: &Draft<'_>) -> Result<MultiPart, RenderError> {
-    let id = &draft.id;
-    let content_id = id.content_id();
+    let content_id = draft.content_id();
     let page = html::render(draft.body, &draft.subject, &content_id)?;
     let alternative = MultiPart::alternative()
-        .boundary(id.boundary("alt"))
+        .boundary(draft.boundary("alt"))
         .singlepart(SinglePart::plain(draft.body.text()));
     let page = SinglePart::html(page);
     Ok(match draft.body.figure() {
         Some(figure) => {
             let png: ContentType = "image/png".parse().expect("a fixed media type");
             let chart = Attachment::new_inline(content_id).body(Encoded::new(figure.png.clone()), png);
-            let related = MultiPart::related().boundary(id.boundary("rel"));
+            let related = MultiPart::related().boundary(draft.boundary("rel"));
             alternative.multipart(related.singlepart(page).singlepart(chart))
         }
         None => alternative.singlepart(page),
     })
 }
 
-/// The headers that lettre cannot repeat or does not know, each line ASCII and short enough.
+/// The headers that lettre does not know or cannot repeat. Each line is ASCII and short enough.
 fn own_headers(draft: &Draft<'_>) -> Result<String, RenderError> {
     let mut out = String::new();
     for (incident, event) in draft.pairs.iter().take(in_head(&draft.pairs)) {
@@ -190,18 +159,19 @@ fn own_headers(draft: &Draft<'_>) -> Result<String, RenderError> {
         let _ = write!(out, "X-Hostwatch-Incident: {incident}\r\nX-Hostwatch-Event: {event}\r\n");
     }
     out.push_str("Auto-Submitted: auto-generated\r\nX-Auto-Response-Suppress: All\r\n");
-    let _ = write!(out, "List-Id: <{}>\r\n", list_id(draft.accounts, &draft.id.domain));
-    let references: Vec<&String> = draft.references.iter().filter(|id| is_header_safe(id)).collect();
+    let _ = write!(out, "List-Id: <{}>\r\n", list_id(draft.accounts, &draft.domain()));
+    let references: Vec<&String> =
+        draft.references.iter().filter(|id| is_header_safe(id)).take(MOST_REFERENCES).collect();
     if let Some(first) = references.first() {
         let _ = write!(out, "In-Reply-To: <{first}>\r\n");
-        let all: Vec<String> =
-            references.iter().take(MOST_REFERENCES).rev().map(|id| format!("<{id}>")).collect();
+        // Mail programs put the mail below the last one of these.
+        let all: Vec<String> = references.iter().rev().map(|id| format!("<{id}>")).collect();
         let _ = write!(out, "References: {}\r\n", all.join("\r\n "));
     }
     Ok(out)
 }
 
-/// For how many of them the head has room.
+/// The number of pairs that the head has room for.
 fn in_head(pairs: &[(String, String)]) -> usize {
     let mut room = MOST_PAIR_BYTES;
     let fits = pairs.iter().take(MOST_PAIRS).take_while(|(incident, event)| {
@@ -217,7 +187,8 @@ fn is_header_safe(value: &str) -> bool {
     !value.is_empty() && value.len() <= LONGEST_VALUE && value.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// `main.hostwatch.example.com`: what filters sort by, the same for as long as the accounts are.
+/// `main.hostwatch.example.com`: the name that mail filters sort by. It stays the same as long as the accounts
+/// do.
 fn list_id(accounts: &[AccountName], domain: &str) -> String {
     let domain = domain.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     let mut names: Vec<&str> = accounts.iter().map(AccountName::as_str).collect();
@@ -231,7 +202,7 @@ fn list_id(accounts: &[AccountName], domain: &str) -> String {
     }
 }
 
-/// The domain of the sender in ASCII.
+/// The sender's domain in ASCII.
 fn ascii_domain(domain: &str) -> String {
     match url::Host::parse(domain) {
         Ok(host) => host.to_string(),
@@ -240,7 +211,7 @@ fn ascii_domain(domain: &str) -> String {
     }
 }
 
-/// Of these texts, in this order: 32 digits.
+/// The hash of these texts in this order: 32 digits.
 pub(super) fn hash_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Fnv::default();
     for text in texts {
@@ -249,7 +220,7 @@ pub(super) fn hash_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     format!("{:032x}", hash.0)
 }
 
-/// FNV-1a of 128 bits: for different mails, different; no secret depends on it.
+/// FNV-1a of 128 bits. Different mails get different values; no secret depends on it.
 struct Fnv(u128);
 
 impl Default for Fnv {
@@ -259,7 +230,7 @@ impl Default for Fnv {
 }
 
 impl Fnv {
-    /// Takes in one part; its length too, so that parts cannot run together.
+    /// Hashes one part with its length, so that neighbouring parts cannot run together.
     fn part(&mut self, bytes: &[u8]) {
         let length = (bytes.len() as u64).to_le_bytes();
         for &byte in length.iter().chain(bytes) {
@@ -275,7 +246,7 @@ mod tests {
     #[test]
     fn the_hash_is_fnv_1a() {
         let mut hash = Fnv::default();
-        // Of nothing but a length of zero: eight zero bytes.
+        // The hash of an empty part: eight zero bytes for its length.
         hash.part(b"");
         let mut want = Fnv::default().0;
         for _ in 0..8 {
@@ -285,24 +256,10 @@ mod tests {
     }
 
     #[test]
-    fn identities_differ_by_what_is_told_to_whom_and_when() {
-        let from: Mailbox = "hostwatch <hw@пример.рф>".parse().unwrap();
-        let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
-        let id = |to: &[&str], now, events: &[&str]| {
-            let to: Vec<String> = to.iter().map(|&text| text.to_owned()).collect();
-            MailIdentity::new(&from, &to, now, events.iter().copied()).message_id()
-        };
-        let base = id(&["a@b"], now, &["main/vm_error/1#1#opened"]);
-        assert_eq!(base, id(&["a@b"], now, &["main/vm_error/1#1#opened"]));
-        assert!(base.ends_with("@xn--e1afmkfd.xn--p1ai"), "{base}");
-        for other in [
-            id(&["c@b"], now, &["main/vm_error/1#1#opened"]),
-            id(&["a@b"], now + chrono::Duration::microseconds(1), &["main/vm_error/1#1#opened"]),
-            id(&["a@b"], now, &["main/vm_error/1#2#opened"]),
-            id(&["a@b"], now, &["main/vm_error/1#1#", "opened"]),
-        ] {
-            assert_ne!(base, other);
-        }
+    fn ids_are_new_and_of_the_sender() {
+        let id = new_id("пример.рф");
+        assert!(id.ends_with("@xn--e1afmkfd.xn--p1ai") && is_header_safe(&id), "{id}");
+        assert_ne!(id, new_id("пример.рф"));
     }
 
     #[test]

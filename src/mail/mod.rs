@@ -1,4 +1,4 @@
-//! Mails: how they read and how they leave.
+//! Mails: their words, and their way to the servers.
 
 mod body;
 mod chart;
@@ -10,22 +10,26 @@ mod groups;
 mod html;
 mod incident;
 mod message;
-mod overflow;
 mod parts;
 mod png;
-pub(crate) mod render;
-mod resolved;
+mod render;
 mod resources;
 mod sample;
 pub(crate) mod settings;
 pub(crate) mod smtp;
 mod started;
 mod subject;
+mod summary;
+mod telegram;
+mod tense;
 mod unwatched;
 mod webhook;
 
 pub(crate) use context::{Context, LivesOn, RenderError};
-pub(crate) use message::Rendered;
-pub(crate) use render::{render, render_test};
-pub(crate) use settings::{MailServer, MailSettings, Recipient, Security, WebhookSettings, webhook_name};
+pub(crate) use message::{Rendered, new_id};
+pub(crate) use render::{render, render_test, subject_of};
+pub(crate) use settings::{
+    Login, MailServer, MailSettings, Recipient, Security, Service, TelegramSettings, Way, WebhookSettings,
+};
+pub(crate) use telegram::{Press, SILENT_HOURS, noted, over, render_telegram, render_telegram_test};
 pub(crate) use webhook::{WebhookTarget, render_webhook, render_webhook_test};

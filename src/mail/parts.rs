@@ -1,57 +1,19 @@
-//! What several mails say in the same words: an incident's name, how far it is, long lists, who writes. Pure.
+//! Phrases that several mails share: an incident's name, its tense, long lists, the sender's line. Pure.
 
 use chrono::{DateTime, Utc};
-use chrono_tz::Tz;
 
-use super::body::{Section, Tone};
+use super::body::{Body, FootLine, Section, Tone};
 use super::context::Context;
-use crate::alert::{Event, Item, Notice};
-use crate::model::{AccountName, sanitize};
-use crate::view::words;
+use super::tense::Telling;
+use crate::alert::{Event, Incident, Item, Key, Kind, Notice, Subject};
+use crate::model::{AccountName, Health, Language, SeenResource, Sort, sanitize, say};
+use crate::view::forms::{self, Clause, Tense};
+use crate::view::{Reader, reasons, words};
 
-/// Names in a list of what is offline.
+/// The number of names in a list of offline resources.
 pub(super) const MOST_NAMES: usize = 20;
 
-/// How far an incident is, as sentences about it differ.
-#[derive(PartialEq, Eq)]
-pub(super) enum Telling {
-    Begun,
-    /// A reminder.
-    StillSo,
-    Flapping,
-    Over,
-    /// The provider no longer lists it.
-    Gone,
-    /// Over before a mail went out.
-    WasDown,
-    /// Nobody knows: nothing looks at it any more.
-    Unwatched,
-}
-
-impl From<&Event> for Telling {
-    fn from(event: &Event) -> Self {
-        match event {
-            Event::Resolved => Self::Over,
-            Event::Removed => Self::Gone,
-            Event::WasDown => Self::WasDown,
-            Event::Unwatched => Self::Unwatched,
-            Event::Reminder(_) | Event::Escalated | Event::Overdue(_) | Event::Deletion(_) => Self::StillSo,
-            Event::Flapping => Self::Flapping,
-            Event::Started
-            | Event::Opened
-            | Event::Rung(_)
-            | Event::Extended(_)
-            | Event::Covered(_)
-            | Event::Paid(_)
-            | Event::BalanceUsedUp
-            | Event::Digest(_)
-            | Event::Overflow
-            | Event::Test => Self::Begun,
-        }
-    }
-}
-
-/// The colour of a mail of which this is the worst.
+/// The colour of a mail whose worst item is this one.
 pub(super) fn tone_of(worst: &Item) -> Tone {
     if worst.event == Event::Unwatched {
         Tone::Info
@@ -63,128 +25,223 @@ pub(super) fn tone_of(worst: &Item) -> Tone {
 }
 
 /// `account main`, `3 accounts`.
-pub(super) fn accounts(notice: &Notice) -> String {
+pub(super) fn accounts(notice: &Notice, language: Language) -> String {
     match notice.accounts.as_slice() {
-        [one] => format!("account {one}"),
-        several => format!("{} accounts", several.len()),
+        [one] => say!(language, "account {one}", "аккаунт {one}"),
+        several => language.count(several.len(), words::ACCOUNTS),
     }
 }
 
-/// `, Sun 1 Mar 15:00 MSK`: when the first was decided.
+/// `, Sun 1 Mar 15:00 MSK`: the time of the first of its items.
 pub(super) fn when(notice: &Notice, context: &Context<'_>) -> String {
-    notice.items.first().map_or_else(String::new, |first| format!(", {}", context.moment(first.at, first)))
+    let first = notice.items.first();
+    first.map_or_else(String::new, |first| {
+        format!(", {}", context.of(&first.key.account).moment(until(first)))
+    })
 }
 
-/// Why it is told, as a sentence of its own.
-pub(super) fn why(item: &Item) -> String {
-    words::capital(&sanitize::one_line(&item.reason.to_string(), 400))
+/// The end of an incident, if the mail is about that; otherwise the time of the mail.
+pub(super) fn until(item: &Item) -> DateTime<Utc> {
+    item.incident.ended.filter(|_| item.event.is_end()).unwrap_or(item.at)
+}
+
+/// The last time that a flapping incident changed.
+pub(super) fn last_change(item: &Item) -> DateTime<Utc> {
+    item.incident.changes.last().copied().unwrap_or(item.at)
+}
+
+/// ` 3 times`: how often an incident came and went, if more than once.
+pub(super) fn times(item: &Item, language: Language) -> String {
+    match item.episodes {
+        0 | 1 => String::new(),
+        episodes => format!(" {}", language.count(episodes as usize, words::TIMES)),
+    }
+}
+
+/// The time in which the daemon did not run, if the incident changed in that time and the mail is about that
+/// change.
+pub(super) fn gap(item: &Item) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
+    let tells_change = !matches!(Telling::from(&item.event), Telling::StillSo | Telling::Flapping);
+    item.incident.gap.filter(|_| tells_change)
+}
+
+/// The incidents that it explains, in words. Incidents that the mail shows in other words are left out: of the same
+/// resource, of the sites in a container, of the VMs and sites of an account.
+pub(super) fn causes(item: &Item, context: &Context<'_>) -> Vec<String> {
+    let state = context.account(&item.key.account);
+    let is_same = |key: &Key| key.kind.sort() == item.key.kind.sort() && key.resource == item.key.resource;
+    let is_inside = |key: &Key| match (item.key.kind, key.kind.sort()) {
+        (Kind::Disconnect, Some(Sort::Vm | Sort::Site)) => true,
+        (Kind::ContainerDisabled, Some(Sort::Site)) => {
+            let site = key.id().and_then(|id| state?.site(id.into()));
+            site.is_some_and(|site| Some(site.container.get()) == item.key.id())
+        }
+        _ => false,
+    };
+    let others = item.covers.iter().filter(|one| !is_same(&one.key) && !is_inside(&one.key));
+    others.map(|one| listed(one, 80, context.language)).collect()
+}
+
+/// An incident that another one explains: `VM web-1 blocked`.
+pub(super) fn listed(one: &Incident, most: usize, language: Language) -> String {
+    sanitize::one_line(&words::capital(&forms::listed(one, &Event::Opened, language)), most)
+}
+
+/// The reason for an item, as a sentence of its own.
+pub(super) fn why(item: &Item, language: Language) -> String {
+    words::capital(&sanitize::one_line(&reasons::cause(&item.why, language), 400))
 }
 
 /// `VM web-1 in error`.
-pub(super) fn name(item: &Item) -> String {
-    sanitize::one_line(&item.words(), 160)
+pub(super) fn name(item: &Item, language: Language) -> String {
+    let incident = &item.incident;
+    let words = match &item.cut_off {
+        _ if item.key.kind != Kind::Disconnect => forms::listed(incident, &item.event, language),
+        Some(cut_off) if incident.phase.is_open() => {
+            let clause = Clause::new(cut_off.wrong(item.at), Tense::Is);
+            forms::one(&Subject::Account, &item.key, &[clause], language)
+        }
+        Some(_) | None => {
+            let account = &item.key.account;
+            say!(language, "cut-off of account {account}", "отключение аккаунта {account}")
+        }
+    };
+    sanitize::one_line(&words::capital(&words), 160)
 }
 
-/// `main: VM web-1 in error`, where several accounts are spoken of.
-pub(super) fn title(item: &Item, several: bool) -> String {
-    if several { format!("{}: {}", item.key.account, name(item)) } else { name(item) }
+/// `main: VM web-1 in error`, if the mail is about several accounts.
+pub(super) fn title(item: &Item, several: bool, language: Language) -> String {
+    let name = name(item, language);
+    if several { format!("{}: {name}", item.key.account) } else { name }
 }
 
-/// What is wrong before what is over, each worst first.
-pub(super) fn worst_first(items: &[Item]) -> Vec<&Item> {
-    let mut items: Vec<&Item> = items.iter().collect();
-    items.sort_by(|a, b| {
-        let rank = |item: &Item| (item.event.is_end(), std::cmp::Reverse(item.severity));
-        rank(a).cmp(&rank(b)).then_with(|| a.key.cmp(&b.key))
-    });
-    items
+/// Open incidents before ended ones, each in their order.
+pub(super) fn open_first(items: &[Item]) -> Vec<&Item> {
+    let (over, open): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| item.event.is_end());
+    open.into_iter().chain(over).collect()
 }
 
-/// Why a list ends before its end.
-pub(super) fn too_many(left_out: usize) -> String {
-    format!("Too many for one mail: {left_out} are not listed; hostwatch incidents shows all.")
+/// Each of them once, in their order.
+pub(super) fn unique<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    all.into_iter().fold(Vec::new(), |mut found, one| {
+        if !found.contains(&one) {
+            found.push(one);
+        }
+        found
+    })
 }
 
-/// The first names, and how many more there are.
-pub(super) fn first(mut names: Vec<String>, most: usize) -> Vec<String> {
-    let more = names.len().saturating_sub(most);
-    names.truncate(most);
-    if more > 0 && most > 0 {
-        names.push(format!("and {more} more"));
-    }
-    names
+/// The line below a list that is cut short.
+pub(super) fn too_many(left_out: usize, language: Language) -> String {
+    say!(
+        language,
+        "Too many for one mail: {left_out} are not listed; hostwatch incidents shows all.",
+        "Для одного письма слишком много: не перечислено ещё {left_out}; все покажет команда hostwatch incidents."
+    )
 }
 
-/// The same in a sentence: `a, b and 3 more`.
-pub(super) fn few(names: &[String], most: usize) -> String {
-    let shown = names[..names.len().min(most)].join(", ");
-    match names.len().saturating_sub(most) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
+/// A name, or the id of a nameless resource, with its state if that is not the usual one.
+pub(super) fn named(seen: &SeenResource<'_>, language: Language) -> String {
+    let name = seen.name.map_or_else(|| seen.id.to_string(), |name| sanitize::one_line(name, 80));
+    let other = || sanitize::one_line(&forms::state(seen.state, language), 40);
+    if seen.health == Health::Fine { name } else { format!("{name} ({})", other()) }
 }
 
-/// A name, or its id where it has none, with its state where that is not the usual one.
-pub(super) fn named(name: Option<&str>, id: u64, state: &str, usual: &str) -> String {
-    let name = name.map_or_else(|| id.to_string(), |name| sanitize::one_line(name, 80));
-    if state == usual { name } else { format!("{name} ({})", sanitize::one_line(state, 40)) }
+/// The words about problems that get no mail of their own.
+pub(super) const fn no_separate_mails(language: Language) -> &'static str {
+    language.pick("no separate mails", "отдельных писем не будет")
 }
 
-/// Where hostwatch itself runs on what these accounts pay for: what follows from that.
+/// A warning that hostwatch itself runs on something that these accounts pay for.
 pub(super) fn lives_on(accounts: &[AccountName], context: &Context<'_>) -> Option<Section> {
+    let language = context.language;
     let here = context.lives_on.as_ref().filter(|here| accounts.contains(&here.account))?;
-    let mut section = Section::new("hostwatch runs on what it watches");
-    section.lines.push(format!(
-        "It runs on VM {} of account {}: when that is offline, no mail says so. Let another service watch for \
-         its silence: set heartbeat.url.",
-        sanitize::one_line(&here.vm, 60),
-        here.account
+    let title =
+        language.pick("hostwatch runs on what it watches", "hostwatch работает на том, за чем наблюдает");
+    let mut section = Section::new(title);
+    let (vm, account) = (sanitize::one_line(&here.vm, 60), &here.account);
+    section.lines.push(say!(
+        language,
+        "It runs on VM {vm} of account {account}. If this VM goes down you get no mail. Set heartbeat.url so that an \
+         outside service notices.",
+        "Он запущен на сервере {vm} аккаунта {account}. Если этот сервер отключится, писем не будет. Укажите \
+         heartbeat.url, чтобы это заметила внешняя служба."
     ));
     Some(section)
 }
 
-/// Nothing was seen in this time, the change among it.
-pub(super) fn not_running(
-    (from, to): (DateTime<Utc>, DateTime<Utc>),
-    zone: Tz,
-    now: DateTime<Utc>,
-) -> String {
-    let moment = |at| words::sentence_moment(at, zone, now);
-    format!("hostwatch was not running from {} to {}.", moment(from), moment(to))
+/// The words for a time in which the daemon did not run, and the change happened.
+pub(super) fn not_running((from, to): (DateTime<Utc>, DateTime<Utc>), reader: Reader) -> String {
+    let (from, to) = (reader.moment(from), reader.moment(to));
+    say!(
+        reader.language,
+        "hostwatch was not running from {from} to {to}.",
+        "hostwatch не работал: {from} — {to}."
+    )
 }
 
-/// The end of a mail about so many incidents: the command lines about the worst of these, as they can be copied, and who
-/// wrote it.
-pub(super) fn foot(worst: Option<&Item>, of: usize, acks: bool, accounts: &[AccountName]) -> Vec<String> {
+/// The end of a mail: command lines about the worst of its incidents, which can be copied, and the sender's
+/// line.
+pub(super) fn foot(
+    worst: Option<&Item>,
+    of: usize,
+    acks: bool,
+    accounts: &[AccountName],
+    language: Language,
+) -> Vec<FootLine> {
     let mut lines = Vec::new();
     if let Some(worst) = worst {
-        lines.push(format!("Details: hostwatch why {}", worst.key));
+        let key = &worst.key;
+        let details = language.pick("Details", "Подробнее");
+        lines.push(FootLine::command(details, format!("hostwatch why {key}")));
         if acks {
-            lines.push(format!("Stop reminders: hostwatch ack {}", worst.key));
+            let stop = language.pick("Stop reminders", "Отключить напоминания");
+            lines.push(FootLine::command(stop, format!("hostwatch ack {key}")));
         }
         if of > 1 {
-            lines.push("In place of the key: the key, name or ID of any other.".to_owned());
+            let others = language.pick(
+                "To acknowledge another problem, use its name or ID.",
+                "Для другой проблемы укажите её имя или ID.",
+            );
+            lines.push(FootLine::text(others));
         }
     }
-    lines.push(sender_line(accounts));
+    lines.push(sender_line(accounts, language));
     lines
 }
 
-/// The same of the items of a notice.
-pub(super) fn foot_of(notice: &Notice, acks: bool) -> Vec<String> {
-    foot(notice.items.first(), notice.items.len(), acks, &notice.accounts)
+/// A mail about items, the worst first. `acks`: whether it says how to stop reminders.
+pub(super) fn body<'a>(
+    items: impl IntoIterator<Item = &'a Item>,
+    acks: bool,
+    accounts: &[AccountName],
+    (lead, sections): (String, Vec<Section>),
+    language: Language,
+) -> Body {
+    let items: Vec<&Item> = items.into_iter().collect();
+    let worst = items.first().copied();
+    let foot = foot(worst, items.len(), acks, accounts, language);
+    Body { tone: worst.map_or(Tone::Info, tone_of), lead, sections, foot, ..Body::default() }
 }
 
-/// Who wrote this.
-pub(super) fn sender_line(accounts: &[AccountName]) -> String {
-    let accounts = match accounts {
+/// The line that names the sender.
+pub(super) fn sender_line(accounts: &[AccountName], language: Language) -> FootLine {
+    let names: Vec<&str> = accounts.iter().map(AccountName::as_str).collect();
+    let accounts = match names.as_slice() {
         [] => String::new(),
-        [one] => format!(", watching account {one}"),
+        [one] => say!(language, ", watching account {one}", "; он наблюдает за аккаунтом {one}"),
         several if several.len() <= 5 => {
-            let names: Vec<&str> = several.iter().map(AccountName::as_str).collect();
-            format!(", watching accounts {}", names.join(", "))
+            let names = several.join(", ");
+            say!(language, ", watching accounts {names}", "; он наблюдает за аккаунтами {names}")
         }
-        several => format!(", watching {} accounts", several.len()),
+        several => {
+            let count = several.len();
+            say!(language, ", watching {count} accounts", "; аккаунтов под наблюдением: {count}")
+        }
     };
-    format!("Sent by hostwatch{accounts}. Replies are not read.")
+    FootLine::text(&say!(
+        language,
+        "Sent by hostwatch{accounts}. Replies are not read.",
+        "Письмо отправил hostwatch{accounts}. Ответы никто не читает."
+    ))
 }

@@ -1,12 +1,12 @@
-//! A small picture of few colours, and its bytes as PNG. Draws upright rectangles, which is all that a
-//! step chart is made of: no font, no curve, no crate for either. Pure.
+//! A small picture of few colours, and its bytes as PNG. It only draws upright rectangles, since a step chart
+//! has nothing else, so no crate for fonts or curves is needed. Pure.
 
 use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-/// Red, green, blue, and how much of it covers what is below.
+/// Red, green, blue and opacity.
 pub(super) type Rgba = [u8; 4];
 
 /// Pixels by index into a palette.
@@ -18,12 +18,12 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    /// A canvas all of the first colour of at most 256.
+    /// A canvas filled with the first colour of the palette, which has at most 256.
     pub(super) fn new(width: usize, height: usize, palette: &[Rgba]) -> Self {
         Self { width, height, palette: palette.to_vec(), pixels: vec![0; width * height] }
     }
 
-    /// Fills a rectangle; what lies outside of the canvas is left out.
+    /// Fills a rectangle; parts outside of the canvas are cut off.
     pub(super) fn fill(&mut self, x: usize, y: usize, width: usize, height: usize, colour: u8) {
         let right = x.saturating_add(width).min(self.width);
         let bottom = y.saturating_add(height).min(self.height);
@@ -79,7 +79,7 @@ mod tests {
         canvas.fill(usize::MAX, 0, usize::MAX, 1, 1);
         let png = canvas.png();
         assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
-        // The standard's own: an empty IEND has this checksum.
+        // The checksum of an empty IEND, as in the standard.
         assert_eq!(&png[png.len() - 12..], b"\0\0\0\0IEND\xae\x42\x60\x82");
         let at = png.windows(4).position(|part| part == b"IDAT").unwrap();
         let length = u32::from_be_bytes(png[at - 4..at].try_into().unwrap()) as usize;

@@ -1,88 +1,115 @@
-//! Mails about resources and collectors: opened, over, still so. Pure.
+//! Mails about resources and collectors: opened, ended, still open. Pure.
 
-use super::body::{Body, Tone};
+use super::body::Body;
 use super::context::{Context, MOST_LISTED};
-use super::parts::{self, Telling, accounts, tone_of};
-use super::{groups, resolved, subject};
-use crate::alert::{Form, Item, Kind, Notice};
-use crate::model::sanitize;
-use crate::view::words;
+use super::parts::{self, accounts};
+use super::tense::Telling;
+use super::{groups, incident, subject, tense};
+use crate::alert::{Form, Item, Notice, Subject};
+use crate::model::{sanitize, say};
+use crate::view::forms::{self, Clause, Tense};
+use crate::view::words::{self, capital};
 
-/// What a first line has room for.
+/// The length of a first line.
 const LONGEST_LEAD: usize = 300;
 
-/// The content of a mail about incidents.
+/// The contents of a mail about incidents.
 pub(super) fn body(notice: &Notice, context: &Context<'_>) -> Body {
     let several = notice.accounts.len() > 1;
     let sections = groups::sections(&notice.items, several, MOST_LISTED, context);
-    let tone = notice.items.first().map_or(Tone::Info, tone_of);
-    let lasts = notice.items.first().is_some_and(|first| !first.event.is_end() && !is_drop(first));
+    let lasts =
+        notice.items.first().is_some_and(|first| !first.event.is_end() && !first.key.kind.is_momentary());
     let acks = lasts && matches!(notice.form, Form::Opened | Form::Reminder);
-    Body {
-        tone,
-        lead: lead(notice, context),
-        sections,
-        foot: parts::foot_of(notice, acks),
-        ..Body::default()
-    }
+    let content = (lead(notice, context), sections);
+    parts::body(&notice.items, acks, &notice.accounts, content, context.language)
 }
 
-/// The first line: the subject's sentence with when, in which account.
+/// The first line: the subject's sentence with the time and the account.
 fn lead(notice: &Notice, context: &Context<'_>) -> String {
-    let Some(first) = notice.items.first() else { return "Nothing to tell.".to_owned() };
+    let language = context.language;
+    let Some(first) = notice.items.first() else {
+        return language.pick("Nothing to tell.", "Сообщать не о чем.").to_owned();
+    };
     let what = match notice.items.as_slice() {
         [one] => alone(one, notice, context),
-        _ => format!("{}, {}", subject::words(notice, context), context.moment(first.at, first)),
+        _ => {
+            format!(
+                "{}, {}",
+                subject::words(notice, context),
+                context.of(&first.key.account).moment(first.at)
+            )
+        }
     };
-    format!("{} ({}).", sanitize::one_line(&what, LONGEST_LEAD), accounts(notice))
+    let what = capital(&sanitize::one_line(&what, LONGEST_LEAD));
+    format!("{what} ({}).", accounts(notice, language))
 }
 
 fn alone(item: &Item, notice: &Notice, context: &Context<'_>) -> String {
+    let language = context.language;
     let words = subject::words(notice, context);
-    let (since, at) = (context.moment(item.since, item), context.moment(item.at, item));
-    let period = words::period(item.since, item.at, context.zone(&item.key.account), context.now);
+    let until = parts::until(item);
+    let reader = context.of(&item.key.account);
+    let (since, period) = (reader.since(item.began), reader.period(item.began, until));
+    let times = parts::times(item, language);
     match Telling::from(&item.event) {
-        Telling::Over => {
-            let lasted = words::lasted(item.at - item.since);
-            format!("{}: {} {period}, {lasted}", is_now(item, context), was(item))
-        }
+        Telling::Over => over(item, &period, context),
         Telling::Gone => {
-            format!("{} is no longer listed by the provider since {at}, {}", item.subject, was(item))
+            let name = forms::name(&item.incident.subject, &item.key, language);
+            let (was, since) = (was(item, tense::was(item), context), reader.since(until));
+            say!(
+                language,
+                "{name} is no longer listed by the provider {since}, {was}",
+                "{name}: {was}, {since} провайдер больше не показывает его в списке"
+            )
         }
         Telling::WasDown => {
-            let (subject, was) = resolved::past(item);
-            format!("Already recovered: {} {period}", [subject, was].join(" ").trim_end())
+            let was = incident::past(item, language);
+            say!(
+                language,
+                "already recovered: {was}{times} {period}",
+                "уже восстановлено: {was}{times}, {period}"
+            )
         }
-        Telling::Unwatched => format!("{words} since {at}"),
-        Telling::StillSo => format!("{words}, since {since}"),
-        Telling::Flapping => format!("{words}, the last {at}"),
-        Telling::Begun if is_drop(item) => format!("{words}, seen {at}"),
-        Telling::Begun => format!("{words} since {since}"),
+        Telling::Unwatched => format!("{words} {}", reader.since(until)),
+        Telling::StillSo => format!("{words}, {since}"),
+        Telling::Flapping => {
+            let last = reader.moment(parts::last_change(item));
+            say!(language, "{words}, the last {last}", "{words}, последняя {last}")
+        }
+        Telling::Begun if item.key.kind.is_momentary() => {
+            let seen = reader.moment(item.began);
+            say!(language, "{words}, seen {seen}", "{words}, замечено {seen}")
+        }
+        Telling::Begun => format!("{words} {since}"),
     }
 }
 
-/// `VM web-1 is active again`.
-fn is_now(item: &Item, context: &Context<'_>) -> String {
-    let (subject, words) = resolved::words(item, context.account(&item.key.account));
-    let verb = if item.key.kind == Kind::CredentialsRejected {
-        "are "
-    } else if words.is_empty() || words.starts_with("answers") {
-        ""
-    } else {
-        "is "
+/// `VM web-1 is active again after 2 min in error, Sun 1 Mar 14:58-15:00 MSK`.
+fn over(item: &Item, period: &str, context: &Context<'_>) -> String {
+    let language = context.language;
+    let lasted = words::lasted(parts::until(item) - item.began, language);
+    let clause = tense::clause(item, context.account(&item.key.account));
+    let is_right = clause.tense == Tense::Again && item.key.kind.sort().is_some();
+    let is = forms::one(&item.incident.subject, &item.key, &[Clause { is_full: true, ..clause }], language);
+    if item.incident.subject == Subject::Silent {
+        return say!(
+            language,
+            "the provider's API works again. Nothing was watched {period}, {lasted}",
+            "API провайдера снова отвечает. Наблюдения не было {period}, {lasted}"
+        );
+    }
+    if !is_right {
+        return say!(language, "{is} after {lasted}, {period}", "{is} спустя {lasted}, {period}");
+    }
+    let wrong = match tense::was(item) == Tense::Kept {
+        true => "of failing again and again".to_owned(),
+        false => was(item, Tense::Is, context),
     };
-    format!("{subject} {verb}{words}").trim_end().to_owned()
+    let was = was(item, tense::was(item), context);
+    say!(language, "{is} after {lasted} {wrong}, {period}", "{is}: {was} {lasted}, {period}")
 }
 
-/// `was in error`.
-fn was(item: &Item) -> String {
-    match resolved::past(item).1 {
-        was if was.is_empty() => "failed".to_owned(),
-        was => was,
-    }
-}
-
-/// It is said when it is seen, and has no end.
-fn is_drop(item: &Item) -> bool {
-    item.key.kind == Kind::BalanceDrop
+/// The past problem, without the name.
+fn was(item: &Item, tense: Tense, context: &Context<'_>) -> String {
+    forms::tails(&[Clause::new(item.incident.wrong(), tense)], false, context.language)
 }

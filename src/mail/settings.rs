@@ -1,4 +1,5 @@
-//! `[email]` and `[webhooks]`, as the transports and the renderer need them, and who is told. No I/O.
+//! The settings of `[email]`, `[webhooks]` and `[telegram]`, as transports and renderer need them, and the
+//! recipients. No I/O.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,9 +7,9 @@ use std::path::PathBuf;
 use lettre::message::Mailbox;
 use secrecy::SecretString;
 
-use crate::model::WEBHOOK;
+use crate::model::{TELEGRAM, WEBHOOK};
 
-/// Where mail goes out, and as whom.
+/// The mail server and the sender.
 #[derive(Clone, Debug)]
 pub(crate) struct MailSettings {
     pub server: MailServer,
@@ -21,51 +22,128 @@ pub(crate) struct MailServer {
     pub host: String,
     pub port: u16,
     pub security: Security,
-    pub username: Option<String>,
-    pub password: Option<SecretString>,
-    /// A private CA to trust beside the system's.
+    /// Never beside [`Security::Plain`].
+    pub login: Option<Login>,
+    /// A private CA that is trusted beside the system's.
     pub ca_file: Option<PathBuf>,
 }
 
-/// How the connection is protected.
+/// A user at the server.
+#[derive(Clone, Debug)]
+pub(crate) struct Login {
+    pub username: String,
+    pub password: SecretString,
+}
+
+/// The protection of the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Security {
     /// TLS from the first byte (`smtps://`).
     Tls,
     /// STARTTLS, required (`smtp://`).
     StartTls,
-    /// None; only to a loopback address.
+    /// None; only for a loopback address.
     Plain,
 }
 
-/// One of `[webhooks]`.
+/// A table in `[webhooks]`.
 #[derive(Clone, Debug)]
 pub(crate) struct WebhookSettings {
     pub name: String,
-    /// A secret: whoever has it can write there.
+    /// A secret: its holder can post there.
     pub url: SecretString,
+    /// The proxy; its address may hold a password.
+    pub proxy: Option<SecretString>,
 }
 
-/// One who is told.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Recipient {
-    Mail(Mailbox),
-    /// By its name in the configuration.
-    Webhook(String),
+/// A table in `[telegram]`: a bot, and the chat that it writes to.
+#[derive(Clone, Debug)]
+pub(crate) struct TelegramSettings {
+    pub name: String,
+    /// The bot's token. Its holder can write as the bot and read messages to the bot.
+    pub token: SecretString,
+    /// A number, or `@name` of a public group or channel.
+    pub chat: String,
+    /// The topic of a group that has topics.
+    pub thread: Option<u32>,
+    /// The Bot API, without a slash at the end.
+    pub api_url: String,
+    /// The proxy; its address may hold a password.
+    pub proxy: Option<SecretString>,
+    /// Whether messages about problems have buttons to acknowledge and to silence them.
+    pub buttons: bool,
 }
 
-impl Recipient {
-    /// The bare address; of a webhook `webhook:NAME`.
-    pub(crate) fn address(&self) -> String {
+/// A service with tables of its own in the configuration.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Service {
+    Webhook,
+    Telegram,
+}
+
+impl Service {
+    const ALL: [Self; 2] = [Self::Webhook, Self::Telegram];
+
+    /// The prefix of a table's name in a recipient.
+    pub(crate) fn prefix(self) -> &'static str {
         match self {
-            Self::Mail(mailbox) => mailbox.email.to_string(),
-            Self::Webhook(_) => self.to_string(),
+            Self::Webhook => WEBHOOK,
+            Self::Telegram => TELEGRAM,
         }
     }
 
-    /// Is it a webhook?
-    pub(crate) fn is_webhook(&self) -> bool {
-        matches!(self, Self::Webhook(_))
+    /// The table of tables in the configuration, and the keys that each of them needs.
+    pub(crate) fn table(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Webhook => ("webhooks", "url or url_file"),
+            Self::Telegram => ("telegram", "token or token_file, and chat_id"),
+        }
+    }
+}
+
+/// The way to a recipient.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Way {
+    /// The mail server.
+    Smtp,
+    /// A service, and the name of its table.
+    Named(Service, String),
+}
+
+impl Way {
+    /// The way to a recipient, read as the configuration or the notification log writes it.
+    pub(crate) fn to(recipient: &str) -> Self {
+        let named = |service: Service| {
+            Some(Self::Named(service, recipient.strip_prefix(service.prefix())?.to_owned()))
+        };
+        Service::ALL.into_iter().find_map(named).unwrap_or(Self::Smtp)
+    }
+
+    /// The way in words.
+    pub(crate) fn words(&self) -> String {
+        match self {
+            Self::Smtp => "the mail server".to_owned(),
+            Self::Named(Service::Webhook, name) => format!("webhook {name}"),
+            Self::Named(Service::Telegram, name) => format!("Telegram chat {name}"),
+        }
+    }
+}
+
+/// A recipient.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Recipient {
+    Mail(Mailbox),
+    /// A service, by the name of its table.
+    Named(Service, String),
+}
+
+impl Recipient {
+    /// The bare address; for a service `webhook:NAME`.
+    pub(crate) fn address(&self) -> String {
+        match self {
+            Self::Mail(mailbox) => mailbox.email.to_string(),
+            Self::Named(..) => self.to_string(),
+        }
     }
 }
 
@@ -73,12 +151,7 @@ impl fmt::Display for Recipient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Mail(mailbox) => mailbox.fmt(f),
-            Self::Webhook(name) => write!(f, "{WEBHOOK}{name}"),
+            Self::Named(service, name) => write!(f, "{}{name}", service.prefix()),
         }
     }
-}
-
-/// The webhook that a recipient's text names; `None` for a mail address.
-pub(crate) fn webhook_name(recipient: &str) -> Option<&str> {
-    recipient.strip_prefix(WEBHOOK)
 }

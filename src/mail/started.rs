@@ -1,113 +1,151 @@
-//! The mail of the first start: what is watched, what already needs someone, what could not be read.
-//! Pure.
+//! The mail of the first start: the watched resources, problems that already need somebody, and data that could
+//! not be read. Pure.
 
 use super::body::{Body, Section, Table};
-use super::context::{Context, MOST_STARTED};
+use super::context::{Context, MOST_LISTED, MOST_STARTED};
 use super::{groups, parts, subject};
-use crate::alert::{Notice, Started};
+use crate::alert::{Item, NotRead, Notice, Started};
 use crate::model::forecast;
-use crate::model::sanitize;
-use crate::model::{AccountName, AccountState, Collector};
+use crate::model::{AccountName, AccountState, Language, Sort, sanitize, say};
 use crate::view::words;
 
-/// Accounts in the table.
-const MOST_ACCOUNTS: usize = 50;
-
-/// The content of a first-start mail.
+/// The contents of a first-start mail.
 pub(super) fn body(notice: &Notice, facts: &Started, context: &Context<'_>) -> Body {
+    let language = context.language;
     let severity = subject::started_severity(facts, &notice.items);
-    let zone = context.first_zone(&notice.accounts);
-    let watching = subject::watching(facts, &notice.items, context);
+    let watching = words::capital(&subject::watching(facts, &notice.items, context));
     let mut sections = Vec::new();
-    if facts.disconnect {
-        let mut section = Section::new(if facts.overdue { "Overdue" } else { "Cut-off ahead" });
-        section.lines.push("See the separate mail about the cut-off.".to_owned());
-        sections.push(section);
-    }
-    if facts.since > 0 {
-        let mut section = Section::new("Since the start");
-        section.lines.push("See the separate mails.".to_owned());
-        sections.push(section);
-    }
     let several = notice.accounts.len() > 1;
-    sections.extend(groups::sections(&notice.items, several, MOST_STARTED, context));
+    let problems = groups::sections(&notice.items, several, MOST_STARTED, context);
+    // Severity comes first, then money.
+    let worst = notice.items.iter().map(|item| item.severity).max();
+    let money = facts.disconnect.then(|| cut_off(facts, language));
+    let is_money_first = facts.severity >= worst;
+    let (before, after) = if is_money_first { (money, None) } else { (None, money) };
+    sections.extend(before.into_iter().chain(problems).chain(after));
     if !facts.unread.is_empty() {
-        let mut section = Section::new("Could not be read");
-        section.list = parts::first(
-            facts.unread.iter().map(|line| sanitize::one_line(line, 300)).collect(),
-            parts::MOST_NAMES,
+        let mut section = Section::new(language.pick("Could not be read", "Данные не получены"));
+        let lines = facts.unread.iter().map(|one| unread(one, language)).collect();
+        section.list = words::first(lines, parts::MOST_NAMES, language);
+        let follows = language.pick(
+            "Nothing is known of these yet; a mail follows if it stays so:",
+            "Об этом пока ничего не известно; если так и останется, придёт письмо:",
         );
-        section.lines.push("Nothing is known of these yet; a mail follows if it stays so:".to_owned());
+        section.lines.push(follows.to_owned());
         sections.push(section);
     }
     sections.push(overview(&notice.accounts, context));
     sections.extend(parts::lives_on(&notice.accounts, context));
-    sections.push(next(facts));
+    sections.push(next(facts, &notice.items, language));
+    let at = context.of_first(&notice.accounts).moment(context.now);
     Body {
         tone: severity.into(),
-        lead: format!("{watching} ({}).", words::sentence_moment(context.now, zone, context.now)),
+        lead: format!("{watching} ({at})."),
         sections,
-        foot: vec![parts::sender_line(&notice.accounts)],
+        foot: vec![parts::sender_line(&notice.accounts, language)],
         ..Body::default()
     }
 }
 
-fn next(facts: &Started) -> Section {
-    let mut section = Section::new("From now on");
-    let known = if facts.needs > 0 {
-        "You will get no reminders of these, only a mail when they recover. "
-    } else {
-        ""
+fn cut_off(facts: &Started, language: Language) -> Section {
+    let title = match facts.overdue {
+        true => language.pick("Overdue", "Оплата просрочена"),
+        false => language.pick("Cut-off ahead", "Впереди отключение"),
     };
-    section.lines.push(format!(
-        "{known}A mail comes when something breaks, when it recovers, and before an account is cut off."
+    let mut section = Section::new(title);
+    let see = language
+        .pick("See the separate mail about the cut-off.", "Подробности — в отдельном письме об отключении.");
+    section.lines.push(see.to_owned());
+    section
+}
+
+/// `main: cannot read sites: why`.
+fn unread(one: &NotRead, language: Language) -> String {
+    let NotRead { account, collector, why } = one;
+    let what = words::collected(*collector, language);
+    let line =
+        say!(language, "{account}: cannot read {what}: {why}", "{account}: {what}: нет данных — {why}");
+    sanitize::one_line(&line, 300)
+}
+
+fn next(facts: &Started, items: &[Item], language: Language) -> Section {
+    let mut section = Section::new(language.pick("From now on", "Что дальше"));
+    let known = if items.is_empty() {
+        String::new()
+    } else {
+        let these = these(items, language);
+        say!(language, "No reminders about {these}. ", "Напоминаний об этом не будет: {these}. ")
+    };
+    let money = match facts.disconnect && !items.is_empty() {
+        true => language.pick("Cut-off mails still come. ", "Письма об отключении будут приходить. "),
+        false => "",
+    };
+    section.lines.push(say!(
+        language,
+        "{known}{money}A mail comes when something breaks, when it recovers, and before an account is cut off.",
+        "{known}{money}Письмо придёт, когда что-то сломается, когда починится и перед отключением аккаунта."
     ));
     section
 }
 
+/// `this VM`, `these VMs and sites`: the resources with problems.
+fn these(items: &[Item], language: Language) -> String {
+    let sort = |item: &Item| item.key.kind.sort();
+    if let [only] = items {
+        let what =
+            sort(only).map_or(language.pick("problem", "проблема"), |one| words::sort(one, language));
+        return say!(language, "this {what}", "{what}");
+    }
+    if items.iter().any(|item| sort(item).is_none()) {
+        return language.pick("these problems", "уже известные проблемы").to_owned();
+    }
+    let is_there = |one: &Sort| items.iter().any(|item| sort(item) == Some(*one));
+    let sorts = Sort::ALL.into_iter().filter(is_there);
+    let sorts: Vec<&str> = sorts.map(|one| words::sorts(one, language)).collect();
+    let all = words::all_of(&sorts, language);
+    say!(language, "these {all}", "{all}")
+}
+
 /// One line an account.
 pub(super) fn overview(accounts: &[AccountName], context: &Context<'_>) -> Section {
-    let mut section = Section::new("What is watched");
-    let head = ["Account", "VMs", "Containers", "Sites", "Balance", "Cut-off"];
-    let rows = accounts.iter().take(MOST_ACCOUNTS).filter_map(|name| {
+    let language = context.language;
+    let mut section = Section::new(language.pick("What is watched", "Что под наблюдением"));
+    let mut head = vec![language.pick("Account", "Аккаунт").to_owned()];
+    head.extend(Sort::ALL.map(|sort| words::capital(words::sorts(sort, language))));
+    head.extend(
+        [language.pick("Balance", "Баланс"), language.pick("Cut-off", "Отключение")].map(str::to_owned),
+    );
+    let rows = accounts.iter().take(MOST_LISTED).filter_map(|name| {
         let state = context.account(name)?;
         let (balance, disconnect) = billing(state, context);
-        let containers_read = state.containers.read_at.is_some();
-        let sites_read = containers_read && state.containers_without_sites_read() == 0;
-        Some(vec![
-            name.to_string(),
-            known(state, Collector::Vms, state.vms.rows.len(), state.vms.read_at.is_some()),
-            known(state, Collector::Containers, state.containers.rows.len(), containers_read),
-            known(state, Collector::Sites, state.all_sites().count(), sites_read),
-            balance,
-            disconnect,
-        ])
+        let counts = Sort::ALL.map(|sort| known(state, sort, language));
+        Some([name.to_string()].into_iter().chain(counts).chain([balance, disconnect]).collect())
     });
     let rows: Vec<Vec<String>> = rows.collect();
     if !rows.is_empty() {
-        section.table = Some(Table { head: head.map(str::to_owned).into(), rows });
+        section.table = Some(Table { head, rows });
     }
-    if accounts.len() > MOST_ACCOUNTS {
-        section.lines.push(format!("and {} more accounts", accounts.len() - MOST_ACCOUNTS));
+    if accounts.len() > MOST_LISTED {
+        section.lines.push(words::more(accounts.len() - MOST_LISTED, language));
     }
     section
 }
 
-/// How many there are; never 0 because nobody looked.
-fn known(state: &AccountState, collector: Collector, count: usize, is_read: bool) -> String {
-    match (state.profile.collectors.contains(&collector), is_read || count > 0) {
+/// The number of resources; it is never 0 because they were not read.
+fn known(state: &AccountState, sort: Sort, language: Language) -> String {
+    let count = state.resources_of(sort).count();
+    match (state.profile.collectors.contains(&sort.seen_by()), state.was_read(sort) || count > 0) {
         (false, _) => "–".to_owned(),
-        (true, false) => "not known".to_owned(),
+        (true, false) => words::not_known(language).to_owned(),
         (true, true) => count.to_string(),
     }
 }
 
 fn billing(state: &AccountState, context: &Context<'_>) -> (String, String) {
-    let Some((report, _)) = state.billing.last_known() else {
-        return ("not known".to_owned(), "not known".to_owned());
-    };
-    let balance = words::known_spaced_amount(forecast::balance_now(report), &state.profile.currency);
-    let zone = state.profile.zone();
-    let cut_off = words::cut_off(forecast::disconnect(report), |at| words::day_of(at, zone, context.now));
-    (balance, cut_off)
+    let language = context.language;
+    let not_known = || words::not_known(language).to_owned();
+    let Some((report, _)) = state.billing.last_known() else { return (not_known(), not_known()) };
+    let balance =
+        words::known_spaced_amount(forecast::balance_now(report), &state.profile.currency, language);
+    (balance, context.reader().of(Some(state)).cut_off(forecast::disconnect(report)))
 }

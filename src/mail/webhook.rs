@@ -1,5 +1,5 @@
-//! A notice as JSON in Alertmanager's webhook format, version 4: one alert an incident, with the words of its mail; what is
-//! about everything is one alert. Pure: the same notice and context give the same bytes.
+//! A notice as JSON in Alertmanager's webhook format, version 4. Each incident is one alert, with the words of
+//! its mail; a notice about no incident is one alert. Pure: the same notice and context give the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,34 +9,34 @@ use url::Url;
 
 use super::body::Body;
 use super::context::{Context, RenderError};
-use super::message::{self, MailIdentity, Rendered};
-use super::render::{content, events, test_content, test_incident};
-use super::settings::Recipient;
-use super::subject;
-use crate::alert::{Event, Form, Item, Kind, Notice, Severity};
+use super::message::{self, Rendered};
+use super::render::{SUMMARY, content, test_content};
+use super::subject::Subject;
+use super::{parts, subject};
+use crate::alert::{Event, Form, Item, Notice, Severity};
 use crate::model::AccountName;
 use crate::view::words::capital;
 
-/// Where it goes, and what it links to.
+/// The webhook and the address of its links.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WebhookTarget<'a> {
     pub name: &'a str,
-    /// Of the page.
+    /// The address of the page.
     pub external_url: Option<&'a str>,
 }
 
-/// More than these, and the first alert speaks of all; only ends are told beyond.
+/// If there are more items than this, the first alert is about all of them, and only ends get further alerts.
 const MOST_ALERTS: usize = 50;
-/// A longer key, or one of several events, is told by its hash.
+/// A longer key, or the keys of several events, are replaced by a hash.
 const LONGEST_KEY: usize = 200;
-/// What is no incident: digest, test, first start, overflow.
+/// The alert of a notice that is no incident: digest, test, first mail, summary.
 const NOTICE: &str = "HostwatchNotice";
-/// A notice is a message, and nothing ends it: whoever keeps what is open lets go of it by then. No sooner, as a post may
-/// wait for its webhook. The same of an incident of which nothing more will be told.
+/// Notices never resolve. Their `endsAt` is a day ahead, so that Alertmanager expires them, and late enough for
+/// a delayed post. The same holds for an incident of which no further event will come.
 const NOTICE_LASTS: Duration = Duration::days(1);
-/// The label that an incident's alert alone has.
+/// The label that only alerts of incidents have.
 const INCIDENT: &str = "incident";
-/// As Alertmanager has it of an incident that is not over.
+/// Alertmanager's value for an incident that is not over.
 const NO_END: &str = "0001-01-01T00:00:00Z";
 
 /// The whole body.
@@ -76,123 +76,102 @@ struct WebhookAlert {
     fingerprint: String,
 }
 
-/// What an alert is made of.
-struct Said<'a> {
-    /// `[CRITICAL] VM web-1 in error (main)`.
-    subject: &'a str,
-    /// None of an end beyond the room: there may be thousands.
-    body: Option<&'a Body>,
-    event: String,
-}
+type Annotations = BTreeMap<String, String>;
 
-/// Writes a notice for one webhook.
+/// Writes a notice for one webhook, under the id that the notification log has for it.
 pub(crate) fn render_webhook(
     notice: &Notice,
+    id: &str,
     target: WebhookTarget<'_>,
     context: &Context<'_>,
 ) -> Result<Rendered, RenderError> {
     let (subject, body) = content(notice, context);
-    let alerts = match notice.form {
-        Form::Started(_) | Form::Digest(_) => vec![of_notice(notice, &subject, &body, target, context)],
-        Form::Overflow(_)
-        | Form::Opened
-        | Form::Closed
-        | Form::Disconnect
-        | Form::Reminder
-        | Form::Covered
-        | Form::Unwatched => of_incidents(notice, &subject, &body, target, context),
+    let is_digest = matches!(notice.form, Form::Digest(_));
+    let alerts = match is_digest {
+        true => vec![of_notice(notice, &subject, &body, target, context)],
+        false => of_incidents(notice, &subject, &body, target, context),
     };
-    let in_words =
-        matches!(notice.form, Form::Started(_) | Form::Digest(_)) && notice.items.len() <= MOST_ALERTS;
     let told = alerts.iter().filter(|alert| alert.labels.contains_key(INCIDENT)).count();
+    let in_words = is_digest && notice.items.len() <= MOST_ALERTS;
     let left_out = if in_words { 0 } else { notice.items.len() - told };
-    let events = events(notice);
-    let id = MailIdentity::new(context.from, &notice.to, context.now, events.iter().map(String::as_str));
-    rendered(target, (id, name_of(&events)), subject, &payload(target, alerts, left_out))
+    rendered(id, &name_of(notice), subject.line, &payload(target, alerts, left_out))
 }
 
-/// Writes what `hostwatch test-email` posts.
+/// Writes the post of `hostwatch test-message`.
 pub(crate) fn render_webhook_test(
+    id: &str,
     target: WebhookTarget<'_>,
     context: &Context<'_>,
 ) -> Result<Rendered, RenderError> {
     let (subject, body) = test_content(context);
-    let incident = test_incident(context);
-    let to = [Recipient::Webhook(target.name.to_owned()).to_string()];
-    let said = Said { subject: &subject, body: Some(&body), event: Event::Test.to_string() };
-    let alert = notice_alert(&said, Severity::Info, &[], target, context);
-    let id = MailIdentity::new(context.from, &to, context.now, [incident.as_str(), "test"].into_iter());
-    // Each test is one of its own.
+    let event = Event::Test.to_string();
+    let said = annotations(&subject, Some(&body), &event);
+    let alert = notice_alert(said, event, Severity::Info, &[], target, context);
+    // Each test is an alert of its own.
     let name = format!("test-{}", context.now.timestamp_micros());
-    rendered(target, (id, name), subject, &payload(target, vec![alert], 0))
+    rendered(id, &name, subject.line, &payload(target, vec![alert], 0))
 }
 
-/// What the outbox keeps: in place of the sender the Idempotency-Key. The same events are told in other words where part of
-/// them is over meanwhile, or where a store was lost: a key is of its bytes.
-fn rendered(
-    target: WebhookTarget<'_>,
-    (id, name): (MailIdentity, String),
-    subject: String,
-    payload: &Payload,
-) -> Result<Rendered, RenderError> {
+/// The Idempotency-Key, which takes the sender's place, is a hash of the bytes. The same events may get other
+/// words later: some may be over by then, or a store may have been lost.
+fn rendered(id: &str, name: &str, subject: String, payload: &Payload) -> Result<Rendered, RenderError> {
     let raw = serde_json::to_string(payload).map_err(RenderError::Json)?;
-    let recipients = vec![Recipient::Webhook(target.name.to_owned()).to_string()];
     let key = format!("{name}#{}", message::hash_of([raw.as_str()]));
-    Ok(Rendered { message_id: id.message_id(), subject, sender: key, recipients, raw: raw.into_bytes() })
+    Ok(Rendered { message_id: id.to_owned(), sender: key, subject, raw: raw.into_bytes() })
 }
 
 fn of_incidents(
     notice: &Notice,
-    subject: &str,
+    subject: &Subject,
     body: &Body,
     target: WebhookTarget<'_>,
     context: &Context<'_>,
 ) -> Vec<WebhookAlert> {
     let mut alerts = Vec::new();
     let mut room = MOST_ALERTS;
-    let is_summary = matches!(notice.form, Form::Overflow(_));
-    if is_summary || notice.items.len() > MOST_ALERTS {
+    let is_overview = matches!(notice.form, Form::Summary(_) | Form::Started(_));
+    if is_overview || notice.items.len() > MOST_ALERTS {
         alerts.push(of_notice(notice, subject, body, target, context));
         room -= 1;
     } else if let [item] = notice.items.as_slice() {
-        let said = Said { subject, body: Some(body), event: item.event.to_string() };
-        alerts.push(incident_alert(item, &said, target));
-        return alerts;
+        let said = annotations(subject, Some(body), &item.event.to_string());
+        return vec![incident_alert(item, said, target)];
     }
-    // The lines about mails are for all of them: the first has them.
-    let without = Context { notes: &[], ..context.clone() };
-    // Of an end that is left out, whoever keeps what is open would never hear.
+    // The lines about mails concern all alerts; the first one has them.
+    let without = Context { notes: &[], unreached: &[], ..context.clone() };
+    // Ends are never left out, or the receiver would keep the incidents open.
     let told = notice.items.iter().enumerate().filter(|&(index, item)| index < room || is_over(item));
     for (index, item) in told {
         let alone = Notice {
-            form: if is_summary { form_of(&item.event) } else { notice.form.clone() },
+            form: item.form(),
             items: vec![item.clone()],
             accounts: vec![item.key.account.clone()],
             to: notice.to.clone(),
         };
         let context = if index == 0 && alerts.is_empty() { context } else { &without };
         let (subject, body) = content(&alone, context);
+        // There may be thousands of ends beyond the limit.
         let body = Some(&body).filter(|_| index < room);
-        let said = Said { subject: &subject, body, event: item.event.to_string() };
-        alerts.push(incident_alert(item, &said, target));
+        let said = annotations(&subject, body, &item.event.to_string());
+        alerts.push(incident_alert(item, said, target));
     }
     alerts
 }
 
-/// Is it known to be over?
+/// Whether it is known to be over.
 fn is_over(item: &Item) -> bool {
     item.event.is_end() && item.event != Event::Unwatched
 }
 
-/// Is nothing told of it after this, though nobody knows that it is over?
+/// Whether this is the last event, although the incident may go on.
 fn is_last_word(item: &Item) -> bool {
-    item.event == Event::Unwatched || item.key.kind == Kind::BalanceDrop
+    item.event == Event::Unwatched || item.key.kind.is_momentary()
 }
 
-/// When it ends, as far as that is known.
+/// The time at which it ends, as far as it is known.
 fn end_of(item: &Item) -> String {
     if is_over(item) {
-        moment(item.at)
+        moment(parts::until(item))
     } else if is_last_word(item) {
         moment(item.at + NOTICE_LASTS)
     } else {
@@ -200,20 +179,7 @@ fn end_of(item: &Item) -> String {
     }
 }
 
-/// As what it would have gone out by itself, had the hourly limit not held it back.
-fn form_of(event: &Event) -> Form {
-    if *event == Event::Unwatched {
-        Form::Unwatched
-    } else if event.is_end() {
-        Form::Closed
-    } else if matches!(event, Event::Reminder(_) | Event::Escalated) {
-        Form::Reminder
-    } else {
-        Form::Opened
-    }
-}
-
-fn incident_alert(item: &Item, said: &Said<'_>, target: WebhookTarget<'_>) -> WebhookAlert {
+fn incident_alert(item: &Item, annotations: Annotations, target: WebhookTarget<'_>) -> WebhookAlert {
     let severity = if item.event == Event::Unwatched { Severity::Info } else { item.severity };
     let key = item.key.to_string();
     let labels = [
@@ -227,19 +193,19 @@ fn incident_alert(item: &Item, said: &Said<'_>, target: WebhookTarget<'_>) -> We
     ];
     WebhookAlert {
         status: if is_over(item) { Status::Resolved } else { Status::Firing },
-        labels: labels.map(|(name, value)| (name.to_owned(), value)).into(),
-        annotations: annotations(said),
-        starts_at: moment(item.since),
+        labels: texts(labels),
+        annotations,
+        starts_at: moment(item.began),
         ends_at: end_of(item),
         generator_url: link(item, target),
         fingerprint: message::hash_of([key.as_str()])[..16].to_owned(),
     }
 }
 
-/// What is about everything, as one alert.
+/// A notice about no single incident, as one alert.
 fn of_notice(
     notice: &Notice,
-    subject: &str,
+    subject: &Subject,
     body: &Body,
     target: WebhookTarget<'_>,
     context: &Context<'_>,
@@ -247,14 +213,14 @@ fn of_notice(
     let (event, severity) = match &notice.form {
         Form::Started(facts) => (Event::Started.to_string(), subject::started_severity(facts, &notice.items)),
         Form::Digest(facts) => (Event::Digest(facts.date).to_string(), Severity::Info),
-        Form::Overflow(_) => (Event::Overflow.to_string(), worst(&notice.items)),
+        Form::Summary(_) => (SUMMARY.to_owned(), worst(&notice.items)),
         Form::Opened | Form::Closed | Form::Disconnect | Form::Reminder | Form::Covered | Form::Unwatched => {
             let events: BTreeSet<String> = notice.items.iter().map(|item| item.event.to_string()).collect();
             (events.into_iter().collect::<Vec<_>>().join(" "), worst(&notice.items))
         }
     };
-    let mut alert =
-        notice_alert(&Said { subject, body: Some(body), event }, severity, &notice.accounts, target, context);
+    let said = annotations(subject, Some(body), &event);
+    let mut alert = notice_alert(said, event, severity, &notice.accounts, target, context);
     if !notice.items.is_empty() && notice.items.iter().all(is_over) {
         (alert.status, alert.ends_at) = (Status::Resolved, moment(context.now));
     }
@@ -262,39 +228,39 @@ fn of_notice(
 }
 
 fn notice_alert(
-    said: &Said<'_>,
+    annotations: Annotations,
+    event: String,
     severity: Severity,
     accounts: &[AccountName],
     target: WebhookTarget<'_>,
     context: &Context<'_>,
 ) -> WebhookAlert {
     let accounts: Vec<&str> = accounts.iter().map(AccountName::as_str).collect();
-    let mut labels = BTreeMap::from([
-        ("alertname".to_owned(), NOTICE.to_owned()),
-        ("severity".to_owned(), severity.as_str().to_owned()),
-        ("event".to_owned(), said.event.clone()),
-    ]);
-    if let [account] = accounts.as_slice() {
-        labels.insert("account".to_owned(), (*account).to_owned());
-    }
+    let account =
+        <[&str; 1]>::try_from(accounts.as_slice()).ok().map(|[account]| ("account", account.to_owned()));
+    let fingerprint = message::hash_of([NOTICE, event.as_str()].into_iter().chain(accounts));
+    let labels =
+        [("alertname", NOTICE.to_owned()), ("severity", severity.as_str().to_owned()), ("event", event)];
     WebhookAlert {
         status: Status::Firing,
-        fingerprint: message::hash_of([NOTICE, said.event.as_str()].into_iter().chain(accounts))[..16]
-            .to_owned(),
-        labels,
-        annotations: annotations(said),
+        fingerprint: fingerprint[..16].to_owned(),
+        labels: texts(labels.into_iter().chain(account)),
+        annotations,
         starts_at: moment(context.now),
         ends_at: moment(context.now + NOTICE_LASTS),
         generator_url: target.external_url.map_or_else(String::new, ToString::to_string),
     }
 }
 
-fn annotations(said: &Said<'_>) -> BTreeMap<String, String> {
-    // Severity and outcome stand in fields of their own.
-    let summary = said.subject.split_once("] ").map_or(said.subject, |(_, sentence)| sentence);
-    let description = said.body.map(|body| ("description", body.content()));
-    let all = [("summary", summary.to_owned()), ("event", said.event.clone())].into_iter().chain(description);
-    all.map(|(name, value)| (name.to_owned(), value)).collect()
+/// Severity and result have fields of their own, so the summary does not name them.
+fn annotations(subject: &Subject, body: Option<&Body>, event: &str) -> Annotations {
+    let description = body.map(|body| ("description", body.content()));
+    let all = [("summary", subject.sentence.clone()), ("event", event.to_owned())];
+    texts(all.into_iter().chain(description))
+}
+
+fn texts<'a>(all: impl IntoIterator<Item = (&'a str, String)>) -> BTreeMap<String, String> {
+    all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn payload(target: WebhookTarget<'_>, alerts: Vec<WebhookAlert>, truncated_alerts: usize) -> Payload {
@@ -321,7 +287,7 @@ fn payload(target: WebhookTarget<'_>, alerts: Vec<WebhookAlert>, truncated_alert
     }
 }
 
-/// What all of them have.
+/// The labels that all of them share.
 fn common<'a>(mut all: impl Iterator<Item = &'a BTreeMap<String, String>>) -> BTreeMap<String, String> {
     let mut common = all.next().cloned().unwrap_or_default();
     for other in all {
@@ -330,9 +296,10 @@ fn common<'a>(mut all: impl Iterator<Item = &'a BTreeMap<String, String>>) -> BT
     common
 }
 
-/// Incident, episode and event.
-fn name_of(events: &[String]) -> String {
-    match events {
+/// The name of a post: incident, episode and event; for several a hash of them.
+fn name_of(notice: &Notice) -> String {
+    let events: Vec<String> = notice.items.iter().map(Item::event_key).collect();
+    match events.as_slice() {
         [one] if one.len() <= LONGEST_KEY && one.bytes().all(|byte| byte.is_ascii_graphic()) => one.clone(),
         several => message::hash_of(several.iter().map(String::as_str)),
     }

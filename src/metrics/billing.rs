@@ -1,4 +1,4 @@
-//! Billing (interface 2.8, 2.9) as metrics. The arithmetic is the model's; days count from now.
+//! Billing (interface 2.8, 2.9) as metrics. The model does the arithmetic; days count from now.
 
 use chrono::{DateTime, Days, Utc};
 
@@ -65,20 +65,23 @@ pub(super) const FAMILIES: &[Family] = facts! {
     Balance "hosting_billing_order_charges_amount" ["order"]
         "Sum of the order's charges up to the end of the report, in the account's currency."
         => order_charges;
+    Balance "hosting_billing_order_cost_per_day" ["order"]
+        "What the order costs a day, on the average up to the end of the report, in the account's currency."
+        => order_costs;
     Balance "hosting_billing_orders" ["state"] "Billing orders with charges ahead, by state." => orders;
     Charges "hosting_billing_charged_amount" []
         "Sum of what was charged in the last 30 days, in the account's currency."
         => |given, lines| lines.maybe(&[], charged(given));
 };
 
-/// The report and when it was read, unless it is stale.
+/// The report and its time, unless it is stale.
 fn report<'a>(given: &Given<'a>) -> Option<(&'a Report, DateTime<Utc>)> {
     let billing = &given.state.billing;
     let read_at = billing.read_at.filter(|&at| given.is_fresh(Collector::ExpectedBalance, Some(at)))?;
     Some((billing.report.as_deref()?, read_at))
 }
 
-/// One value of the report, where it tells it.
+/// One value of the report, if it has the value.
 fn one<V: Value>(
     given: &Given<'_>,
     lines: &mut Lines<'_>,
@@ -98,7 +101,7 @@ fn by_days(
     }
 }
 
-/// Whether and when the account is cut off, by the last report that was read, however old.
+/// Whether and when the account is cut off, by the last report of any age.
 fn last_disconnect(given: &Given<'_>) -> Option<Disconnect> {
     given.state.billing.report.as_deref().map(forecast::disconnect)
 }
@@ -107,7 +110,7 @@ fn next_charge(report: &Report, from: DateTime<Utc>) -> Option<NextCharge> {
     forecast::next_charge(report, from)
 }
 
-/// As [`report`], but none where there are orders, and no charge of theirs is known.
+/// Like [`report`], but `None` if there are orders and none of their charges is known.
 fn with_orders<'a>(given: &Given<'a>) -> Option<(&'a Report, DateTime<Utc>)> {
     report(given).filter(|(report, _)| !report.moments.is_empty() || report.moments_rejected == 0)
 }
@@ -116,11 +119,10 @@ fn order_info(given: &Given<'_>, lines: &mut Lines<'_>) {
     let Some((report, _)) = with_orders(given) else { return };
     lines.info(&report.orders, |order| {
         let tariff = order.tariff.as_ref();
-        let name = tariff.and_then(|tariff| tariff.name.as_deref().or(tariff.short_name.as_deref()));
         [
             Label::Id(order.id.get()),
             Label::maybe(order.comment.as_deref()),
-            Label::maybe(name),
+            Label::maybe(order.tariff_name()),
             Label::maybe(tariff.and_then(|tariff| tariff.generic_type.as_deref())),
             Label::Text(order.state.as_str()),
         ]
@@ -140,6 +142,13 @@ fn order_charges(given: &Given<'_>, lines: &mut Lines<'_>) {
     }
 }
 
+fn order_costs(given: &Given<'_>, lines: &mut Lines<'_>) {
+    let Some((report, from)) = with_orders(given) else { return };
+    for cost in forecast::order_costs(report, from) {
+        lines.put(&[Label::Id(cost.order.get())], cost.per_day);
+    }
+}
+
 fn orders(given: &Given<'_>, lines: &mut Lines<'_>) {
     let Some((report, from)) = with_orders(given) else { return };
     let mut ahead = vec![false; report.orders.len()];
@@ -152,12 +161,12 @@ fn orders(given: &Given<'_>, lines: &mut Lines<'_>) {
     states::count(lines, OrderState::known_names(), ahead.map(|(order, _)| order.state.as_str()));
 }
 
-/// The place of the order that a moment charges, where it names one.
+/// The entry of the order that a moment charges, if it names one.
 fn of_order<T>(moment: ChargeMoment, orders: &mut [T]) -> Option<&mut T> {
     orders.get_mut(moment.order? as usize)
 }
 
-/// What was charged in the 30 days up to the day on which the charges were read, in the account's zone.
+/// The sum of the charges in the 30 days up to the day of the last reading, in the account's zone.
 fn charged(given: &Given<'_>) -> Option<Money> {
     let charges = &given.state.charges;
     let read_at = charges.read_at.filter(|&at| given.is_fresh(Collector::Charges, Some(at)))?;

@@ -1,6 +1,5 @@
-//! The texts of one family, one for each part of an account, in order. Those of small accounts stand together in
-//! bundles that are compressed as one: alone they are too short to shrink, and of thousands of accounts there are hundreds
-//! of thousands. Knows no metric.
+//! The texts of one family, one for each part of an account, in order. Small texts compress badly one by one,
+//! and thousands of accounts have hundreds of thousands of them, so they are packed together in bundles.
 
 use std::sync::Arc;
 
@@ -8,19 +7,20 @@ use super::page::{Chunk, Compressor};
 use super::parts::PagePart;
 use crate::model::AccountName;
 
-/// Of a bundle's text, in bytes; only one part alone may have more. Larger ones compress better, and cost more at a change.
+/// The size of a bundle's text in bytes; only a single part may be larger. Larger bundles compress better, but
+/// cost more at a change.
 const MOST: usize = 16 * 1024;
 
 /// The texts of a family.
 #[derive(Debug)]
 pub(super) struct Bundles {
-    /// The header, and then one of each bundle.
+    /// The header, and one chunk for each bundle.
     chunks: Arc<Vec<Chunk>>,
-    /// What each is made of, by account and part; none is empty.
+    /// The entries of each bundle, by account and part; no bundle is empty.
     bundles: Vec<Vec<Entry>>,
 }
 
-/// One part's text, in its bundle after those before it.
+/// The text of one part, which follows the texts before it in its bundle.
 #[derive(Debug)]
 struct Entry {
     account: AccountName,
@@ -36,7 +36,7 @@ impl Entry {
 }
 
 impl Bundles {
-    /// None yet, after this header.
+    /// An empty list behind this header.
     pub(super) fn new(header: Chunk) -> Self {
         Self { chunks: Arc::new(vec![header]), bundles: Vec::new() }
     }
@@ -50,8 +50,8 @@ impl Bundles {
         Arc::clone(&self.chunks)
     }
 
-    /// Replaces a part's text, or removes it where the new one is empty. True if anything changed, as far as length and
-    /// checksum tell.
+    /// Replaces a part's text, or removes it if the new one is empty. Returns whether anything changed, by
+    /// length and checksum.
     pub(super) fn put(
         &mut self,
         (account, part): (&AccountName, PagePart),
@@ -60,7 +60,7 @@ impl Bundles {
     ) -> bool {
         let key = (account, part);
         let new = Entry { account: account.clone(), length: text.len(), crc: crc32fast::hash(text), part };
-        // The last that begins no later.
+        // The last bundle that does not begin later.
         let at =
             self.bundles.partition_point(|bundle| bundle.first().is_some_and(|first| first.key() <= key));
         let at = at.saturating_sub(1);
@@ -91,7 +91,7 @@ impl Bundles {
                 }
                 self.repack(at, &whole, compressor);
             }
-            // What is at an edge of a full bundle begins one of its own.
+            // A text at the edge of a full bundle begins a new one.
             Err(0) if chunk.len() + text.len() > MOST => self.begin(at, new, compressor.compress(text)),
             Err(place) if place == bundle.len() && chunk.len() + text.len() > MOST => {
                 self.begin(at + 1, new, compressor.compress(text));
@@ -107,7 +107,7 @@ impl Bundles {
         true
     }
 
-    /// Removes every text of an account.
+    /// Removes all texts of an account.
     pub(super) fn remove(&mut self, account: &AccountName, compressor: &mut Compressor) {
         let of_it = self.bundles.iter().flatten().filter(|one| one.account == *account);
         let parts: Vec<PagePart> = of_it.map(|one| one.part).collect();
@@ -121,7 +121,7 @@ impl Bundles {
         Arc::make_mut(&mut self.chunks).insert(at + 1, chunk);
     }
 
-    /// Compresses a bundle that changed; cut where it grew too large, gone where nothing is left.
+    /// Compresses a changed bundle. It is cut if it is too large, and removed if it is empty.
     fn repack(&mut self, at: usize, text: &[u8], compressor: &mut Compressor) {
         let mut bundles = Vec::new();
         cut(std::mem::take(&mut self.bundles[at]), text, &mut bundles);
@@ -131,7 +131,7 @@ impl Bundles {
     }
 }
 
-/// Into halves, until none is too large.
+/// Cuts a bundle into halves until none is too large.
 fn cut<'a>(mut bundle: Vec<Entry>, text: &'a [u8], into: &mut Vec<(Vec<Entry>, &'a [u8])>) {
     if bundle.len() < 2 || text.len() <= MOST {
         if !bundle.is_empty() {
@@ -140,7 +140,7 @@ fn cut<'a>(mut bundle: Vec<Entry>, text: &'a [u8], into: &mut Vec<(Vec<Entry>, &
         }
         return;
     }
-    // At least one on either side.
+    // Each half has at least one entry.
     let (mut count, mut end) = (1, bundle[0].length);
     while count + 1 < bundle.len() && end + bundle[count].length <= text.len() / 2 {
         end += bundle[count].length;
@@ -198,7 +198,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_changes_all_texts_stand_in_order(
+        fn texts_stay_in_order_after_every_change(
             changes in proptest::collection::vec(
                 (0..30_u8, 0..3_u8, prop_oneof![2 => Just(0), 8 => 1..3_000_usize, 1 => 1..50_000_usize], any::<u8>()), 1..200,
             ),

@@ -53,7 +53,7 @@ fn containers<'a>(given: &Given<'a>) -> &'a [Container] {
     given.rows(Collector::Containers, &given.state.containers)
 }
 
-/// The provider does not say which MB it means; the help texts say that it is taken as 2^20.
+/// The provider does not say which MB it means; the help texts say that 2^20 is assumed.
 fn bytes(megabytes: Option<u64>) -> Option<u64> {
     megabytes?.checked_mul(1_048_576)
 }

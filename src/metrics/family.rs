@@ -1,11 +1,11 @@
-//! What a metric family is: one row with its name, type, help and labels, and what writes its samples. The rows
-//! stand with their resource; `table` joins them.
+//! A metric family is one row: its name, type, help and labels, and the function that writes its samples. The
+//! rows are beside their resource; `table` joins them.
 
 use super::given::Given;
 use super::text::Lines;
 use crate::model::Collector;
 
-/// The type of a family, as `# TYPE` says it.
+/// The type of a family, as in `# TYPE`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case", const_into_str)]
 pub(crate) enum Type {
@@ -21,10 +21,11 @@ impl Type {
     }
 }
 
-/// Facts of the provider that are encoded together, since they are made of the same rows.
+/// Facts that are encoded together, since they come from the same rows.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum FactSet {
     Account,
+    Incidents,
     Vms,
     Containers,
     Sites,
@@ -34,16 +35,17 @@ pub(super) enum FactSet {
     Ips,
     SshKeys,
     Balance,
-    /// Shown however old the report is: an old date is worth more than none.
+    /// Shown for a report of any age, since an old date is better than none.
     Disconnect,
     Charges,
 }
 
 impl FactSet {
-    /// Whose readings it shows; none for what is configured.
+    /// The collector whose readings it shows. `None` for configured facts, and for decisions from the readings
+    /// of several collectors.
     pub(super) const fn collector(self) -> Option<Collector> {
         Some(match self {
-            Self::Account => return None,
+            Self::Account | Self::Incidents => return None,
             Self::Vms => Collector::Vms,
             Self::Containers => Collector::Containers,
             Self::Sites | Self::SiteCounts => Collector::Sites,
@@ -57,7 +59,7 @@ impl FactSet {
     }
 }
 
-/// Writes the samples of one family of one account; none where nothing is known.
+/// Writes the samples of one family for one account; none for unknown values.
 pub(super) type Write = fn(&Given<'_>, &mut Lines<'_>);
 
 /// One family.
@@ -65,15 +67,16 @@ pub(super) type Write = fn(&Given<'_>, &mut Lines<'_>);
 pub(crate) struct Family {
     pub name: &'static str,
     pub kind: Type,
-    /// Units and meaning; [`Family::help`] adds what holds for its collector.
+    /// Units and meaning; [`Family::help`] adds the sentence about its collector.
     pub about: &'static str,
     /// In the order in which they are written.
     pub labels: &'static [&'static str],
-    /// None for the daemon's own, which `own` keeps.
+    /// `None` for the families in `own`.
     pub(super) facts: Option<(FactSet, Write)>,
 }
 
-/// Rows of the provider's facts, all gauges: their set, name, labels after `account`, meaning, and what writes the samples.
+/// Rows of families, all gauges: set, name, labels after `account`, meaning, and the function that writes the
+/// samples.
 macro_rules! facts {
     ($($set:ident $name:literal [$($label:literal),*] $about:literal => $write:expr;)*) => {
         &[$(Family {
@@ -88,13 +91,13 @@ macro_rules! facts {
 pub(super) use facts;
 
 impl Family {
-    /// Whose readings it shows; none for the daemon's own.
+    /// The collector whose readings it shows; `None` for the daemon's own families.
     pub(crate) fn collector(&self) -> Option<Collector> {
         self.facts.and_then(|(section, _)| section.collector())
     }
 
-    /// The text after `# HELP name`. Holds no quote, backslash or line break: both formats would
-    /// escape them, each in its own way.
+    /// The text after `# HELP name`. It holds no quote, backslash or line break, since the two formats escape
+    /// them differently.
     fn help(&self) -> String {
         let Some(collector) = self.collector() else { return self.about.to_owned() };
         let outlives = matches!(self.facts, Some((FactSet::Disconnect, _)));
@@ -107,7 +110,7 @@ impl Family {
         )
     }
 
-    /// The two lines that open the family in a page.
+    /// The two lines that begin the family on a page.
     pub(crate) fn header(&self) -> String {
         format!("# HELP {0} {1}\n# TYPE {0} {2}\n", self.name, self.help(), self.kind.as_str())
     }

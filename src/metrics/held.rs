@@ -1,4 +1,4 @@
-//! What one series of the daemon's own holds, and its lines. Knows no metric.
+//! The value of one of the daemon's own series, and its lines.
 
 use std::fmt::Display;
 use std::io::Write as _;
@@ -6,13 +6,13 @@ use std::io::Write as _;
 use super::family::Type;
 use super::text::escape;
 
-/// Upper bounds in seconds. The interface's answers take a fraction of a second; 30 is the time out.
+/// Upper bounds in seconds. The interface answers within a fraction of a second; 30 is the time-out.
 const DURATION_BUCKETS: [f64; 9] = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 
-/// Stands between the label values of a series, and sorts before whatever is in them.
+/// The separator between the label values of a series, which sorts before any of their characters.
 pub(super) const BETWEEN: char = '\0';
 
-/// What a series holds.
+/// The value of a series.
 pub(super) trait Held: Default {
     const KIND: Type;
     fn write(&self, lines: &mut OwnLines<'_>);
@@ -26,7 +26,7 @@ pub(super) struct Counter(f64);
 
 #[derive(Default, Debug)]
 pub(super) struct Histogram {
-    /// Of each bucket alone.
+    /// The count of each bucket alone.
     buckets: [u64; DURATION_BUCKETS.len()],
     sum: f64,
     count: u64,
@@ -92,7 +92,7 @@ pub(super) struct OwnLines<'a> {
     pub(super) out: &'a mut Vec<u8>,
     pub(super) name: &'a str,
     pub(super) labels: &'a [&'static str],
-    /// Joined, in the order of the labels.
+    /// The label values, joined in the order of the labels.
     pub(super) values: &'a str,
 }
 

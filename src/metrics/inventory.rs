@@ -1,4 +1,4 @@
-//! The account, and what hangs off it, its sites and its VMs: databases, cron jobs, IP addresses, SSH keys.
+//! The account, and the databases, cron jobs, IP addresses and SSH keys of it, its sites and its VMs.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,26 @@ use super::given::Given;
 use super::text::{Label, Lines};
 use crate::model::{Collector, RowCount, SiteId};
 
+/// In seconds.
+const DAY: u64 = 86_400;
+
 pub(super) const ACCOUNT: &[Family] = facts! {
     Account "hosting_account_info" ["currency", "time_zone"]
-        "Currency and time zone of the account as configured, always 1."
+        "Currency and time zone of the account as configured, always 1, absent until each collector that sees states has read once, now or before the last start: an incident that hostwatch_incident_open does not show is not open."
         => |given, lines| {
+            if !given.incidents.are_known {
+                return;
+            }
             let profile = &given.state.profile;
             let zone = profile.time_zone.map(|zone| zone.name());
             lines.put(&[Label::Text(&profile.currency), Label::maybe(zone)], true);
         };
-    Account "hosting_billing_lead_days" []
-        "How many days a payment takes to arrive, as configured, absent where billing is not polled."
+    Account "hosting_billing_lead_seconds" []
+        "How long a payment takes to arrive, billing.lead_days in seconds, absent where billing is not polled."
         => |given, lines| {
             let profile = &given.state.profile;
             let polled = profile.collectors.contains(&Collector::ExpectedBalance);
-            lines.maybe(&[], polled.then_some(u64::from(profile.lead_days)));
+            lines.maybe(&[], polled.then_some(u64::from(profile.lead_days) * DAY));
         };
 };
 

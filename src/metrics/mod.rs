@@ -1,5 +1,5 @@
-//! The snapshot as Prometheus text, and the daemon's own metrics. Pure: no I/O, no clock; the one
-//! exception is named in `own` (process metrics).
+//! The snapshot as Prometheus text, and the daemon's own metrics. Pure: no I/O, no clock. The one exception is
+//! in `own` (process metrics).
 
 pub(crate) mod encoder;
 pub(crate) mod family;
@@ -16,9 +16,9 @@ mod bundles;
 mod container;
 mod given;
 mod held;
+mod incidents;
 mod inventory;
 mod parts;
-mod series_limit;
 mod site;
 mod states;
 mod text;
@@ -31,4 +31,4 @@ pub(crate) use own::Own;
 pub(crate) use page::{Identity, Page};
 pub(crate) use settings::{MetricsSettings, Selection, StateSeries};
 pub(crate) use table::{families, reference};
-pub(crate) use targets::{TargetKind, Targets};
+pub(crate) use targets::{TargetKind, document as target_document};

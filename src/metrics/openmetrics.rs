@@ -1,10 +1,9 @@
-//! Turns text 0.0.4, as `own` and the prometheus crate write it, into OpenMetrics 1.0.0. For pages whose help
-//! texts need no escaping and whose counters all end in `_total`; ours do, by a test of the table.
+//! Converts text 0.0.4, as `own` and the prometheus crate write it, to OpenMetrics 1.0.0. It is for pages whose
+//! help texts need no escaping and whose counters all end in `_total`; a test of the table checks that.
 
 use std::collections::HashSet;
 
-/// The same samples as OpenMetrics: counters are named without `_total` in HELP and TYPE, and the page
-/// ends in `# EOF`.
+/// The same samples as OpenMetrics: HELP and TYPE name counters without `_total`, and the page ends in `# EOF`.
 pub(super) fn from_text(text: &str) -> Vec<u8> {
     // TYPE comes after HELP, and HELP has to be changed too.
     let counters: HashSet<&str> =

@@ -1,8 +1,8 @@
-//! The daemon's own metrics: collectors, requests, mails, configuration, and through the prometheus crate the process.
-//! Facts of the provider are in `encoder`.
+//! The daemon's own metrics: collectors, requests, mails, configuration, and the process through the prometheus
+//! crate. `encoder` has the metrics of the provider's data.
 //!
-//! The process's metrics are the one thing here that is not pure: encoding reads `/proc/self`. They
-//! are there only after [`Own::with_process`].
+//! The metrics of the process are the one part that is not pure: encoding reads `/proc/self`. They exist only
+//! after [`Own::with_process`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,21 +15,22 @@ use super::family::{Family, Type};
 use super::openmetrics;
 use super::settings::Selection;
 use super::vectors::{self, AnyVector, CounterVec, GaugeVec, HistogramVec, own_metrics};
+use crate::model::mails::OutboxSummary;
 use crate::model::{AccountName, Collector, CollectorStatus, Group};
 
 const POLL_RESULTS: [&str; 3] = ["success", "partial", "failure"];
 
-/// How one delivery to one recipient ended.
+/// The result of one attempt to deliver a mail to one recipient.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case", const_into_str)]
 pub(crate) enum Notification {
     Sent,
     Retry,
-    Dead,
+    Refused,
 }
 
 impl Notification {
-    pub(crate) const ALL: [Self; 3] = [Self::Sent, Self::Retry, Self::Dead];
+    pub(crate) const ALL: [Self; 3] = [Self::Sent, Self::Retry, Self::Refused];
 
     /// The `result` label.
     pub(crate) const fn as_str(self) -> &'static str {
@@ -37,7 +38,7 @@ impl Notification {
     }
 }
 
-/// The labels of `hostwatch_incidents`; kind, severity and state in the words of `alert`.
+/// The labels of `hostwatch_incidents`. Kind, severity and state are words of `alert`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct IncidentLabels {
     pub account: AccountName,
@@ -60,7 +61,7 @@ own_metrics! {
     collector_last_success: GaugeVec = "hostwatch_collector_last_success_timestamp_seconds", ["account", "collector"],
         "When the collector's last successful poll ended, in seconds since the Unix epoch: the age of what is served where polls fail.";
     collector_polls: CounterVec = "hostwatch_collector_polls_total", ["account", "collector", "result"],
-        "Polls that ended, by result: success, partial (some rows could not be had) or failure.";
+        "Polls that ended, by result: success, partial (rows are missing or unreadable) or failure; for sites, one container's listing that fails is a failure.";
     api_requests: CounterVec = "hostwatch_api_requests_total", ["account", "group", "code"],
         "Requests to the provider, by endpoint group and HTTP status code, or what happened in its place.";
     api_duration: HistogramVec = "hostwatch_api_request_duration_seconds", ["account", "group"],
@@ -69,8 +70,6 @@ own_metrics! {
         "Time that requests waited for the call budget, in seconds.";
     reports_inconsistent: CounterVec = "hostwatch_reports_inconsistent_total", ["account"],
         "Expected-balance reports whose charges and balances do not add up; they are shown as reported.";
-    series_dropped: GaugeVec = "hostwatch_series_dropped", ["account", "collector"],
-        "Series of the collector that max_series_per_collector leaves out, whole resources at a time, highest ids first.";
     records_rejected: CounterVec = "hostwatch_records_rejected_total", ["account", "collector"],
         "Records of the provider that could not be decoded.";
     unknown_values: CounterVec = "hostwatch_unknown_values_total", ["account", "field"],
@@ -78,11 +77,11 @@ own_metrics! {
     incidents: GaugeVec = "hostwatch_incidents", ["account", "kind", "severity", "state"],
         "Open incidents, by kind, severity and state.";
     notifications: CounterVec = "hostwatch_notifications_total", ["result"],
-        "Attempts to deliver a mail to one recipient, by result: sent, retry or dead.";
+        "Attempts to deliver a mail to one recipient, by result: sent, retry (it failed for now) or refused (the server refuses the recipient or the mail for good).";
     outbox_messages: GaugeVec = "hostwatch_outbox_messages", ["state"],
-        "Mails in the outbox, one a recipient, by state.";
+        "Recipients to whom something is owed (owed), mails on their way (in_flight), recipients among the owed whom the server refuses (refused).";
     outbox_oldest: GaugeVec = "hostwatch_outbox_oldest_timestamp_seconds", [],
-        "When the oldest mail that waits was queued, in seconds since the Unix epoch, absent when none waits.";
+        "When the oldest news that did not leave yet was first owed, in seconds since the Unix epoch, absent where nothing is owed; what waits for max_per_hour does not count.";
     store_usable: GaugeVec = "hostwatch_store_usable", [],
         "Whether the store's file takes incidents and mails; 0 while they go on in memory.";
     loop_last_run: GaugeVec = "hostwatch_loop_last_run_timestamp_seconds", ["loop"],
@@ -101,7 +100,7 @@ const fn process(name: &'static str, kind: Type, about: &'static str) -> Family 
     vectors::family(kind, name, &[], about)
 }
 
-/// Written by the prometheus crate's collector, with these very names and texts.
+/// The prometheus crate's collector writes these, with exactly these names and texts.
 pub(super) const PROCESS: &[Family] = &[
     process("process_cpu_seconds_total", Type::Counter, "Total user and system CPU time spent in seconds."),
     process("process_open_fds", Type::Gauge, "Number of open file descriptors."),
@@ -116,19 +115,20 @@ pub(super) const PROCESS: &[Family] = &[
     process("process_threads", Type::Gauge, "Number of OS threads in the process."),
 ];
 
-/// The daemon's own metrics. Every method may be called from anywhere at any time.
+/// The daemon's own metrics. All methods may be called from anywhere at any time.
 #[derive(Debug)]
 pub(crate) struct Own {
-    /// Of the process alone.
+    /// The registry of the process metrics only.
     registry: Registry,
-    /// Held while several series change together, and while a page is made, so that no page shows half an update.
+    /// Held while several series change together, and while a page is made, so that no page shows half an
+    /// update.
     whole: Mutex<()>,
     selection: RwLock<Selection>,
     vectors: Vectors,
 }
 
 impl Own {
-    /// The metrics of a daemon of this version and commit; counters without an account are at 0.
+    /// The metrics of a daemon of this version and commit. Counters without an account begin at 0.
     pub(crate) fn new(version: &str, commit: &str) -> Self {
         let vectors = Vectors::new();
         vectors.build_info.with_label_values(&[version, commit]).set(1.0);
@@ -138,7 +138,7 @@ impl Own {
         Self { registry: Registry::new(), whole: Mutex::default(), selection: RwLock::default(), vectors }
     }
 
-    /// Adds the `process_*` metrics of this process, read from `/proc/self` whenever a page is made.
+    /// Adds the `process_*` metrics of this process, which each page reads from `/proc/self`.
     pub(crate) fn with_process(self) -> Self {
         #[cfg(target_os = "linux")]
         {
@@ -148,8 +148,9 @@ impl Own {
         self
     }
 
-    /// Starts the counters of an account at 0, for the collectors that are on and their groups, and drops the series
-    /// of those that are off. No poll succeeded yet: the alert rules tell by it who is watched.
+    /// Begins the counters of an account at 0, for the collectors that are on and their groups, and drops the
+    /// series of those that are off. Success begins at 0: the alert rules learn from it which accounts are
+    /// watched.
     pub(crate) fn account(&self, account: &AccountName, collectors: &BTreeSet<Collector>) {
         let _whole = self.lock();
         let account = account.as_str();
@@ -162,7 +163,6 @@ impl Own {
             }
             self.vectors.collector_success.begin(&[account, collector]);
             self.vectors.records_rejected.begin(&[account, collector]);
-            self.vectors.series_dropped.begin(&[account, collector]);
         }
         if collectors.contains(&Collector::ExpectedBalance) {
             self.vectors.reports_inconsistent.begin(&[account]);
@@ -175,26 +175,26 @@ impl Own {
         }
     }
 
-    /// Drops every series of an account.
+    /// Drops all series of an account.
     pub(crate) fn remove_account(&self, account: &AccountName) {
         let _whole = self.lock();
         self.forget(&[("account", account.as_str())]);
     }
 
-    /// One request to the provider ended. `code` is the HTTP status, or a word where none came.
+    /// Counts a request to the provider. `code` is the HTTP status, or a word if no answer came.
     pub(crate) fn request(&self, account: &AccountName, group: Group, code: &str, took: Duration) {
         let (account, group) = (account.as_str(), group.as_str());
         self.vectors.api_requests.with_label_values(&[account, group, code]).inc();
         self.vectors.api_duration.with_label_values(&[account, group]).observe(took.as_secs_f64());
     }
 
-    /// A request waited for the call budget.
+    /// Adds the time that a request waited for the call budget.
     pub(crate) fn throttled(&self, account: &AccountName, group: Group, waited: Duration) {
         let mut counter = self.vectors.api_throttled.with_label_values(&[account.as_str(), group.as_str()]);
         counter.inc_by(waited.as_secs_f64());
     }
 
-    /// How many records could not be decoded.
+    /// Counts records that could not be decoded.
     pub(crate) fn rejected(&self, account: &AccountName, collector: Collector, records: u64) {
         self.vectors
             .records_rejected
@@ -202,18 +202,12 @@ impl Own {
             .inc_by(records as f64);
     }
 
-    /// A report did not add up.
+    /// Counts a report that does not add up.
     pub(crate) fn inconsistent(&self, account: &AccountName) {
         self.vectors.reports_inconsistent.with_label_values(&[account.as_str()]).inc();
     }
 
-    /// How many series the limit leaves out of the page.
-    pub(crate) fn dropped(&self, account: &AccountName, collector: Collector, series: u64) {
-        let labels = [account.as_str(), collector.as_str()];
-        self.vectors.series_dropped.with_label_values(&labels).set(series as f64);
-    }
-
-    /// Where people reach the page, as configured.
+    /// Sets the configured address of the page.
     pub(crate) fn external_url(&self, url: Option<&str>) {
         let _whole = self.lock();
         self.vectors.web_info.reset();
@@ -222,18 +216,18 @@ impl Own {
         }
     }
 
-    /// Replaces which families are on the page.
+    /// Replaces the selection of families on the page.
     pub(crate) fn select(&self, selection: Selection) {
         *self.selection.write() = selection;
     }
 
-    /// A field held a value that the interface does not list, or of another type.
-    /// With a count of 0 the series only begins.
+    /// Counts values that the interface does not list, or that are of another type. With a count of 0 the
+    /// series only begins.
     pub(crate) fn unknown_values(&self, account: &AccountName, field: &str, count: u64) {
         self.vectors.unknown_values.with_label_values(&[account.as_str(), field]).inc_by(count as f64);
     }
 
-    /// A poll ended; `status` is what the account makes of it.
+    /// Notes the end of a poll; `status` is the collector's state after it.
     pub(crate) fn collector(&self, account: &AccountName, collector: Collector, status: &CollectorStatus) {
         let _whole = self.lock();
         let labels = [account.as_str(), collector.as_str()];
@@ -261,17 +255,17 @@ impl Own {
         }
     }
 
-    /// One delivery to one recipient ended.
+    /// Counts a delivery to one recipient.
     pub(crate) fn notification(&self, result: Notification) {
         self.vectors.notifications.with_label_values(&[result.as_str()]).inc();
     }
 
-    /// Replaces what is known of the outbox: mails by state, and since when the oldest waits.
-    pub(crate) fn outbox(&self, counts: &BTreeMap<&str, u64>, oldest: Option<DateTime<Utc>>) {
+    /// Replaces the numbers of debts and of mails on their way.
+    pub(crate) fn outbox(&self, outbox: &OutboxSummary) {
         let _whole = self.lock();
-        self.vectors.outbox_messages.reset();
-        for (state, &count) in counts {
-            self.vectors.outbox_messages.with_label_values(&[*state]).set(count as f64);
+        let OutboxSummary { owed, in_flight, refused, oldest } = *outbox;
+        for (state, count) in [("owed", owed), ("in_flight", in_flight), ("refused", refused)] {
+            self.vectors.outbox_messages.with_label_values(&[state]).set(count as f64);
         }
         self.vectors.outbox_oldest.reset();
         if let Some(oldest) = oldest {
@@ -284,12 +278,12 @@ impl Own {
         self.vectors.store_usable.with_label_values(&[]).set(f64::from(usable));
     }
 
-    /// When a loop of the daemon last ran.
+    /// Notes the last run of a loop.
     pub(crate) fn loop_ran(&self, name: &str, at: DateTime<Utc>) {
         self.vectors.loop_last_run.with_label_values(&[name]).set(seconds(at));
     }
 
-    /// Whether a heartbeat is to be sent at all. Without one, when it last got through says nothing.
+    /// Sets whether a heartbeat is configured. Without one, the time of the last success is dropped.
     pub(crate) fn heartbeat_configured(&self, configured: bool) {
         let _whole = self.lock();
         self.vectors.heartbeat_configured.with_label_values(&[]).set(f64::from(configured));
@@ -298,12 +292,12 @@ impl Own {
         }
     }
 
-    /// The heartbeat got through.
+    /// Notes that a heartbeat succeeded.
     pub(crate) fn heartbeat(&self, at: DateTime<Utc>) {
         self.vectors.heartbeat_at.with_label_values(&[]).set(seconds(at));
     }
 
-    /// The configuration was loaded, or was refused; the first load counts too.
+    /// Notes whether the configuration was loaded or refused. The first load counts, too.
     pub(crate) fn reload(&self, ok: bool, at: DateTime<Utc>) {
         let _whole = self.lock();
         self.vectors.reload_ok.with_label_values(&[]).set(f64::from(ok));

@@ -1,9 +1,9 @@
-//! A page of metrics kept compressed: chunks that are compressed once a change, served one after the other as one gzip
-//! stream or one of zstd, or inflated again while they are streamed. Knows no metric.
+//! A page of metrics that is kept compressed. Chunks are compressed once a change. They are served one after
+//! the other as one gzip or zstd stream, or inflated again while they are streamed.
 //!
-//! A chunk ends in a full flush, so it is whole bytes and refers to nothing before it: chunks can be
-//! joined in any order, and a final empty block with the combined CRC-32 makes them a gzip member. In zstd each is
-//! a frame of its own, and frames one after the other are a stream.
+//! A chunk ends in a full flush, so it consists of whole bytes and refers to nothing before it. Chunks can
+//! therefore be joined in any order, and a final empty block with the combined CRC-32 makes them a gzip member.
+//! In zstd each chunk is a frame, and frames one after the other are a stream.
 
 use std::io::Write as _;
 use std::sync::{Arc, OnceLock};
@@ -15,7 +15,7 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 
 use super::zstd::Zstd;
 
-/// A piece of text, compressed.
+/// A compressed piece of text.
 #[derive(Clone, Debug)]
 pub(super) struct Chunk {
     deflated: Bytes,
@@ -25,13 +25,13 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    /// Of its text.
+    /// The length of its text.
     pub(super) fn len(&self) -> usize {
         self.length as usize
     }
 }
 
-/// Makes chunks; keeps one compressor of each sort, whose tables are large.
+/// Makes chunks. It keeps one compressor of each sort, since their tables are large.
 #[derive(Debug)]
 pub(super) struct Compressor {
     compress: Compress,
@@ -68,14 +68,14 @@ impl Compressor {
         }
     }
 
-    /// The text that a chunk was made of.
+    /// The text of a chunk.
     pub(super) fn text(&mut self, chunk: &Chunk) -> Vec<u8> {
         self.zstd.text(&chunk.frame, chunk.len())
     }
 }
 
-/// All chunks at one moment, from which scrapes are served. Immutable. Shares them with whoever made them: they are joined
-/// by the first scrape of a page, not at each of the changes between two, of which thousands of accounts make many.
+/// All chunks at one moment, from which scrapes are served. Immutable. It shares the chunks with the encoder
+/// and joins them at the first scrape, since thousands of accounts make many changes between two scrapes.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     lists: Vec<Arc<Vec<Chunk>>>,
@@ -84,7 +84,7 @@ pub(crate) struct Page {
     sum: OnceLock<Sum>,
 }
 
-/// Of all text.
+/// The checksum and length of all text.
 #[derive(Debug, Default)]
 struct Sum {
     crc: Hasher,
@@ -95,7 +95,7 @@ struct Sum {
 const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
 
 impl Page {
-    /// These lists of chunks, one after the other.
+    /// A page of these lists of chunks, one after the other.
     pub(super) fn of(lists: Vec<Arc<Vec<Chunk>>>) -> Self {
         Self { lists, ..Self::default() }
     }
@@ -104,7 +104,7 @@ impl Page {
         self.lists.iter().flat_map(|list| list.iter())
     }
 
-    /// One piece: each write of a small one would wake its reader.
+    /// Joins the chunks to one piece, since each write of a small piece would wake the reader.
     fn joined(&self, of: impl Fn(&Chunk) -> &Bytes) -> Bytes {
         let length = self.chunks().map(|chunk| of(chunk).len()).sum();
         let mut whole = Vec::with_capacity(length);
@@ -116,7 +116,7 @@ impl Page {
         self.deflated.get_or_init(|| self.joined(|chunk| &chunk.deflated)).clone()
     }
 
-    /// Computed by the first who asks.
+    /// The sum, which is computed at the first call.
     fn sum(&self) -> &Sum {
         self.sum.get_or_init(|| {
             self.chunks().fold(Sum::default(), |mut sum, chunk| {
@@ -127,8 +127,8 @@ impl Page {
         })
     }
 
-    /// The page and `tail` after it as one gzip stream, in pieces to be sent one after the other. What is the page's is
-    /// shared, not copied.
+    /// The page and `tail` after it as one gzip stream, in pieces that are sent one after the other. The bytes
+    /// of the page are shared, not copied.
     pub(crate) fn gzip(&self, tail: &[u8]) -> [Bytes; 3] {
         let mut encoder = DeflateEncoder::new(Vec::with_capacity(tail.len() / 4 + 64), Compression::fast());
         encoder.write_all(tail).expect("a Vec takes every write");
@@ -139,12 +139,12 @@ impl Page {
         crc.combine(&of_tail);
         end.extend_from_slice(&crc.finalize().to_le_bytes());
         let length = self.sum().length + tail.len() as u64;
-        // The format keeps the length modulo 2^32.
+        // The format stores the length modulo 2^32.
         end.extend_from_slice(&(length as u32).to_le_bytes());
         [Bytes::from_static(&GZIP_HEADER), self.deflated(), end.into()]
     }
 
-    /// The same as one stream of zstd.
+    /// The same as one zstd stream.
     pub(crate) fn zstd(&self, tail: &[u8]) -> [Bytes; 2] {
         let frames = self.frames.get_or_init(|| self.joined(|chunk| &chunk.frame));
         [frames.clone(), Zstd::new().frame(tail).into()]
@@ -161,7 +161,7 @@ impl Page {
     }
 }
 
-/// A page as text, in pieces of at most 64 KiB; holds no more of it in memory than one piece.
+/// A page as text, in pieces of at most 64 KiB. Only one piece is in memory at a time.
 #[derive(Debug)]
 pub(crate) struct Identity {
     deflated: Bytes,
@@ -173,7 +173,7 @@ pub(crate) struct Identity {
 impl Identity {
     const PIECE: u64 = 64 * 1024;
 
-    /// Bytes not yet produced.
+    /// The number of bytes that are still to come.
     pub(crate) fn left(&self) -> u64 {
         self.left + self.tail.as_ref().map_or(0, |tail| tail.len() as u64)
     }
@@ -203,8 +203,8 @@ impl Iterator for Identity {
 }
 
 impl Identity {
-    /// Chunks are always complete; were one not, the page would end here rather than loop for ever, and the scraper would
-    /// see from its length that it is truncated.
+    /// Ends the page if a chunk is incomplete, which never happens. The alternative would be an endless loop,
+    /// and the scraper sees from the length that the page is truncated.
     fn truncated(&mut self) -> Option<Bytes> {
         self.left = 0;
         self.tail = None;
@@ -265,7 +265,7 @@ mod tests {
                 }
                 assert!(got == [want.concat(), tail.to_vec()].concat(), "turn {turn}");
             }
-            // Chunks do not refer to each other: any order will do.
+            // Chunks do not refer to each other, so any order works.
             chunks.reverse();
         }
     }

@@ -1,5 +1,5 @@
-//! The parts into which an account's facts are divided, and the source of each: equal sources give equal text,
-//! so a part whose source did not change is not encoded again. Writes no text.
+//! The parts of an account's metrics, and the source of each. Equal sources give equal text, so only parts
+//! whose source changed are encoded again.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -14,11 +14,12 @@ use crate::model::{Collector, Listing, RowCount, SiteId, forecast};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct PagePart {
     pub(super) section: FactSet,
-    /// 0 where the section is not cut.
+    /// 0 if the section is not cut.
     pub(super) shard: u8,
 }
 
-/// Everything a part's text depends on. Rows are kept alive, so that a pointer cannot be reused for others.
+/// Everything that a part's text depends on. The rows are kept alive, so that a pointer cannot be reused for
+/// other rows.
 #[derive(Debug)]
 pub(super) struct Source {
     rows: Vec<Arc<dyn Any + Send + Sync>>,
@@ -33,13 +34,13 @@ impl PartialEq for Source {
 }
 
 impl Source {
-    /// Depends on these rows.
+    /// Adds rows to the source.
     fn on<T: Send + Sync + 'static>(mut self, rows: &Arc<T>) -> Self {
         self.rows.push(Arc::clone(rows) as _);
         self
     }
 
-    /// Depends on this value.
+    /// Adds a value to the source.
     fn and(mut self, value: impl Hash) -> Self {
         let mut hasher = DefaultHasher::new();
         (self.rest, value).hash(&mut hasher);
@@ -48,10 +49,13 @@ impl Source {
     }
 }
 
-/// The parts made from what `which` collectors read, each with its current source.
+/// The parts that depend on the `which` collectors, each with its present source.
 pub(super) fn sources(given: &Given<'_>, which: &[Collector]) -> Vec<(PagePart, Source)> {
     let state = given.state;
-    let mut sources = vec![whole(FactSet::Account, start(given))];
+    let mut sources = vec![
+        whole(FactSet::Account, start(given).and(given.incidents.are_known)),
+        whole(FactSet::Incidents, Source { rows: Vec::new(), rest: 0 }.on(given.incidents)),
+    ];
     for &collector in which {
         match collector {
             Collector::Vms => {
@@ -60,7 +64,7 @@ pub(super) fn sources(given: &Given<'_>, which: &[Collector]) -> Vec<(PagePart, 
             }
             Collector::Containers => {
                 sources.push(whole(FactSet::Containers, listing(given, collector, &state.containers)));
-                // Sites go with their container, and are counted only where all of them are known.
+                // Sites have a part a container. They are counted only if all of them are known.
                 sites(given, &mut sources);
             }
             Collector::Sites => sites(given, &mut sources),
@@ -75,9 +79,10 @@ pub(super) fn sources(given: &Given<'_>, which: &[Collector]) -> Vec<(PagePart, 
                 sources.push(whole(FactSet::SshKeys, listing(given, collector, &state.ssh_keys)));
             }
             Collector::ExpectedBalance => {
-                // Without a report, the part made of an earlier one is removed: the collector was switched off.
+                // Without a report, the part of an earlier report is removed, since the collector was switched
+                // off.
                 let start = || state.billing.report.iter().fold(start(given), Source::on);
-                // The forecast counts its days from now: it changes where a charge falls due.
+                // The forecast counts its days from now, so it changes when a charge falls due.
                 let read_at = state.billing.read_at;
                 let due =
                     state.billing.report.as_deref().map(|report| forecast::due_counts(report, given.now));
@@ -112,21 +117,20 @@ fn listing<T: Send + Sync + 'static>(
     collector: Collector,
     listing: &Listing<T>,
 ) -> Source {
-    let counted = given.completed.listings.contains(&collector);
-    start(given).on(&listing.rows).and((given.is_fresh(collector, listing.read_at), counted))
+    start(given).on(&listing.rows).and((given.is_fresh(collector, listing.read_at), listing.was_complete))
 }
 
 fn sites(given: &Given<'_>, sources: &mut Vec<(PagePart, Source)>) {
-    let Given { state, completed, .. } = *given;
+    let state = given.state;
     let mut cut: Vec<Source> = (0..SHARDS).map(|_| start(given)).collect();
     let mut all = listing(given, Collector::Containers, &state.containers);
     let mut hasher = DefaultHasher::new();
-    for (container, listing) in &state.sites {
+    for (&container, listing) in &state.sites {
         let fresh = given.is_fresh(Collector::Sites, listing.read_at);
         if fresh {
             cut[shard_of(container.get()) as usize].rows.push(Arc::clone(&listing.rows) as _);
         }
-        (fresh, completed.sites.contains(container)).hash(&mut hasher);
+        (fresh, listing.was_complete).hash(&mut hasher);
         all.rows.push(Arc::clone(&listing.rows) as _);
     }
     sources.extend(shards(FactSet::Sites, cut));

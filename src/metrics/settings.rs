@@ -1,27 +1,25 @@
-//! `[metrics]`: which series are written. No I/O.
+//! `[metrics]`: the selection of series. No I/O.
 
 use crate::model::pattern::matches_pattern;
 
-/// Which states of a resource get a series.
+/// The states of a resource that get a series.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum StateSeries {
-    /// 1 on the current state and 0 on every other known one.
+    /// 1 for the current state and 0 for every other known one.
     #[default]
     All,
-    /// Only the current state's.
+    /// Only the current state.
     Current,
 }
 
-/// `[metrics]`; `stale_after` is part of each account's profile.
+/// `[metrics]`. `stale_after` is in each account's profile.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct MetricsSettings {
     pub state_series: StateSeries,
     pub selection: Selection,
-    /// Of an account's collector; 0 for as many as there are.
-    pub max_series_per_collector: u64,
 }
 
-/// Which families are written, by the keys `allow` and `deny`: patterns of their names.
+/// The families that are written, by the keys `allow` and `deny`, which are patterns of their names.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Selection {
     /// Empty for all.
@@ -30,7 +28,7 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// Is this family left out?
+    /// Whether this family is left out.
     pub(crate) fn hides(&self, family: &str) -> bool {
         let any = |patterns: &[String]| patterns.iter().any(|pattern| matches_pattern(pattern, family));
         !(self.allow.is_empty() || any(&self.allow)) || any(&self.deny)

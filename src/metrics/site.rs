@@ -1,4 +1,4 @@
-//! Sites (interface 2.3) as metrics. Each container's listing becomes stale by itself.
+//! Sites (interface 2.3) as metrics. The listing of each container becomes stale on its own.
 
 use super::family::{Family, facts};
 use super::given::Given;
@@ -52,12 +52,10 @@ fn sites<'a>(given: &Given<'a>) -> impl Iterator<Item = &'a Site> {
 }
 
 fn all_are_known(given: &Given<'_>) -> bool {
-    let fresh = |sites: &Listing<Site>| given.is_fresh(Collector::Sites, sites.read_at);
+    let is_known =
+        |sites: &Listing<Site>| sites.was_complete && given.is_fresh(Collector::Sites, sites.read_at);
     let containers = given.counted(Collector::Containers, &given.state.containers);
     containers.is_some_and(|containers| {
-        containers.iter().all(|container| {
-            given.completed.sites.contains(&container.id)
-                && given.state.sites.get(&container.id).is_some_and(fresh)
-        })
+        containers.iter().all(|container| given.state.sites.get(&container.id).is_some_and(is_known))
     })
 }

@@ -1,4 +1,4 @@
-//! Series of states, the same for VMs, containers and sites. Knows no resource.
+//! Series of states, the same for VMs, containers and sites.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use super::settings::StateSeries;
 use super::text::{self, Label, Lines};
 
-/// Resources' states: 1 on the current one and 0 on the other known ones, or only the current one.
-/// A state that is not among the known ones has a series of its own.
+/// The states of resources: 1 for the current one and 0 for other known ones, or only the current one. An
+/// unknown state has a series of its own.
 pub(super) fn each<'a, K: Iterator<Item = &'static str>>(
     lines: &mut Lines<'_>,
     current: impl Iterator<Item = (u64, &'a str)>,
@@ -26,8 +26,8 @@ pub(super) fn each<'a, K: Iterator<Item = &'static str>>(
     }
 }
 
-/// How many are in each state; every known state is there, at 0 too. States that a label cannot tell apart are
-/// counted together: a duplicate series makes the whole scrape fail.
+/// The number of resources in each state, with 0 for known states without any. States that a label cannot tell
+/// apart are counted together, since a duplicate series makes the whole scrape fail.
 pub(super) fn count<'a>(
     lines: &mut Lines<'_>,
     known: impl Iterator<Item = &'static str>,

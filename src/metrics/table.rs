@@ -3,18 +3,18 @@
 use std::fmt::Write as _;
 
 use super::family::Family;
-use super::{billing, container, inventory, own, site, vm};
+use super::{billing, container, incidents, inventory, own, site, vm};
 use crate::model::Collector;
 
-/// Every family.
+/// All families.
 pub(crate) fn families() -> impl Iterator<Item = &'static Family> {
     [inventory::ACCOUNT, vm::FAMILIES, container::FAMILIES, site::FAMILIES, inventory::FAMILIES]
         .into_iter()
-        .chain([billing::FAMILIES, own::FAMILIES, own::PROCESS])
+        .chain([billing::FAMILIES, incidents::FAMILIES, own::FAMILIES, own::PROCESS])
         .flatten()
 }
 
-/// Every family as a page of Markdown: what `hostwatch metrics` prints and docs/metrics.md holds.
+/// All families as a page of Markdown, which `hostwatch metrics` prints and docs/metrics.md holds.
 pub(crate) fn reference() -> String {
     let mut out = String::from(INTRODUCTION);
     for (title, of_provider) in [("The provider's facts", true), ("The daemon itself", false)] {
@@ -22,7 +22,7 @@ pub(crate) fn reference() -> String {
             out,
             "\n## {title}\n\n| metric | type | labels | collector | help |\n|---|---|---|---|---|\n"
         );
-        for family in families().filter(|family| family.facts.is_some() == of_provider) {
+        for family in families().filter(|family| family.name.starts_with("hosting_") == of_provider) {
             let labels: Vec<String> = family.labels.iter().map(|label| format!("`{label}`")).collect();
             let _ = writeln!(
                 out,
@@ -53,11 +53,7 @@ by `* on (account, vm) group_left (name) hosting_vm_info`. `_state` families are
 and 0 on the other known ones (with `state_series = \"current\"`: only the current one); a state that
 the provider's documentation does not list adds a series of its own.
 
-`[metrics]` of the configuration can leave families out (`allow`, `deny`) and cap the series of a
-collector (`max_series_per_collector`); `hostwatch_series_dropped` says how many it leaves out.
-
-`promtool check metrics` has one remark, that `hosting_billing_lead_days` is not in seconds. It is the key
-`billing.lead_days` as the owner wrote it, and the alerts count in the same days of 24 hours: it stays.
+`[metrics]` of the configuration can leave families out (`allow`, `deny`).
 ";
 
 #[cfg(test)]
@@ -74,7 +70,8 @@ mod tests {
             assert!(names.insert(*name), "{name} is there twice");
             assert!(about.ends_with('.') && !about.contains(['"', '\\', '\n', '|']), "{name}: {about}");
             assert_eq!(name.ends_with("_total"), *kind == Type::Counter, "{name}");
-            assert_eq!(name.starts_with("hosting_"), facts.is_some(), "{name}");
+            let of_accounts = name.starts_with("hosting_") || *name == "hostwatch_incident_open";
+            assert_eq!(of_accounts, facts.is_some(), "{name}");
             if facts.is_some() {
                 assert!(labels.first() == Some(&"account") && *kind == Type::Gauge, "{name}");
             }

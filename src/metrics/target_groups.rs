@@ -1,7 +1,7 @@
-//! One site or VM as a target group of Prometheus's HTTP service discovery: where it is to be probed, and what it is.
-//! The names of the labels are what docs/discovery.md promises.
+//! One site or VM as a target group of Prometheus's HTTP service discovery: its address and its labels.
+//! docs/discovery.md promises the names of the labels.
 
-// Addresses as values; the part of the standard library that opens sockets is not for this layer.
+// Only addresses as values: this layer must not open sockets.
 use core::net::IpAddr;
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ pub(super) struct TargetGroup<'a> {
     labels: Vec<Label<'a>>,
 }
 
-/// A name and its value; without one there is no such label.
+/// A name and its value. Without a value the label is left out.
 type Label<'a> = (&'static str, Option<Cow<'a, str>>);
 
 fn known<S: Serializer>(labels: &[Label<'_>], serializer: S) -> Result<S::Ok, S::Error> {
@@ -43,7 +43,7 @@ impl<'a> TargetGroup<'a> {
     pub(super) fn of_vm(account: &'a AccountName, vm: &'a Vm) -> Self {
         let mut targets = Vec::new();
         for host in vm.ips.iter().flatten().filter_map(|ip| host_of(ip.address.as_deref()?)) {
-            // An address can have two records, or be written in two ways.
+            // An address can have two records, or two spellings.
             if !targets.contains(&host) {
                 targets.push(host);
             }
@@ -59,32 +59,32 @@ impl<'a> TargetGroup<'a> {
     }
 }
 
-/// Where people open the site; requests to its other names are redirected there. `None` where no name of it is a
-/// host's.
+/// The address under which people open the site; requests to its other names are redirected there. `None` if no
+/// name of it can be a host's.
 fn url_of(site: &Site) -> Option<String> {
     let scheme = if site.certificate_id.is_some_and(|id| id != 0) { "https" } else { "http" };
     let names = [site.main_alias.as_deref(), site.name.as_deref()];
     names.into_iter().flatten().find_map(|host| url(scheme, host.trim()))
 }
 
-/// The URL of this host, maybe with a port. A name that would lead anywhere else has none.
+/// The URL of this host, perhaps with a port. `None` for a name that would lead to another place.
 fn url(scheme: &str, host: &str) -> Option<String> {
     let odd = |c: char| c.is_control() || c.is_whitespace() || "/\\@?#%*".contains(c);
     if host.is_empty() || host.contains(odd) {
         return None;
     }
-    // Also what the name is on the wire, where it is not in ASCII.
+    // The name on the wire is checked too, if it is not ASCII.
     let url = Url::parse(&format!("{scheme}://{host}")).ok()?;
     let is_host = match url.host()? {
         Host::Domain(name) => is_host_name(name),
-        // Numbers that can be read as an address are none: 7 would be 0.0.0.7.
+        // A number that can be read as an address is no name: 7 would be 0.0.0.7.
         Host::Ipv4(address) => host.starts_with(&address.to_string()),
         Host::Ipv6(_) => true,
     };
     is_host.then(|| url.as_str().trim_end_matches('/').to_owned())
 }
 
-/// Can a host have this name? As RFC 1123 has it, and with the underscores that people use.
+/// Whether a host can have this name: by RFC 1123, and with the underscores that people use.
 fn is_host_name(name: &str) -> bool {
     let fits = |label: &str| {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';

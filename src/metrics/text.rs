@@ -1,13 +1,12 @@
-//! Lines of the text exposition format: names, escaped labels, numbers. Knows no resource.
+//! Lines of the text exposition format: names, escaped labels, numbers.
 //!
-//! What is written here reads the same as text 0.0.4 and as OpenMetrics 1.0.0.
+//! The lines are the same in text 0.0.4 and in OpenMetrics 1.0.0.
 
 use std::borrow::Cow;
 use std::io::Write as _;
 
 use chrono::{DateTime, Utc};
 
-use super::series_limit::{Limit, SeriesCount};
 use crate::model::{Money, Resource};
 
 /// The value of a label.
@@ -18,13 +17,13 @@ pub(super) enum Label<'a> {
 }
 
 impl<'a> Label<'a> {
-    /// A text that may be unknown: an empty label is an absent one.
+    /// A text that may be unknown. An empty label counts as an absent one.
     pub(super) fn maybe(text: Option<&'a str>) -> Self {
         Self::Text(text.unwrap_or_default())
     }
 }
 
-/// The value of a sample; exact, never by way of a float.
+/// The value of a sample. It is exact and never converted to a float.
 pub(super) trait Value: Copy {
     fn write(&self, out: &mut Vec<u8>);
 }
@@ -60,51 +59,37 @@ impl Value for DateTime<Utc> {
     }
 }
 
-/// What to do with samples.
-pub(super) enum To<'a> {
-    /// Write them, but for the resources that the limit leaves out.
-    Text(&'a mut Vec<u8>, Limit),
-    /// Count them.
-    SeriesCount(&'a mut SeriesCount),
-}
-
 /// Takes the samples of one family of one account.
 pub(super) struct Lines<'a> {
-    to: To<'a>,
-    /// Those after `account`.
+    out: &'a mut Vec<u8>,
+    /// The labels after `account`.
     labels: &'static [&'static str],
-    /// The first of them is the id of a resource.
-    of_resources: bool,
     /// `name{account="…"`, the same on every line.
     start: Vec<u8>,
 }
 
 impl<'a> Lines<'a> {
-    /// `labels` are those of the family, `account` first.
-    pub(super) fn new(to: To<'a>, family: &str, labels: &'static [&'static str], account: &str) -> Self {
+    /// `labels` are those of the family; `account` is the first.
+    pub(super) fn new(
+        out: &'a mut Vec<u8>,
+        family: &str,
+        labels: &'static [&'static str],
+        account: &str,
+    ) -> Self {
         debug_assert_eq!(labels.first(), Some(&"account"));
         let labels = labels.get(1..).unwrap_or_default();
-        let of_resources = matches!(labels.first(), Some(&("vm" | "container" | "site" | "ip" | "order")));
         let mut start = Vec::with_capacity(80);
         start.extend_from_slice(family.as_bytes());
         start.extend_from_slice(b"{account=\"");
         escape(&mut start, account);
         start.push(b'"');
-        Self { to, labels, of_resources, start }
+        Self { out, labels, start }
     }
 
-    /// One sample; `labels` are those after `account`, in the order of the family's row.
+    /// Writes one sample; `labels` are those after `account`, in the order of the family's row.
     pub(super) fn put(&mut self, labels: &[Label<'_>], value: impl Value) {
         debug_assert_eq!(labels.len(), self.labels.len(), "{}", String::from_utf8_lossy(&self.start));
-        let resource = match labels.first() {
-            Some(&Label::Id(id)) if self.of_resources => Some(id),
-            Some(_) | None => None,
-        };
-        let out = match &mut self.to {
-            To::SeriesCount(count) => return count.add(resource),
-            To::Text(_, limit) if resource.is_some_and(|id| !limit.lets(id)) => return,
-            To::Text(out, _) => out,
-        };
+        let out = &mut *self.out;
         out.extend_from_slice(&self.start);
         for (name, label) in self.labels.iter().zip(labels) {
             out.push(b',');
@@ -121,14 +106,14 @@ impl<'a> Lines<'a> {
         out.push(b'\n');
     }
 
-    /// One sample where its value is known.
+    /// Writes one sample if its value is known.
     pub(super) fn maybe(&mut self, labels: &[Label<'_>], value: Option<impl Value>) {
         if let Some(value) = value {
             self.put(labels, value);
         }
     }
 
-    /// One sample for each row, with the labels that describe it.
+    /// Writes one sample for each row, with the labels that describe it.
     pub(super) fn info<'r, T: 'r, const N: usize>(
         &mut self,
         rows: impl IntoIterator<Item = &'r T>,
@@ -137,7 +122,7 @@ impl<'a> Lines<'a> {
         rows.into_iter().for_each(|row| self.put(&labels(row), true));
     }
 
-    /// One sample for each row that has a value, under the row's id.
+    /// Writes one sample for each row that has a value, under the row's id.
     pub(super) fn each<'r, T: Resource<Id: Into<u64>> + 'r, V: Value>(
         &mut self,
         rows: impl IntoIterator<Item = &'r T>,
@@ -149,12 +134,12 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// What [`escape`] makes of NUL, where two texts must not become one label unseen.
+/// The result of [`escape`] for NUL, for cases in which two texts must not become one label unnoticed.
 pub(super) fn without_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() }
 }
 
-/// Backslash, quote and line feed as the format wants them. NUL becomes U+FFFD: it is valid UTF-8, but
+/// Escapes backslash, quote and line feed as the format requires. NUL becomes U+FFFD: it is valid UTF-8, but
 /// Prometheus's lexer takes it for the end of the page. Other control characters stay.
 pub(super) fn escape(out: &mut Vec<u8>, text: &str) {
     let mut rest = text.as_bytes();
@@ -178,8 +163,7 @@ mod tests {
     #[test]
     fn values_are_exact() {
         let mut out = Vec::new();
-        let to = To::Text(&mut out, Limit::default());
-        let mut lines = Lines::new(to, "hosting_billing_balance", &["account"], "main");
+        let mut lines = Lines::new(&mut out, "hosting_billing_balance", &["account"], "main");
         lines.put(&[], "79228162514264337593543950.335".parse::<Money>().unwrap());
         lines.put(&[], "-0.10".parse::<Money>().unwrap());
         lines.put(&[], u64::MAX);

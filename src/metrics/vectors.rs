@@ -1,6 +1,6 @@
-//! The daemon's own families: series that begin, change and end while it runs, from a row to lines of text. Of many
-//! accounts they are hundreds of thousands, so a series is its number and where its label values are kept, once for all
-//! accounts, and nothing else. Knows no metric.
+//! The daemon's own families: their series begin, change and end while it runs. Many accounts have hundreds of
+//! thousands of series. So a series stores only its value and a pointer to its label values, which all accounts
+//! share.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -16,7 +16,7 @@ pub(super) type GaugeVec = Vector<Gauge>;
 pub(super) type CounterVec = Vector<Counter>;
 pub(super) type HistogramVec = Vector<Histogram>;
 
-/// Series of one family, one for each set of label values.
+/// The series of one family, one for each set of label values.
 pub(super) struct Vector<V> {
     family: &'static Family,
     /// Sorted, as they are written.
@@ -24,10 +24,11 @@ pub(super) struct Vector<V> {
     series: Mutex<AllSeries<V>>,
 }
 
-/// Series by the value of their first label, the account, and then by those of all others in that order, joined.
+/// The series by the value of their first label, the account, and then by their other values, joined in that
+/// order.
 struct AllSeries<V> {
     by_first: BTreeMap<Box<str>, Vec<(Arc<str>, V)>>,
-    /// Each once.
+    /// The joined values, each once.
     others: BTreeSet<Arc<str>>,
 }
 
@@ -66,7 +67,7 @@ impl<V: Held> Vector<V> {
         Self { family, labels, series: Mutex::default() }
     }
 
-    /// The series with these values, in the order of the family's row; it begins at 0.
+    /// The series with these values, in the order of the family's row. It begins at 0.
     pub(super) fn with_label_values(&self, values: &[&str]) -> MappedMutexGuard<'_, V> {
         debug_assert_eq!(values.len(), self.labels.len(), "{}", self.family.name);
         let value = |label: &&str| {
@@ -79,12 +80,12 @@ impl<V: Held> Vector<V> {
         MutexGuard::map(self.series.lock(), |series| series.entry(&first, &others))
     }
 
-    /// Begins a series, where it has not.
+    /// Begins a series, unless it exists.
     pub(super) fn begin(&self, values: &[&str]) {
         drop(self.with_label_values(values));
     }
 
-    /// Ends every series.
+    /// Ends all series.
     pub(super) fn reset(&self) {
         self.series.lock().by_first.clear();
     }
@@ -101,12 +102,12 @@ fn joined<'a>(values: impl Iterator<Item = &'a str>) -> String {
     key
 }
 
-/// A family, whatever its series hold.
+/// A family with values of any type.
 pub(super) trait AnyVector {
     fn family(&self) -> &'static Family;
-    /// Removes the series that have all these labels: the first ones by name of those that the family has.
+    /// Removes the series that have all these labels. Does nothing if the family lacks one of them.
     fn forget(&self, of: &[(&str, &str)]);
-    /// Nothing where there are no series.
+    /// Writes the lines of the family, if it has series.
     fn write(&self, out: &mut Vec<u8>);
 }
 
@@ -116,20 +117,23 @@ impl<V: Held> AnyVector for Vector<V> {
     }
 
     fn forget(&self, of: &[(&str, &str)]) {
-        if !of.iter().map(|(label, _)| *label).eq(self.labels.iter().copied().take(of.len())) {
-            return;
-        }
-        let Some(((_, first), others)) = of.split_first() else { return };
-        let start = joined(others.iter().map(|(_, value)| *value));
-        let mut all = self.series.lock();
-        let Some(series) = all.by_first.get_mut(&*without_nul(first)) else { return };
-        let has = |values: &str| {
-            values.strip_prefix(&*start).is_some_and(|rest| rest.is_empty() || rest.starts_with(BETWEEN))
+        let place = |label: &str| self.labels.iter().position(|one| *one == label);
+        let wanted = of.iter().map(|(label, value)| Some((place(label)?, without_nul(value))));
+        let Some(wanted) = wanted.collect::<Option<BTreeMap<_, _>>>() else { return };
+        let has_others = |values: &str| {
+            let mut others = wanted.iter().filter(|(place, _)| **place > 0);
+            others.all(|(place, value)| values.split(BETWEEN).nth(place - 1) == Some(value))
         };
-        series.retain(|(values, _)| !others.is_empty() && !has(values));
-        if series.is_empty() {
-            all.by_first.remove(&*without_nul(first));
+        let mut all = self.series.lock();
+        match wanted.get(&0) {
+            Some(first) => {
+                if let Some(series) = all.by_first.get_mut(&**first) {
+                    series.retain(|(values, _)| !has_others(values));
+                }
+            }
+            None => all.by_first.values_mut().for_each(|series| series.retain(|(one, _)| !has_others(one))),
         }
+        all.by_first.retain(|_, series| !series.is_empty());
     }
 
     fn write(&self, out: &mut Vec<u8>) {
@@ -162,8 +166,8 @@ impl<V> fmt::Debug for Vector<V> {
     }
 }
 
-/// A row a family: the field that holds its series and what they hold, name, labels, help. Makes `FAMILIES` of them, and
-/// the struct `Vectors`.
+/// A row a family: the field with its series and their type, name, labels, help. It makes `FAMILIES` and the
+/// struct `Vectors`.
 macro_rules! own_metrics {
     ($($field:ident: $vector:ident = $name:literal, [$($label:literal),*], $about:literal;)*) => {
         pub(super) const FAMILIES: &[Family] = &[$(rows::$field),*];
@@ -194,7 +198,7 @@ macro_rules! own_metrics {
 pub(super) use own_metrics;
 
 impl<V: Held> Vector<V> {
-    /// What its series are, for the row.
+    /// The type of its series, for the row.
     pub(super) const KIND: Type = V::KIND;
 }
 
@@ -245,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_has_all_the_labels_is_forgotten() {
+    fn only_series_with_all_the_labels_are_forgotten() {
         let calls = CounterVec::new(&CALLS);
         for values in [["a", "vm", "200"], ["a", "vm", "500"], ["a-b", "vm", "200"], ["ab", "vm", "200"]] {
             calls.begin(&values);
@@ -264,6 +268,23 @@ mod tests {
         let others =
             [r#"{account="a-b",code="200",group="vm"} 0"#, r#"{account="ab",code="200",group="vm"} 0"#];
         assert_eq!(left(&[("account", "a")]), others);
+    }
+
+    #[test]
+    fn a_label_that_comes_before_the_account_by_name_keeps_nothing() {
+        static HELD: Family = family(Type::Gauge, "held", &["account", "address"], "Held.");
+        let held = GaugeVec::new(&HELD);
+        for values in [["a", "x"], ["a", "y"], ["b", "x"]] {
+            held.begin(&values);
+        }
+        held.forget(&[("account", "a")]);
+        assert_eq!(text(&held).lines().skip(2).collect::<Vec<_>>(), [r#"held{account="b",address="x"} 0"#]);
+        static BEFORE: Family = family(Type::Gauge, "before", &["account", "aa"], "Before.");
+        let before = GaugeVec::new(&BEFORE);
+        before.begin(&["a", "x"]);
+        before.begin(&["b", "x"]);
+        before.forget(&[("account", "a")]);
+        assert_eq!(text(&before).lines().skip(2).collect::<Vec<_>>(), [r#"before{aa="x",account="b"} 0"#]);
     }
 
     #[test]

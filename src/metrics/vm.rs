@@ -43,10 +43,10 @@ pub(super) const FAMILIES: &[Family] = facts! {
         };
 };
 
-/// From so many on they are cut into shards: else all would be encoded in one piece, of megabytes.
+/// From this number on VMs are cut into shards. Otherwise all would be encoded in one piece of megabytes.
 const MANY: usize = 1000;
 
-/// Those of the shard; few are all in the first.
+/// The VMs of the shard. If they are few, all of them are in the first one.
 fn vms<'a>(given: &Given<'a>) -> impl Iterator<Item = &'a Vm> + use<'a> {
     let (rows, given) = (given.rows(Collector::Vms, &given.state.vms), *given);
     let are_many = rows.len() >= MANY;

@@ -1,4 +1,4 @@
-//! Texts as frames of zstd, and back: each refers to nothing before it and needs no more than a client has to grant.
+//! Texts as zstd frames, and back. Each frame stands alone and needs no more memory than a client must provide.
 
 use std::fmt;
 
@@ -8,9 +8,9 @@ use ::zstd::zstd_safe::CParameter;
 /// Makes frames.
 pub(super) struct Zstd(Compressor<'static>, Decompressor<'static>);
 
-/// The fastest: what is gained by more is less than it takes (docs/performance.md).
+/// The fastest level: higher ones gain less than they cost (docs/performance.md).
 const LEVEL: i32 = 1;
-/// How far back a frame may refer, as a power of two: 1 MiB. Clients need not take more than 8 (RFC 9659).
+/// The distance that a frame may refer back, as a power of two: 1 MiB. Clients must accept up to 8 (RFC 9659).
 const WINDOW: u32 = 20;
 
 impl Zstd {
@@ -24,7 +24,7 @@ impl Zstd {
         self.0.compress(text).expect("zstd into memory has no way to fail")
     }
 
-    /// The text of a frame made here, of this length.
+    /// The text of a frame that was made here, with this length.
     pub(super) fn text(&mut self, frame: &[u8], length: usize) -> Vec<u8> {
         self.1.decompress(frame, length).expect("our own frame is whole")
     }
@@ -45,7 +45,7 @@ mod tests {
         let long: Vec<u8> =
             (0..24_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 27) as u8).collect();
         let frame = Zstd::new().frame(&long);
-        // Magic number, descriptor; without the flag of a single segment the window follows.
+        // Magic number and descriptor. Without the flag for a single segment the window follows.
         assert_eq!(frame[..4], [0x28, 0xb5, 0x2f, 0xfd]);
         assert_eq!(frame[4] & 0b0010_0000, 0, "a single segment is a window as large as the text");
         let (exponent, mantissa) = (u64::from(frame[5] >> 3), u64::from(frame[5] & 7));

@@ -1,5 +1,5 @@
-//! How one listing changes what is known of an account. Pure: a listing and a time in, a new state and
-//! what was observed out.
+//! Applies one listing to the known state of an account. Pure: a listing and a time in, a new state and
+//! observations out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,36 +12,34 @@ use super::ids::{ContainerId, SiteId};
 use super::last_report::LastReport;
 use super::resources::{Container, Resource, Site, Vm};
 use super::snapshot::{
-    AccountState, Charges, Collector, CollectorStatus, Listing, PollEnd, Profile, Read, Reports, RowCount,
-    Rows, Told,
+    AccountState, Believed, Charges, Collector, CollectorStatus, Listing, PollEnd, Profile, Read, Reports,
+    RowCount, Rows,
 };
 use super::states::VmState;
 
-/// What one reading showed. Ids of rows it did not show are frozen: nothing is known of them.
+/// The observation of one reading. Rows that it did not show are frozen: the reading says nothing of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Observed {
     Vms(Seen),
     Containers(Seen),
     Sites(ContainerId, Seen),
     Report,
-    /// Nothing that a rule looks at.
-    Other,
 }
 
-/// Which rows of a listing were shown, and which are known to be gone.
+/// The rows of a listing that were shown, and those that are known to be gone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Seen {
     pub shown: Shown,
-    /// Was there before, and two complete listings in a row do not have it.
-    pub removed: Vec<u64>,
-    /// VMs that were active when last seen, a short while ago, and are stopped now.
+    /// Rows that two complete listings in a row lack, and that were there before; with their last names.
+    pub removed: BTreeMap<u64, Option<Box<str>>>,
+    /// VMs that are stopped now, and that were active at the last reading a short while ago.
     pub stopped: BTreeSet<u64>,
     pub complete: bool,
 }
 
 impl Seen {
-    /// A whole listing without any row, after which these are gone.
-    pub(crate) fn nothing(removed: Vec<u64>) -> Self {
+    /// A complete listing without rows, after which these are gone.
+    pub(crate) fn nothing(removed: BTreeMap<u64, Option<Box<str>>>) -> Self {
         Self { shown: Shown::All, removed, stopped: BTreeSet::new(), complete: true }
     }
 }
@@ -49,13 +47,13 @@ impl Seen {
 /// The rows that a reading showed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Shown {
-    /// All that the listing now holds.
+    /// All rows that the listing now holds.
     All,
     These(BTreeSet<u64>),
 }
 
 impl Shown {
-    /// Was this row shown?
+    /// Whether this row was shown.
     pub(crate) fn has(&self, id: u64) -> bool {
         match self {
             Self::All => true,
@@ -64,17 +62,19 @@ impl Shown {
     }
 }
 
-/// Applies readings to one account. Keeps track of where each site lives, so that a site that moved is
-/// never shown twice.
-#[derive(Debug)]
+/// Applies readings to one account. It keeps the container of each site, so that a site that moved never
+/// appears twice.
+#[derive(Clone, Debug)]
 pub(crate) struct KnownAccount {
-    /// The one that was published last, until it changes.
+    /// The state that was published last, until it changes.
     state: Arc<AccountState>,
-    told: Told,
+    believed: Believed,
+    /// The last time that the known state may have been out of date.
+    awake_since: Option<DateTime<Utc>>,
 }
 
 impl KnownAccount {
-    /// An account of which nothing is known yet.
+    /// An account without any known state.
     pub(crate) fn new(profile: Arc<Profile>) -> Self {
         let collectors = profile.collectors.iter().map(|&on| (on, CollectorStatus::default())).collect();
         let state = AccountState {
@@ -91,14 +91,14 @@ impl KnownAccount {
             collectors,
             homes: Arc::default(),
         };
-        Self { state: Arc::new(state), told: Told::default() }
+        Self { state: Arc::new(state), believed: Believed::default(), awake_since: None }
     }
 
     fn state_mut(&mut self) -> &mut AccountState {
         Arc::make_mut(&mut self.state)
     }
 
-    /// Goes on with a changed configuration; what collectors that are off knew is forgotten.
+    /// Takes over a changed configuration. The state of collectors that are off now is forgotten.
     pub(crate) fn with_profile(mut self, profile: Arc<Profile>) -> Self {
         let state = self.state_mut();
         for &on in &profile.collectors {
@@ -126,7 +126,7 @@ impl KnownAccount {
         self
     }
 
-    /// Knows what an earlier life of the daemon read last.
+    /// Takes over the last report that the daemon read before its start.
     pub(crate) fn remembering(mut self, last: Option<&LastReport>) -> Self {
         if self.state.profile.collectors.contains(&Collector::ExpectedBalance) {
             self.state_mut().billing.remembered = last.map(|last| (Arc::new(last.report()), last.read_at));
@@ -134,19 +134,19 @@ impl KnownAccount {
         self
     }
 
-    /// The state as it stands.
+    /// The present state.
     pub(crate) fn state(&self) -> &AccountState {
         &self.state
     }
 
-    /// The same, to be published.
+    /// The present state, shared for publishing.
     pub(crate) fn publish(&self) -> Arc<AccountState> {
         Arc::clone(&self.state)
     }
 
-    /// Reports that follow are judged by what people were told.
-    pub(crate) fn heed(&mut self, told: Told) {
-        self.told = told;
+    /// Sets the belief by which later reports are judged.
+    pub(crate) fn believe(&mut self, believed: Believed) {
+        self.believed = believed;
     }
 
     /// Takes in one listing.
@@ -159,21 +159,17 @@ impl KnownAccount {
             Read::Containers(rows) => return self.apply_containers(rows, at),
             Read::Sites(container, rows) => return self.apply_sites(container, rows, at),
             Read::ExpectedBalance(mut report) => {
-                let told = self.told;
+                let believed = self.believed;
                 let billing = &mut self.state_mut().billing;
                 if let Some(old) = &billing.report {
                     share_orders(&old.orders, &mut report.orders);
                     report.moments.share(&old.moments);
                 }
-                billing.take(Arc::new(report), told, at);
+                billing.take(Arc::new(report), believed, at);
                 return vec![Observed::Report];
             }
             Read::Ips(rows) => drop(self.state_mut().ips.take(rows, at)),
             Read::SshKeys(rows) => drop(self.state_mut().ssh_keys.take(rows, at)),
-            Read::AllSites(sites) => {
-                self.state_mut().databases.retain(|site, _| sites.contains(site));
-                self.state_mut().cron_jobs.retain(|site, _| sites.contains(site));
-            }
             Read::Databases(site, count) => {
                 self.state_mut().databases.insert(site, RowCount { count, read_at: at });
             }
@@ -184,25 +180,28 @@ impl KnownAccount {
                 self.state_mut().charges = Charges { rows: Arc::new(rows), read_at: Some(at) };
             }
         }
-        vec![Observed::Other]
+        Vec::new()
     }
 
-    /// What is known may be out of date.
-    pub(crate) fn look_again(&mut self) {
-        self.state_mut().collectors.values_mut().for_each(|status| status.looked = false);
+    /// The known state may be out of date. No reading lies ahead of the clock, even if that was set back.
+    pub(crate) fn look_again(&mut self, now: DateTime<Utc>) {
+        self.awake_since = Some(now);
+        let state = self.state_mut();
+        state.collectors.values_mut().for_each(|status| status.looked = false);
+        state.moments().filter(|at| **at > now).for_each(|at| *at = now);
     }
 
-    /// Whoever has not looked yet is waited for no longer.
+    /// Stops waiting for collectors that have not polled yet.
     pub(crate) fn stop_looking(&mut self) {
         self.state_mut().collectors.values_mut().for_each(|status| status.looked = true);
     }
 
-    /// The poll that ended last began too early to count as a look.
+    /// The poll that ended last began too early to show the present.
     pub(crate) fn not_looked(&mut self, collector: Collector) {
         self.state_mut().collectors.entry(collector).or_default().looked = false;
     }
 
-    /// Takes in how a poll ended.
+    /// Takes in the end of a poll.
     pub(crate) fn end(&mut self, collector: Collector, end: PollEnd, at: DateTime<Utc>) {
         let status = self.state_mut().collectors.entry(collector).or_default();
         status.polls += 1;
@@ -228,10 +227,12 @@ impl KnownAccount {
         };
     }
 
-    /// What stopped while nobody watched is not known to have stopped just now.
+    /// The VMs that stopped between the last two readings. If these are far apart, or the machine slept between
+    /// them, nobody knows when a VM stopped.
     fn newly_stopped(&self, read: &Rows<Vm>, at: DateTime<Utc>) -> BTreeSet<u64> {
         let before = &self.state.vms;
-        if !is_fresh(&self.state.profile, Collector::Vms, before.read_at, at) {
+        let is_of_before = self.awake_since.is_some() && before.read_at <= self.awake_since;
+        if is_of_before || !is_fresh(&self.state.profile, Collector::Vms, before.read_at, at) {
             return BTreeSet::new();
         }
         let was_active = |vm: &&Vm| before.get(vm.id).is_some_and(|old| old.state == VmState::Active);
@@ -242,13 +243,13 @@ impl KnownAccount {
     fn apply_containers(&mut self, rows: Rows<Container>, at: DateTime<Utc>) -> Vec<Observed> {
         let seen = self.state_mut().containers.take(rows, at);
         let mut observed = Vec::new();
-        for &gone in &seen.removed {
+        for &gone in seen.removed.keys() {
             let container = ContainerId::new(gone);
             let Some(listing) = self.state_mut().sites.remove(&container) else { continue };
             for site in listing.rows.iter() {
                 self.forget_site(site.id);
             }
-            let removed = listing.rows.iter().map(|site| site.id.get()).collect();
+            let removed = listing.rows.iter().map(last_name).collect();
             observed.push(Observed::Sites(container, Seen::nothing(removed)));
         }
         observed.insert(0, Observed::Containers(seen));
@@ -268,8 +269,9 @@ impl KnownAccount {
             }
         }
         let listing = state.sites.entry(container).or_default();
+        listing.read_after = state.collectors.get(&Collector::Sites).map_or(0, |status| status.polls);
         let seen = listing.take(rows, at);
-        for &gone in &seen.removed {
+        for &gone in seen.removed.keys() {
             self.forget_site(SiteId::new(gone));
         }
         vec![Observed::Sites(container, seen)]
@@ -283,7 +285,12 @@ impl KnownAccount {
     }
 }
 
-/// Keeps the old copy of each order that is as it was: ten thousand of them hold much text. Both by id.
+fn last_name<T: Resource<Id: Into<u64>>>(row: &T) -> (u64, Option<Box<str>>) {
+    (row.id().into(), row.name().map(Box::from))
+}
+
+/// Keeps the old copy of each unchanged order, since ten thousand of them hold much text. Both lists are sorted
+/// by id.
 fn share_orders(old: &[Arc<Order>], new: &mut [Arc<Order>]) {
     for order in new {
         let same = old.binary_search_by_key(&order.id, |old| old.id).ok().map(|place| &old[place]);
@@ -294,20 +301,21 @@ fn share_orders(old: &[Arc<Order>], new: &mut [Arc<Order>]) {
 }
 
 impl<T: Resource<Id: Into<u64>> + Clone + PartialEq> Listing<T> {
-    /// Takes in rows as read: a complete listing replaces, but for what the one before it still showed; an
-    /// incomplete one merges and removes nothing.
-    /// Where nothing changed the old rows stay, so that whoever compares pointers sees no change.
+    /// Takes in the rows of a reading. A complete listing replaces the rows, except for rows that only this one
+    /// lacks. An incomplete listing is merged and removes none. If nothing changed, the old rows stay, so that
+    /// a comparison of pointers finds no change.
     fn take(&mut self, read: Rows<T>, at: DateTime<Utc>) -> Seen {
         let Rows { mut rows, complete } = read;
         rows.sort_by_key(Resource::id);
         rows.dedup_by_key(|row| row.id());
         self.read_at = Some(at);
         self.complete = complete;
+        self.was_complete |= complete;
         let has = |old: &&T| rows.binary_search_by_key(&old.id(), Resource::id).is_ok();
         let not_shown = self.rows.iter().filter(|old| !has(old));
         let is_missing = |old: &&T| self.missing.contains(&old.id().into());
         let (kept, removed): (Vec<&T>, Vec<&T>) = not_shown.partition(|old| !complete || !is_missing(old));
-        let removed = removed.into_iter().map(|old| old.id().into()).collect();
+        let removed = removed.into_iter().map(last_name).collect();
         let missing: Vec<u64> =
             kept.iter().filter(|old| complete || is_missing(old)).map(|old| old.id().into()).collect();
         let shown = if kept.is_empty() && complete {

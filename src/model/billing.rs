@@ -1,4 +1,4 @@
-//! Billing as the provider reports it (interface 2.8, 2.9). What follows from it is in `forecast`.
+//! Billing as the provider reports it (interface 2.8, 2.9). `forecast` draws the conclusions.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use super::states::OrderState;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Edd {
-    /// A date was given.
+    /// A date.
     At(DateTime<Utc>),
-    /// Null: by the interface, later than the report's date. By itself no good news.
+    /// Null: by the interface, later than the report's date. This alone proves nothing.
     Null,
-    /// Missing or not a date: nothing is known.
+    /// Missing, or no date: unknown.
     Unknown,
 }
 
@@ -32,13 +32,13 @@ pub(crate) struct Report {
     pub edd: Edd,
     /// The provider's own error message. A report with one counts as a failed poll.
     pub error: Option<Box<str>>,
-    /// As of `date`.
+    /// The balance at `date`.
     pub expected_balance: Option<Money>,
-    /// In the order of time.
+    /// The moments, sorted by time.
     pub moments: Moments,
-    /// The orders that the moments name, each once, by id.
+    /// The orders of the moments, each once, by id.
     pub orders: Vec<Arc<Order>>,
-    /// Moments that could not be decoded: the report is then no proof that all is well.
+    /// The number of moments that could not be decoded. With any, the report is no proof that all is well.
     pub moments_rejected: u64,
 }
 
@@ -55,8 +55,16 @@ pub(crate) struct Order {
     pub id: OrderId,
     pub state: OrderState,
     pub comment: Option<Box<str>>,
-    /// One for all orders of a report that have the same.
+    /// Orders with the same tariff share it.
     pub tariff: Option<Arc<Tariff>>,
+}
+
+impl Order {
+    /// The name of its tariff, or the short name.
+    pub(crate) fn tariff_name(&self) -> Option<&str> {
+        let tariff = self.tariff.as_ref()?;
+        tariff.name.as_deref().or(tariff.short_name.as_deref())
+    }
 }
 
 /// The tariff of an order (interface 2.8).
@@ -76,6 +84,6 @@ pub(crate) struct Charge {
     pub price: Option<Money>,
     pub quantity: Option<Decimal>,
     pub total: Money,
-    /// The path of the charge; unique to it.
+    /// The path of the charge, which is unique.
     pub resource_uri: Option<Box<str>>,
 }

@@ -1,11 +1,12 @@
-//! What changed from one expected-balance report to the next, as far as it moves the disconnect date:
-//! orders new, gone or repriced, a payment, a charge that nobody foresaw. Pure and exact.
+//! The differences between two expected-balance reports that move the date of the cut-off: orders that are new,
+//! gone or repriced, a payment, a charge that nobody foresaw. Pure and exact.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Duration, Utc};
+use rust_decimal::Decimal;
 
-use super::billing::Report;
+use super::billing::{Order, Report};
 use super::forecast::{self, Disconnect};
 use super::ids::OrderId;
 use super::money::Money;
@@ -13,25 +14,25 @@ use super::money::Money;
 /// One difference.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Change {
-    /// The balance is this much above what was foreseen.
+    /// The balance is this much above the forecast.
     Paid(Money),
-    /// The balance is this much below what was foreseen.
+    /// The balance is this much below the forecast.
     Charged(Money),
-    /// An order that was not charged before, and what it costs a day.
+    /// An order that was not charged before, and its cost a day.
     New { order: OrderId, per_day: Money },
-    /// An order that is no longer charged, and what it cost a day.
+    /// An order that is no longer charged, and its former cost a day.
     Gone { order: OrderId, per_day: Money },
     /// The next charge of an order, before and now.
     Repriced { order: OrderId, from: Money, to: Money },
-    /// When the account is cut off, before and now.
+    /// The cut-off, before and now.
     Moved { from: Disconnect, to: Disconnect },
 }
 
-/// A charge may come this much earlier or later than foreseen without being a surprise.
+/// A charge this much earlier or later than foreseen is no surprise.
 const TOLERANCE_HOURS: i64 = 24;
 
-/// What changed from `previous` to `report`, which was read at `at`: the move of the date first, then
-/// what may have moved it, the dearest order first.
+/// The differences from `previous` to `report`, which was read at `at`. The move of the date comes first, then
+/// possible reasons for it, the dearest order first.
 pub(crate) fn changes(previous: &Report, report: &Report, at: DateTime<Utc>) -> Vec<Change> {
     let mut found = Vec::new();
     let (from, to) = (forecast::disconnect(previous), forecast::disconnect(report));
@@ -43,7 +44,7 @@ pub(crate) fn changes(previous: &Report, report: &Report, at: DateTime<Utc>) -> 
     found
 }
 
-/// The balance against what was foreseen for this moment.
+/// The balance compared with the forecast for this moment.
 fn balance(previous: &Report, report: &Report, at: DateTime<Utc>) -> Option<Change> {
     let now = forecast::balance_now(report)?;
     let foreseen = forecast::foreseen_balance(previous, at)?;
@@ -59,9 +60,63 @@ fn balance(previous: &Report, report: &Report, at: DateTime<Utc>) -> Option<Chan
     }
 }
 
+/// An order that costs more a day than in the report before, and both costs.
+pub(crate) struct Dearer<'a> {
+    pub order: &'a Order,
+    pub from: Money,
+    pub to: Money,
+}
+
+/// Orders that became dearer under the same tariff. The charges of the days that both reports cover are compared, so that a
+/// charge that only the later report reaches does not look like a new price.
+pub(crate) fn dearer<'a>(previous: &Report, report: &'a Report, at: DateTime<Utc>) -> Vec<Dearer<'a>> {
+    let from = at + Duration::hours(TOLERANCE_HOURS);
+    let Some(to) = forecast::end(previous).min(forecast::end(report)).filter(|to| *to > from) else {
+        return Vec::new();
+    };
+    if previous.moments_rejected > 0 || report.moments_rejected > 0 {
+        return Vec::new();
+    }
+    let days = Decimal::from(((to - from).num_hours() + 12) / 24);
+    let (before, after) = (charged(previous, from, to), charged(report, from, to));
+    let known: BTreeMap<OrderId, &Order> = previous.orders.iter().map(|order| (order.id, &**order)).collect();
+    let costs = forecast::order_costs(report, at).into_iter();
+    let found = costs.filter_map(|cost| {
+        let order = report.orders.get(cost.index as usize)?;
+        let is_same = known.get(&order.id)?.tariff_name() == order.tariff_name();
+        let (before, after) = (*before.get(&order.id)?, *after.get(&order.id)?);
+        let from = cost.per_day.times(before.decimal()).over(after.decimal())?.rounded();
+        let is_found = is_same && is_risen(before, after, days);
+        is_found.then_some(Dearer { order, from, to: cost.per_day.rounded() })
+    });
+    found.collect()
+}
+
+/// Whether a cost a day rose by more than 5 % and by more than one unit.
+pub(crate) fn is_dearer(from: Money, to: Money) -> bool {
+    is_risen(from, to, Decimal::ONE)
+}
+
+/// The same of the charges of so many days.
+fn is_risen(from: Money, to: Money, days: Decimal) -> bool {
+    let rise = to - from;
+    rise > Money::new(days) && rise.times(Decimal::from(20)) > from
+}
+
+/// The charges of each order in a time.
+fn charged(report: &Report, from: DateTime<Utc>, to: DateTime<Utc>) -> BTreeMap<OrderId, Money> {
+    let mut sums = BTreeMap::new();
+    for moment in report.moments.iter().filter(|moment| moment.at > from && moment.at <= to) {
+        if let Some(order) = report.order_of(&moment) {
+            *sums.entry(order.id).or_insert(Money::ZERO) += moment.amount;
+        }
+    }
+    sums
+}
+
 fn orders(previous: &Report, report: &Report, at: DateTime<Utc>) -> Vec<Change> {
     if previous.orders.is_empty() && !forecast::is_bare(previous) {
-        // From before the start; kept without its orders.
+        // A report from before the start is kept without its orders.
         return Vec::new();
     }
     let (before, after) = (per_day(previous, at), per_day(report, at));
@@ -72,7 +127,7 @@ fn orders(previous: &Report, report: &Report, at: DateTime<Utc>) -> Vec<Change> 
     let mut found: Vec<(Money, Change)> = new.chain(gone).collect();
     let (next_before, next_after) = (next_charges(previous, at), next_charges(report, at));
     for (&order, &(when, to)) in &next_after {
-        // Two charges of different days are no two prices of one.
+        // Charges on different days are not two prices of one charge.
         let same = next_before.get(&order).filter(|(then, _)| (when - *then).abs() < Duration::days(1));
         if let Some(&(_, from)) = same
             && from != to
@@ -84,7 +139,7 @@ fn orders(previous: &Report, report: &Report, at: DateTime<Utc>) -> Vec<Change> 
     found.into_iter().map(|(_, change)| change).collect()
 }
 
-/// Orders with charges to come, and what each costs a day.
+/// Orders with charges ahead, and the cost of each a day.
 fn per_day(report: &Report, at: DateTime<Utc>) -> BTreeMap<OrderId, Money> {
     let ahead: BTreeSet<u32> =
         report.moments.iter().filter(|moment| moment.at > at).filter_map(|moment| moment.order).collect();
@@ -109,12 +164,12 @@ mod tests {
     use crate::model::Edd;
     use crate::model::forecast::tests::{money, report, t};
 
-    /// The day after the first report, when its first charge has been taken.
+    /// A day after the first report, when its first charge was made.
     fn later() -> DateTime<Utc> {
         t("2026-03-02T12:00:00")
     }
 
-    /// The same report a day later: its first charge is history.
+    /// The same report a day later: its first charge is in the past.
     fn a_day_on(mut report: Report) -> Report {
         report.moments = report.moments.iter_from(1).collect();
         report
@@ -135,7 +190,7 @@ mod tests {
         let first = report("250", "10", 90, Edd::Null);
         assert_eq!(changes(&first, &first, t("2026-03-01T12:00:00")), []);
         assert_eq!(changes(&first, &a_day_on(first.clone()), later()), []);
-        // The charge that was due has not been taken yet.
+        // The charge that was due has not been made yet.
         assert_eq!(changes(&first, &first, later()), []);
     }
 

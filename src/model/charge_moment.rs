@@ -1,5 +1,5 @@
-//! A charge to come, and charges of one moment in the order in which they are made, whatever the order in which a report
-//! lists them: each leaves the balance that the next one begins with. Pure.
+//! A charge ahead. Charges of one moment are put in the order in which they are made, whatever their order in
+//! the report: each begins with the balance that the one before leaves. Pure.
 
 use std::collections::HashMap;
 
@@ -7,32 +7,34 @@ use chrono::{DateTime, Utc};
 
 use super::money::Money;
 
-/// One charge to come.
+/// One charge ahead.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct ChargeMoment {
     pub at: DateTime<Utc>,
     pub amount: Money,
-    /// After the charge.
+    /// The balance after the charge.
     pub balance: Money,
-    /// What the provider says on whether `balance` is above 0.
+    /// The provider's flag that `balance` is above 0.
     pub positive: Option<bool>,
-    /// Index into the orders of its report.
+    /// The index of its order in the report.
     pub order: Option<u32>,
 }
 
 impl ChargeMoment {
-    /// Both the balance and the provider's flag say so; one of them against it is enough to doubt.
+    /// Whether both the balance and the provider's flag say so. If one contradicts, the balance counts as used
+    /// up.
     pub(crate) fn is_positive(&self) -> bool {
         self.balance.is_positive() && self.positive != Some(false)
     }
 }
 
-/// Does each of two charges of one moment follow from the other?
+/// Whether the second of two charges of one moment begins with the balance that the first leaves.
 pub(super) fn adds_up(before: &ChargeMoment, moment: &ChargeMoment) -> bool {
     before.at != moment.at || before.balance - moment.amount == moment.balance
 }
 
-/// Puts those of one moment in order, in a list that is sorted by time. What no order explains stays as it is.
+/// Sorts charges of the same moment in a list that is sorted by time. Charges that no order explains stay as
+/// they are.
 pub(super) fn put_in_order(list: &mut [ChargeMoment]) {
     for group in list.chunk_by_mut(|a, b| a.at == b.at) {
         if !group.is_sorted_by(adds_up)
@@ -43,14 +45,14 @@ pub(super) fn put_in_order(list: &mut [ChargeMoment]) {
     }
 }
 
-/// Each after the one whose balance it begins with.
+/// Puts each charge after the one whose balance it begins with.
 fn chain(group: &[ChargeMoment]) -> Option<Vec<ChargeMoment>> {
     let mut by_start: HashMap<Money, Vec<usize>> = HashMap::new();
     let start = |moment: &ChargeMoment| moment.balance + moment.amount;
     for (index, moment) in group.iter().enumerate().rev() {
         by_start.entry(start(moment)).or_default().push(index);
     }
-    // It begins with a balance that none of the others leaves.
+    // The first one begins with a balance that none of the others leaves.
     let mut left: HashMap<Money, usize> = HashMap::new();
     for moment in group {
         *left.entry(moment.balance).or_default() += 1;
@@ -92,12 +94,12 @@ mod tests {
             put_in_order(&mut list);
             assert_eq!(list, right, "{places:?}");
         }
-        // Without an order that explains them they stay.
+        // Charges that no order explains stay as they are.
         let odd = [moment(1, "13", "10"), moment(1, "13", "50")];
         let mut list = odd;
         put_in_order(&mut list);
         assert_eq!(list, odd);
-        // A charge and its refund: a circle, as it was listed.
+        // A charge and its refund form a circle and stay as they are.
         let circle = [moment(1, "5", "5"), moment(1, "-5", "10")];
         let mut list = circle;
         put_in_order(&mut list);

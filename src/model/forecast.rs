@@ -1,32 +1,40 @@
-//! What an expected-balance report means: balance now and to come, when the account is cut off, what
-//! keeps it up. Pure and exact; the rules are those of the "billing arithmetic" of the contract.
+//! The conclusions from an expected-balance report: the balance now and later, the cut-off, and the amounts
+//! that prevent it. Pure and exact; the rules are the "billing arithmetic" of the contract.
 
 use chrono::{DateTime, Duration, Utc};
 use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
 
 use super::billing::{Edd, Report};
 use super::ids::OrderId;
 use super::money::Money;
 
-/// The spans, in days, that metrics and mails speak of.
+/// The spans, in days, of metrics and mails.
 pub(crate) const SPANS_DAYS: [u32; 3] = [7, 30, 90];
 
-/// When the account is cut off, as far as a report says.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The cut-off by a report.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, strum::IntoStaticStr)]
+#[serde(into = "DisconnectJson", tag = "disconnect", rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub(crate) enum Disconnect {
-    /// At this moment. `computed`: the report named none, and this is its first moment that leaves
-    /// nothing on the account.
-    At { at: DateTime<Utc>, computed: bool },
+    /// At this moment. `computed`: the report named no date, and this is its first moment that uses the balance
+    /// up.
+    At {
+        #[serde(rename = "disconnect_at")]
+        at: DateTime<Utc>,
+        #[serde(rename = "disconnect_computed")]
+        computed: bool,
+    },
     /// The balance is used up already and no moment is named.
     Now,
-    /// None before the report's date, and nothing in the report says otherwise.
+    /// There is none before the report's date, and nothing in the report contradicts that.
     NotExpected,
-    /// The report does not say.
+    /// The report does not tell.
     Unknown,
 }
 
 impl Disconnect {
-    /// The moment, where one is known.
+    /// The moment, if it is known.
     pub(crate) fn at(self) -> Option<DateTime<Utc>> {
         match self {
             Self::At { at, .. } => Some(at),
@@ -35,8 +43,23 @@ impl Disconnect {
     }
 }
 
-/// Why a report is no all-clear.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, serde::Serialize, serde::Deserialize)]
+/// The JSON form of the cut-off: every key is present, known or not.
+#[derive(Serialize)]
+struct DisconnectJson {
+    disconnect: &'static str,
+    disconnect_at: Option<DateTime<Utc>>,
+    disconnect_computed: bool,
+}
+
+impl From<Disconnect> for DisconnectJson {
+    fn from(it: Disconnect) -> Self {
+        let disconnect_computed = matches!(it, Disconnect::At { computed: true, .. });
+        Self { disconnect: it.into(), disconnect_at: it.at(), disconnect_computed }
+    }
+}
+
+/// The reason why a report does not prove that the account is safe.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Doubt {
     #[error("the report carries an error")]
@@ -59,30 +82,30 @@ pub(crate) enum Doubt {
     NoCharges,
 }
 
-/// One charge to come.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+/// One charge ahead.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub(crate) struct NextCharge {
     pub at: DateTime<Utc>,
-    /// All charges of that moment together.
+    /// The sum of all charges at that moment.
     pub amount: Money,
 }
 
-/// What an order costs.
+/// The cost of an order.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct OrderCost {
     pub order: OrderId,
-    /// Index into `Report::orders`.
+    /// The index in `Report::orders`.
     pub index: u32,
-    /// Sum of its charges within the horizon.
+    /// The sum of its charges within the horizon.
     pub charges: Money,
     pub per_day: Money,
     pub per_month: Money,
-    /// Part of all charges within the horizon, 0 to 1.
+    /// Its part of all charges within the horizon, 0 to 1.
     pub share: Decimal,
 }
 
-/// The balance before the first charge to come; without one, the expected balance. Where no charge could be
-/// read the expected balance is that of the report's end, and nobody knows today's.
+/// The balance before the first charge ahead, or the expected balance if there is no charge. If no charge could
+/// be read, the expected balance is that of the report's end, and today's is unknown.
 pub(crate) fn balance_now(report: &Report) -> Option<Money> {
     match report.moments.first() {
         Some(first) => Some(first.balance + first.amount),
@@ -90,7 +113,7 @@ pub(crate) fn balance_now(report: &Report) -> Option<Money> {
     }
 }
 
-/// Whether nothing is left on the account; `None` where a charge that could not be read may have been the first.
+/// Whether the balance is used up; `None` if an undecodable charge may have been the first one.
 pub(crate) fn is_used_up(report: &Report) -> Option<bool> {
     let balance = balance_now(report).filter(|_| report.moments_rejected == 0)?;
     Some(!balance.is_positive())
@@ -102,8 +125,8 @@ pub(crate) fn balance_in(report: &Report, now: DateTime<Utc>, days: u32) -> Opti
     balance_after(report, until)
 }
 
-/// The least amount that keeps the balance above 0 through every charge within `days` of `now`;
-/// `None` past the report's end. Charges that fell due since the report was read count as made.
+/// The lowest amount that keeps the balance above 0 through every charge within `days` of `now`; `None` past
+/// the report's end. Charges that fell due since the report count as made.
 pub(crate) fn top_up_required(report: &Report, now: DateTime<Utc>, days: u32) -> Option<Money> {
     let until = within(report, now, days)?;
     let (made, count) = (report.moments.until(now), report.moments.until(until));
@@ -113,14 +136,14 @@ pub(crate) fn top_up_required(report: &Report, now: DateTime<Utc>, days: u32) ->
     Some((Money::SMALLEST - lowest).max(Money::ZERO))
 }
 
-/// What the two above and the next charge depend on at `now`, beside the report: equal values, equal amounts.
+/// The facts beside the report that the two amounts above and the next charge depend on. Equal values mean
+/// equal amounts.
 pub(crate) fn due_counts(report: &Report, now: DateTime<Utc>) -> (usize, usize, [Option<usize>; 3]) {
     let spans = SPANS_DAYS.map(|days| within(report, now, days).map(|until| report.moments.until(until)));
     (report.moments.before(now), report.moments.until(now), spans)
 }
 
-/// When the account is cut off (contract section 6: a null date beside a moment that is not positive
-/// is answered by that moment).
+/// The cut-off (contract section 6: with a null date, the first moment whose balance is not positive counts).
 pub(crate) fn disconnect(report: &Report) -> Disconnect {
     if let Edd::At(at) = report.edd {
         return Disconnect::At { at, computed: false };
@@ -135,13 +158,12 @@ pub(crate) fn disconnect(report: &Report) -> Disconnect {
     }
 }
 
-/// The first moment that leaves nothing on the account.
+/// The first moment that uses the balance up.
 pub(crate) fn first_unpaid(report: &Report) -> Option<DateTime<Utc>> {
     report.moments.iter().find(|moment| !moment.is_positive()).map(|moment| moment.at)
 }
 
-/// Whether a report shows that no disconnect is ahead. `known` is the date known so far, which the
-/// report has to reach.
+/// Whether a report proves that no cut-off is ahead. The report has to cover `known`, the date known so far.
 pub(crate) fn all_clear(report: &Report, known: Option<DateTime<Utc>>) -> Result<(), Doubt> {
     if report.error.is_some() {
         return Err(Doubt::Error);
@@ -171,17 +193,18 @@ pub(crate) fn all_clear(report: &Report, known: Option<DateTime<Utc>>) -> Result
     Ok(())
 }
 
-/// Reports without a charge are good news once they have been the only ones for so long.
+/// Reports without any charge are proof once they were the only ones for this long.
 pub(crate) const BARE: Duration = Duration::hours(24);
 
-/// It has no charge at all, or none of anything.
+/// Whether a report has no charges, or only charges of zero.
 pub(crate) fn is_bare(report: &Report) -> bool {
     report.moments_rejected == 0 && !report.moments.iter().any(|moment| moment.amount.is_positive())
 }
 
-/// The same as [`disconnect`] where a date may be known from before. One that cannot be read does not take it back, nor
-/// does a null one beside no charge while such reports are new (`is_new_bare`): their balance may be that of the
-/// report's end, which is used up wherever a date is ahead.
+/// The cut-off if a date may be known from before. A known date stays if the report's date cannot be read. It
+/// also stays if the date is null beside a report without charges, as long as such reports are new
+/// (`is_new_bare`). The balance of these may be that of the report's end, which is used up if a cut-off is
+/// ahead.
 pub(crate) fn disconnect_after(
     report: &Report,
     known: Option<DateTime<Utc>>,
@@ -192,7 +215,8 @@ pub(crate) fn disconnect_after(
     if seen == Disconnect::Now && is_doubtful && known.is_some() { Disconnect::Unknown } else { seen }
 }
 
-/// Why a report that takes a known cut-off back does so without a proof. One without a charge is none while it is new.
+/// The reason why a report is no proof that a known cut-off is gone. One reason is that reports without charges
+/// are new.
 pub(crate) fn proves_nothing(report: &Report, known: Disconnect, is_new_bare: bool) -> Option<Doubt> {
     let date = match known {
         Disconnect::At { at, .. } => Some(at),
@@ -205,7 +229,7 @@ pub(crate) fn proves_nothing(report: &Report, known: Disconnect, is_new_bare: bo
     proof.err().filter(|_| takes_back)
 }
 
-/// The next charge after `from`, with all that falls on the same moment.
+/// The next charge after `from`, with all others at the same moment.
 pub(crate) fn next_charge(report: &Report, from: DateTime<Utc>) -> Option<NextCharge> {
     let start = report.moments.before(from);
     let at = report.moments.get(start)?.at;
@@ -213,7 +237,7 @@ pub(crate) fn next_charge(report: &Report, from: DateTime<Utc>) -> Option<NextCh
     Some(NextCharge { at, amount: same.map(|moment| moment.amount).sum() })
 }
 
-/// Every order, the dearest first.
+/// All orders, the dearest first.
 pub(crate) fn order_costs(report: &Report, from: DateTime<Utc>) -> Vec<OrderCost> {
     let mut sums = vec![Money::ZERO; report.orders.len()];
     for moment in report.moments.iter() {
@@ -238,32 +262,32 @@ pub(crate) fn order_costs(report: &Report, from: DateTime<Utc>) -> Vec<OrderCost
     costs
 }
 
-/// By how many days the disconnect moves back without each of these orders (indexes into `Report::orders`), never
-/// less than 0; `None` where none is expected, or it would go past the report's end.
+/// The number of days by which the cut-off moves back without each of these orders (indexes into
+/// `Report::orders`), at least 0. `None` if no cut-off is ahead, or if it would move past the report's end.
 pub(crate) fn days_bought(report: &Report, orders: &[u32]) -> Vec<Option<i64>> {
     let Some(at) = disconnect(report).at() else { return vec![None; orders.len()] };
     let unpaid = first_unpaid_without(report, orders).into_iter();
     unpaid.map(|later| later.map(|later| (later - at).num_days().max(0))).collect()
 }
 
-/// All charges within the horizon, a day.
+/// The cost of all charges within the horizon, a day.
 pub(crate) fn cost_per_day(report: &Report, from: DateTime<Utc>) -> Option<Money> {
     let total: Money = report.moments.iter().map(|moment| moment.amount).sum();
     total.over(Decimal::from(horizon_days(report, from).max(1)))
 }
 
-/// When the balance is used up by the charges, where that is more than a day from the report's own date.
+/// The moment at which the charges use the balance up, if it is more than a day from the report's own date.
 pub(crate) fn date_by_charges(report: &Report) -> Option<DateTime<Utc>> {
     let Edd::At(reported) = report.edd else { return None };
     first_unpaid(report).filter(|&computed| (reported - computed).abs() > Duration::days(1))
 }
 
-/// How far the report reaches.
+/// The end of the time that the report covers.
 pub(crate) fn end(report: &Report) -> Option<DateTime<Utc>> {
     report.date.or_else(|| report.moments.last().map(|moment| moment.at))
 }
 
-/// The first moment whose balance is not the one before less its amount, if there is one.
+/// The first moment whose balance is not the balance before it less its amount.
 pub(crate) fn does_not_add_up(report: &Report) -> Option<DateTime<Utc>> {
     let pairs = report.moments.iter().zip(report.moments.iter_from(1));
     let broken = pairs.filter(|(before, moment)| before.balance - moment.amount != moment.balance);
@@ -275,7 +299,7 @@ pub(crate) fn does_not_add_up(report: &Report) -> Option<DateTime<Utc>> {
     })
 }
 
-/// The balance that a report foresaw for `at`; `None` outside of what it covers.
+/// The balance that a report foresaw for `at`; `None` outside of the time that it covers.
 pub(crate) fn foreseen_balance(report: &Report, at: DateTime<Utc>) -> Option<Money> {
     if report.date.is_some_and(|date| date < at) {
         return None;
@@ -283,7 +307,7 @@ pub(crate) fn foreseen_balance(report: &Report, at: DateTime<Utc>) -> Option<Mon
     balance_after(report, at)
 }
 
-/// After the last charge up to `at`.
+/// The balance after the last charge up to `at`.
 fn balance_after(report: &Report, at: DateTime<Utc>) -> Option<Money> {
     match report.moments.until(at).checked_sub(1) {
         Some(last) => report.moments.get(last).map(|moment| moment.balance),
@@ -300,7 +324,8 @@ fn horizon_days(report: &Report, from: DateTime<Utc>) -> i64 {
     end(report).map_or(0, |end| ((end - from).num_hours() + 12) / 24)
 }
 
-/// The first moment that leaves nothing on the account without each of these orders, in one walk over the report.
+/// For each of these orders, the first moment that uses the balance up without it. One walk over the report
+/// finds them all.
 pub(crate) fn first_unpaid_without(report: &Report, orders: &[u32]) -> Vec<Option<DateTime<Utc>>> {
     let mut found = vec![None; orders.len()];
     let mut open: Vec<(usize, u32, Money)> =

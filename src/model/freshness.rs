@@ -1,22 +1,29 @@
-//! How long a reading counts, and which collectors see states: one rule for metrics, page, terminal, mails
-//! and heartbeat. How something stale is shown is decided elsewhere.
+//! How long a reading counts, and which collectors see states: one rule for metrics, page, terminal, mails and
+//! heartbeat. Each of them decides how it shows a stale reading.
 //!
-//! Whoever shows readings asks [`is_fresh`] of the time at which these were read; whoever speaks of a
-//! collector asks [`is_read`]; whoever says whether all is well walks [`state_collectors`] of what is on.
+//! A caller that shows readings asks [`is_fresh`] with the time of the reading. A caller that speaks of a
+//! collector asks [`is_read`]. A caller that says whether all is well walks the [`state_collectors`] that are
+//! on.
+
+use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::snapshot::{AccountState, Collector, Profile};
 
-/// Without one of these nobody can say that all is well.
+/// Only if all of these were read can anybody say that all is well.
 const SEE_STATES: [Collector; 4] =
     [Collector::Vms, Collector::Containers, Collector::Sites, Collector::ExpectedBalance];
 
-/// Clocks that are this far apart still agree.
+/// After a start, a sleep or a change of the clock, readings of these collectors are awaited for this long
+/// before mails are sent without them. The reading of a possible cause is awaited as long.
+pub(crate) const AWAITED_FOR: Duration = Duration::from_secs(120);
+
+/// Clocks that differ by up to this much agree.
 const AHEAD: TimeDelta = TimeDelta::minutes(1);
 
-/// Does what `collector` read at `read_at` still count? What was never read does not, nor what was read
-/// after `now`: then the clock was set back, and nobody knows how old it is.
+/// Whether a reading of `collector` at `read_at` still counts. A missing reading does not. A reading after
+/// `now` does not either: the clock was set back, so its age is unknown.
 pub(crate) fn is_fresh(
     profile: &Profile,
     collector: Collector,
@@ -28,7 +35,7 @@ pub(crate) fn is_fresh(
     profile.stale_after.get(&collector).is_none_or(|&limit| age <= limit)
 }
 
-/// When what `collector` read at `read_at` next stops counting, or begins to, with no other reading in between.
+/// The moment at which this reading's freshness next changes, if no other reading comes.
 pub(crate) fn changes_at(
     profile: &Profile,
     collector: Collector,
@@ -42,7 +49,7 @@ pub(crate) fn changes_at(
     read_at.checked_add_signed(limit).filter(|&at| at >= now)
 }
 
-/// The first such moment of all that was read of an account.
+/// The first such moment of all readings of an account.
 pub(crate) fn next_change(state: &AccountState, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let sites = state.sites.values().map(|listing| (Collector::Sites, listing.read_at));
     let databases = state.databases.values().map(|tally| (Collector::Databases, Some(tally.read_at)));
@@ -59,39 +66,46 @@ pub(crate) fn next_change(state: &AccountState, now: DateTime<Utc>) -> Option<Da
     readings.filter_map(|(collector, read_at)| changes_at(&state.profile, collector, read_at?, now)).min()
 }
 
-/// Did a poll of `collector` succeed lately enough to count?
+/// Whether a poll of `collector` succeeded recently enough to count.
 pub(crate) fn is_read(state: &AccountState, collector: Collector, now: DateTime<Utc>) -> bool {
     let last_success = state.collectors.get(&collector).and_then(|status| status.last_success);
     is_fresh(&state.profile, collector, last_success, now)
 }
 
-/// The collectors that see states or the balance, of those that are on.
+/// Whether the last poll of `collector` showed the reading of `read_at`. Parts that a failed poll could read
+/// count, too.
+pub(crate) fn is_shown(state: &AccountState, collector: Collector, read_at: Option<DateTime<Utc>>) -> bool {
+    let Some(status) = state.collectors.get(&collector) else { return false };
+    status.success || status.began.is_some_and(|began| read_at.is_some_and(|at| at >= began))
+}
+
+/// The collectors that are on and see states or the balance.
 pub(crate) fn state_collectors(profile: &Profile) -> impl Iterator<Item = Collector> + '_ {
     SEE_STATES.into_iter().filter(|collector| profile.collectors.contains(collector))
 }
 
-/// Was each collector that sees states tried since the start, well or not?
+/// Whether each collector that sees states was tried since the start, successfully or not.
 pub(crate) fn attempted(state: &AccountState) -> bool {
     state_collectors(&state.profile).all(|collector| was_tried(state, collector))
 }
 
-/// Has each collector that sees states looked since the start, or since the machine last slept, well or not? Until
-/// then what is known may be out of date.
+/// Whether each collector that sees states has polled since the start or the last sleep, successfully or not.
+/// Until then the known state may be out of date.
 pub(crate) fn all_looked(state: &AccountState) -> bool {
     state_collectors(&state.profile).all(|collector| has_looked(state, collector))
 }
 
-/// Has this one?
+/// Whether this collector has.
 pub(crate) fn has_looked(state: &AccountState, collector: Collector) -> bool {
     state.collectors.get(&collector).is_some_and(|status| status.looked)
 }
 
-/// Is this one of those that see states?
+/// Whether this collector sees states.
 pub(crate) fn sees_states(collector: Collector) -> bool {
     SEE_STATES.contains(&collector)
 }
 
-/// Did a poll of `collector` end since the start, well or not?
+/// Whether a poll of `collector` ended since the start, successfully or not.
 pub(crate) fn was_tried(state: &AccountState, collector: Collector) -> bool {
     state.collectors.get(&collector).is_some_and(|status| status.polls > 0)
 }
@@ -137,7 +151,8 @@ mod tests {
         }
     }
 
-    /// Up to the moment told nothing changes, and right after it something does, wherever the clock was set.
+    /// Freshness does not change before the returned moment, and it changes right after it, wherever the clock
+    /// is set.
     #[test]
     fn the_next_change_is_when_a_reading_stops_counting_or_begins_to() {
         let mut known = KnownAccount::new(Arc::new(profile()));

@@ -43,7 +43,7 @@ macro_rules! numeric_id {
 }
 
 numeric_id! {
-    /// `id` of a VM (interface 2.5); `vm_id` is another, a string.
+    /// `id` of a VM (interface 2.5); `vm_id` is another field, a string.
     VmId,
     /// `id` of a container (interface 2.1).
     ContainerId,
@@ -55,7 +55,7 @@ numeric_id! {
     OrderId,
 }
 
-/// The name of `[accounts.NAME]`, one or more of `[A-Za-z0-9_-]`; the `account` label.
+/// The name in `[accounts.NAME]`, one or more of `[A-Za-z0-9_-]`; the `account` label.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct AccountName(Arc<str>);
 
@@ -97,7 +97,7 @@ impl<'de> serde::Deserialize<'de> for AccountName {
     }
 }
 
-/// An account's name has a character outside `[A-Za-z0-9_-]`, or none at all.
+/// An account's name is empty or has a character outside `[A-Za-z0-9_-]`.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("an account's name is made of letters, digits, '_' and '-'")]
 pub(crate) struct BadAccountName;

@@ -1,5 +1,5 @@
-//! The last good report as it outlives the daemon, and as it is handed to commands: what tells the balance to come and
-//! the cut-off, without the orders. Pure.
+//! The last good report as the store keeps it and commands get it: everything that the forecast and the cut-off
+//! depend on, without the orders. Pure.
 
 use chrono::{DateTime, Duration, DurationRound as _, Utc};
 use serde::{Deserialize, Serialize};
@@ -8,14 +8,14 @@ use super::billing::{Edd, Report};
 use super::charge_moment::ChargeMoment;
 use super::money::Money;
 
-/// A report with more charges keeps them by the hour: one of 10,000 orders has a million of them.
+/// A report with more charges keeps them by the hour, since one of 10,000 orders has a million.
 const MOST_CHARGES: usize = 5000;
 
-/// A report and when it was read.
+/// A report and the time at which it was read.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct LastReport {
     pub read_at: DateTime<Utc>,
-    /// Charges of one hour are one, at the first of them: what is due is never less than it was.
+    /// Charges of one hour are joined at the first of them, so that no amount is lower than in the report.
     pub by_the_hour: bool,
     date: Option<DateTime<Utc>>,
     edd: Edd,
@@ -24,12 +24,12 @@ pub(crate) struct LastReport {
     charges: Vec<ChargesTogether>,
 }
 
-/// Charges that follow one another: when the first is due, what they cost, what they leave, whether that is above 0.
+/// Joined charges: the time of the first, their sum, the balance after them, and whether that is above 0.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 struct ChargesTogether(DateTime<Utc>, Money, Money, bool);
 
 impl LastReport {
-    /// Of a report that was read then.
+    /// The short form of a report that was read at this time.
     pub(crate) fn of(report: &Report, read_at: DateTime<Utc>) -> Self {
         let same_moment = together(report, |one, other| one == other);
         let by_the_hour = same_moment.len() > MOST_CHARGES;
@@ -49,7 +49,7 @@ impl LastReport {
         }
     }
 
-    /// As a report without orders.
+    /// The report without orders.
     pub(crate) fn report(&self) -> Report {
         let moment = |&ChargesTogether(at, amount, balance, positive): &ChargesTogether| ChargeMoment {
             at,
@@ -70,8 +70,8 @@ impl LastReport {
     }
 }
 
-/// Charges that are `near` each other as one, where they add up, none of them is a refund that hides a lower balance, and
-/// the balance does not run out among them.
+/// Joins charges that are `near` each other. Their balances must add up, and the balance must not run out among
+/// them. Refunds that hide a lower balance are not joined.
 fn together(report: &Report, near: impl Fn(DateTime<Utc>, DateTime<Utc>) -> bool) -> Vec<ChargesTogether> {
     let mut charges: Vec<ChargesTogether> = Vec::new();
     for moment in report.moments.iter() {
@@ -96,7 +96,7 @@ mod tests {
     use crate::model::forecast::tests::{money, report, t};
     use crate::model::forecast::{self, SPANS_DAYS};
 
-    /// What mails and pages tell of a report.
+    /// The values that mails and pages show of a report.
     fn told(report: &Report, now: DateTime<Utc>) -> impl PartialEq + std::fmt::Debug + use<> {
         let spans = SPANS_DAYS.map(|days| {
             (forecast::balance_in(report, now, days), forecast::top_up_required(report, now, days))
@@ -115,7 +115,7 @@ mod tests {
         serde_json::from_str(&json).unwrap()
     }
 
-    /// A report of as many charges a day, one a minute.
+    /// A report with this many charges a day, one a minute.
     fn busy(charges_a_day: i64, balance: &str) -> Report {
         let mut report = report(balance, "0", 90, Edd::Null);
         let mut left = money(balance);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn it_tells_the_same() {
+    fn a_kept_report_tells_the_same() {
         let table = [
             report("225.50", "10.00", 90, Edd::Null),
             report("225.50", "10.00", 90, Edd::At(t("2026-03-20T00:00:00"))),
@@ -172,7 +172,7 @@ mod tests {
         let report = busy(600, "3000");
         let kept = kept(&report);
         assert!(kept.by_the_hour && kept.charges.len() <= 90 * 11, "{}", kept.charges.len());
-        // Where no hour is cut in two it tells the same.
+        // If no hour is cut in two, both show the same values.
         let now = t("2026-03-04T11:59:00");
         assert_eq!(told(&kept.report(), now), told(&report, now));
         let amid = t("2026-03-04T12:30:00");

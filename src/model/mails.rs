@@ -1,63 +1,49 @@
-//! Mails of the outbox as people are told of them: each to one recipient, and what became of it.
+//! Mails on their way, sent mails, and the number of debts.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::AccountName;
+/// A mail as its server gets it; the bytes are the same at each attempt.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Rendered {
+    /// Without angle brackets.
+    pub message_id: String,
+    /// The envelope's sender, a bare address; for a webhook the Idempotency-Key, for a chat empty.
+    pub sender: String,
+    pub subject: String,
+    /// ASCII, with lines that end in CR LF. For a post: JSON.
+    pub raw: Vec<u8>,
+}
 
-/// A mail to one recipient.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct MailRecord {
-    pub id: i64,
-    pub state: MailState,
+/// A mail that a server took, for one recipient.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct SentMail {
+    pub message_id: String,
     pub recipient: String,
     pub subject: String,
-    /// Whose it is; absent where it is about no account.
-    pub account: Option<AccountName>,
+    /// The keys of its events.
+    pub told: Vec<String>,
     pub created_at: DateTime<Utc>,
-    /// When it was sent, given up or withdrawn.
-    pub ended_at: Option<DateTime<Utc>>,
-    pub attempts: u32,
-    /// What the mail server last said.
-    pub error: Option<String>,
+    pub sent_at: DateTime<Utc>,
 }
 
-/// What became of it.
-#[derive(
-    Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, strum::EnumString, strum::VariantNames,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub(crate) enum MailState {
-    Queued,
-    Sending,
-    Sent,
-    Dead,
-    Withdrawn,
+/// The number of debts that have not arrived yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct OutboxSummary {
+    /// The number of recipients that are owed something that is not on its way.
+    pub owed: u64,
+    /// The number of mails on their way.
+    pub in_flight: u64,
+    /// The number of recipients among them that the server refuses.
+    pub refused: u64,
+    /// The time since when the oldest debt exists. Debts that the hourly limit holds back do not count.
+    pub oldest: Option<DateTime<Utc>>,
 }
 
-impl MailState {
-    /// Each as the store and the metrics have it.
-    pub(crate) const NAMES: &[&str] = <Self as strum::VariantNames>::VARIANTS;
-
-    /// The word of mails and page.
-    pub(crate) const fn words(self) -> &'static str {
-        match self {
-            Self::Queued => "waiting",
-            Self::Sending => "sending",
-            Self::Sent => "sent",
-            Self::Dead => "given up",
-            Self::Withdrawn => "withdrawn",
-        }
+impl OutboxSummary {
+    /// The number of undelivered mails. All debts to one recipient count as one mail.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.owed + self.in_flight
     }
-}
-
-/// Mails that were given up and of which no mail that arrived tells.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(crate) struct GivenUpMails {
-    pub count: u64,
-    /// Of the last of them.
-    pub recipient: String,
-    pub error: String,
-    pub at: DateTime<Utc>,
 }

@@ -1,4 +1,4 @@
-//! What the provider has, as immutable values. No I/O, no clock, no format of the wire.
+//! The provider's resources and reports as immutable values. No I/O, no clock, no wire format.
 
 pub(crate) mod account;
 pub(crate) mod billing;
@@ -7,6 +7,8 @@ mod charge_moment;
 pub(crate) mod forecast;
 pub(crate) mod freshness;
 pub(crate) mod ids;
+mod incident_series;
+pub(crate) mod language;
 mod last_report;
 pub(crate) mod mails;
 pub(crate) mod moments;
@@ -18,6 +20,7 @@ pub(crate) mod resources;
 pub(crate) mod sanitize;
 pub(crate) mod self_hosted;
 pub(crate) mod snapshot;
+mod sort;
 pub(crate) mod states;
 pub(crate) mod time;
 pub(crate) mod when;
@@ -26,17 +29,22 @@ pub(crate) use account::{KnownAccount, Observed, Seen};
 pub(crate) use billing::{Charge, Edd, Order, Report, Tariff};
 pub(crate) use charge_moment::ChargeMoment;
 pub(crate) use ids::{AccountName, ContainerId, IpId, OrderId, SiteId, VmId};
+pub(crate) use incident_series::{AccountIncidents, IncidentSeries};
+pub(crate) use language::{Language, Noun, say};
 pub(crate) use last_report::LastReport;
 pub(crate) use moments::Moments;
 pub(crate) use money::Money;
 pub(crate) use pay_by::PayBy;
 pub(crate) use resources::{Container, Counted, Ip, Resource, Site, Vm, VmIp};
-pub(crate) use self_hosted::{OwnVm, lives_on};
+pub(crate) use self_hosted::{OwnVm, lives_on, site_of};
 pub(crate) use snapshot::{
-    AccountState, Collector, CollectorStatus, Failure, FailureKind, Group, Guide, Listing, PollEnd, Profile,
-    Read, RowCount, Rows, Snapshot, Told,
+    AccountState, Believed, Collector, CollectorStatus, Failure, FailureKind, Group, Guide, Listing, PollEnd,
+    Profile, Read, RowCount, Rows, Snapshot, account_of, zone_of,
 };
+pub(crate) use sort::{Health, SeenResource, Sort, Stated};
 pub(crate) use states::{ContainerState, OrderState, SiteState, VmState};
 
-/// What stands before a webhook's name where a recipient is written; without it that is a mail address.
+/// The prefix of a webhook's name in a recipient. A recipient without a prefix is a mail address.
 pub(crate) const WEBHOOK: &str = "webhook:";
+/// The prefix of a Telegram chat.
+pub(crate) const TELEGRAM: &str = "telegram:";

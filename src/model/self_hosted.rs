@@ -1,7 +1,7 @@
-//! Whether this machine is one of the watched VMs, by its addresses. Such a daemon is cut off with its account and
-//! then mails nobody.
+//! Recognises machines and domains that are watched themselves. A daemon on a watched VM is cut off with its
+//! account and then mails nobody, and nobody reads a mailbox on a watched site.
 
-// Addresses as values; the part of the standard library that opens sockets is not for this layer.
+// Only addresses as values: this layer must not open sockets.
 use core::net::IpAddr;
 
 use super::ids::{AccountName, VmId};
@@ -12,19 +12,33 @@ use super::snapshot::{AccountState, Snapshot};
 pub(crate) struct OwnVm {
     pub account: AccountName,
     pub vm: VmId,
-    /// As the provider has it: any text.
+    /// The provider's name for it, any text.
     pub vm_name: Option<Box<str>>,
     pub address: IpAddr,
 }
 
-/// The first watched VM that has one of these addresses. Loopback, link-local and unspecified ones never
-/// count: every machine has them. Private ones do: the VM may have no other.
+/// The first watched VM that has one of these addresses. Loopback, link-local and unspecified addresses do not
+/// count, since every machine has them. Private ones do, since the VM may have no other.
 pub(crate) fn lives_on(snapshot: &Snapshot, addresses: &[IpAddr]) -> Option<OwnVm> {
     let own: Vec<IpAddr> = addresses.iter().map(IpAddr::to_canonical).filter(is_telling).collect();
     if own.is_empty() {
         return None;
     }
     snapshot.accounts.values().find_map(|state| in_account(state, &own))
+}
+
+/// The watched site with this domain, and its account.
+pub(crate) fn site_of<'a>(snapshot: &'a Snapshot, domain: &str) -> Option<(&'a AccountName, &'a str)> {
+    let is_it = |name: &str| {
+        let bare =
+            name.get(..4).filter(|start| start.eq_ignore_ascii_case("www.")).map_or(name, |_| &name[4..]);
+        name.eq_ignore_ascii_case(domain) || bare.eq_ignore_ascii_case(domain)
+    };
+    snapshot.accounts.values().find_map(|state| {
+        let names = state.all_sites().flat_map(|site| [site.name.as_deref(), site.main_alias.as_deref()]);
+        let mut names = names.flatten();
+        names.find(|name| is_it(name)).map(|name| (&state.profile.name, name))
+    })
 }
 
 fn in_account(state: &AccountState, own: &[IpAddr]) -> Option<OwnVm> {
@@ -36,7 +50,7 @@ fn in_account(state: &AccountState, own: &[IpAddr]) -> Option<OwnVm> {
         let ips = vm.ips.iter().flatten();
         ips.filter_map(|ip| matched(ip.address.as_deref())).map(|address| (vm.id, address)).next()
     });
-    // The list of addresses may know of one that the VM's own record does not show.
+    // The listing of addresses may have one that the VM's own record lacks.
     let found = listed.or_else(|| {
         let mut ips = state.ips.rows.iter();
         ips.find_map(|ip| Some((ip.vm?, matched(ip.address.as_deref())?)))
@@ -46,7 +60,7 @@ fn in_account(state: &AccountState, own: &[IpAddr]) -> Option<OwnVm> {
     Some(OwnVm { account: state.profile.name.clone(), vm, vm_name, address })
 }
 
-/// Says which machine it is.
+/// Whether an address identifies a machine.
 fn is_telling(address: &IpAddr) -> bool {
     let link_local = match address {
         IpAddr::V4(v4) => v4.is_link_local(),
@@ -61,10 +75,10 @@ mod tests {
 
     use super::*;
     use crate::model::KnownAccount;
-    use crate::model::ids::IpId;
-    use crate::model::resources::{Ip, Vm, VmIp};
+    use crate::model::ids::{ContainerId, IpId};
+    use crate::model::resources::{Ip, Site, Vm, VmIp};
     use crate::model::snapshot::{Read, Rows};
-    use crate::unit::account::{profile, snapshot as snapshot_of, vm};
+    use crate::unit::account::{container, profile, site, snapshot as snapshot_of, vm};
 
     fn snapshot(of_vm: &[&str], listed: &[(&str, Option<u64>)]) -> Snapshot {
         let mut known = KnownAccount::new(Arc::new(profile("main")));
@@ -97,7 +111,7 @@ mod tests {
             (&["2001:db8::7"], &["2001:0db8:0::7"], Some(2)),
             (&["192.0.2.7"], &["::ffff:192.0.2.7"], Some(2)),
             (&["10.0.0.5"], &["10.0.0.5"], Some(2)),
-            // Every machine has these.
+            // Every machine has these addresses.
             (&["127.0.0.1", "::1", "0.0.0.0"], &["127.0.0.1", "::1", "0.0.0.0"], None),
             (&["169.254.1.1", "fe80::1"], &["169.254.1.1", "fe80::1"], None),
             (&["not an address", ""], &["192.0.2.7"], None),
@@ -105,6 +119,25 @@ mod tests {
         for (of_vm, own, want) in table {
             assert_eq!(found(of_vm, own), want, "{of_vm:?} {own:?}");
         }
+    }
+
+    #[test]
+    fn a_domain_is_found_among_the_sites() {
+        let mut known = KnownAccount::new(Arc::new(profile("main")));
+        known.apply(
+            Read::Containers(Rows { rows: vec![container(1, "ENABLED")], complete: true }),
+            chrono::DateTime::UNIX_EPOCH,
+        );
+        let sites = vec![Site { name: Some("www.shop.example.com".into()), ..site(7, 1, "Active") }];
+        known.apply(
+            Read::Sites(ContainerId::new(1), Rows { rows: sites, complete: true }),
+            chrono::DateTime::UNIX_EPOCH,
+        );
+        let snapshot = snapshot_of([&known]);
+        let found = |domain: &str| site_of(&snapshot, domain).map(|(_, site)| site);
+        assert_eq!(found("Shop.example.com"), Some("www.shop.example.com"));
+        assert_eq!(found("www.shop.example.com"), Some("www.shop.example.com"));
+        assert_eq!((found("example.com"), found("hop.example.com")), (None, None));
     }
 
     #[test]

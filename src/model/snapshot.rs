@@ -1,4 +1,4 @@
-//! What is known of every account at one moment. How a listing changes it is in `account`.
+//! The known state of every account at one moment. `account` applies listings to it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -10,9 +10,10 @@ use chrono_tz::Tz;
 use super::billing::{Charge, Report};
 use super::forecast::{self, Disconnect};
 use super::ids::{AccountName, ContainerId, SiteId};
+use super::language::Language;
 use super::resources::{Container, Counted, Ip, Resource, Site, Vm};
 
-/// Who polls. `as_str` is the key of the schedule; sites follow their containers.
+/// A collector. `as_str` is its key in the schedule; sites follow their containers.
 #[derive(
     Clone,
     Copy,
@@ -41,7 +42,7 @@ pub enum Collector {
 }
 
 impl Collector {
-    /// All of them, those that see states first.
+    /// All collectors; those that see states come first.
     pub const ALL: [Self; 9] = [
         Self::Vms,
         Self::Containers,
@@ -59,12 +60,12 @@ impl Collector {
         self.into_str()
     }
 
-    /// Whose schedule it shares: sites are read after each listing of the containers.
+    /// The collector whose schedule it shares: sites are read after each listing of the containers.
     pub fn follows(self) -> Option<Self> {
         (self == Self::Sites).then_some(Self::Containers)
     }
 
-    /// What it reads, in a sentence: `cannot read VMs`.
+    /// The data that it reads, for a sentence: `cannot read VMs`.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Vms => "VMs",
@@ -79,7 +80,7 @@ impl Collector {
         }
     }
 
-    /// Whose credentials it uses (interface 5).
+    /// The group whose credentials it uses (interface 5).
     pub const fn group(self) -> Group {
         match self {
             Self::Vms | Self::Ips | Self::SshKeys => Group::Vm,
@@ -89,7 +90,7 @@ impl Collector {
     }
 }
 
-/// Endpoint groups, each with its own authentication (interface 5).
+/// A group of endpoints with its own authentication (interface 5).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Group {
@@ -107,47 +108,49 @@ impl Group {
     }
 }
 
-/// What does not change between polls of an account.
+/// The facts of an account that stay the same between polls.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Profile {
     pub name: AccountName,
-    /// Shown beside amounts; may be empty.
+    /// The currency shown beside amounts; may be empty.
     pub currency: String,
     pub time_zone: Option<Tz>,
-    /// How long a payment takes to arrive, in days.
+    /// The number of days that a payment takes to arrive.
     pub lead_days: u32,
     /// Bytes in one unit of a VM's `memsize`; `None` until configured.
     pub vm_memory_unit_bytes: Option<u64>,
-    /// Collectors that are on: scheduled and with credentials.
+    /// The collectors that are on: they have a schedule and credentials.
     pub collectors: BTreeSet<Collector>,
     /// How long a good listing is served after its last success.
     pub stale_after: BTreeMap<Collector, Duration>,
     pub guide: Guide,
+    /// The language of mails, chat messages and the page.
+    pub language: Language,
 }
 
-/// Where its owner sends people, and what they are to know of paying; nothing where it names nothing.
+/// The owner's links and note about paying; empty if none is configured.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Guide {
-    /// Of the provider's panel, with `{kind}` and `{id}` where the resource stands.
+    /// The address of the provider's panel, with `{kind}` and `{id}` in place of the resource.
     pub panel_link: Option<String>,
     pub pay_link: Option<String>,
     pub pay_note: Option<String>,
 }
 
 impl Profile {
-    /// The account's zone for what people read; UTC where none is set.
+    /// The account's zone for texts; UTC if none is set.
     pub(crate) fn zone(&self) -> Tz {
         self.time_zone.unwrap_or(Tz::UTC)
     }
 }
 
-/// Every account, at one moment. Swapped whole, never changed.
+/// All accounts at one moment. It is replaced as a whole and never changed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshot {
     pub accounts: BTreeMap<AccountName, Arc<AccountState>>,
 }
 
-/// One account as last seen.
+/// One account as last read.
 #[derive(Clone, Debug)]
 pub(crate) struct AccountState {
     pub profile: Arc<Profile>,
@@ -156,32 +159,53 @@ pub(crate) struct AccountState {
     pub sites: BTreeMap<ContainerId, Listing<Site>>,
     pub ips: Listing<Ip>,
     pub ssh_keys: Listing<Counted>,
-    /// Databases and cron jobs of a site, counted.
+    /// The number of databases and cron jobs of each site.
     pub databases: BTreeMap<SiteId, RowCount>,
     pub cron_jobs: BTreeMap<SiteId, RowCount>,
     pub billing: Reports,
     pub charges: Charges,
     pub collectors: BTreeMap<Collector, CollectorStatus>,
-    /// Where each site lives; kept by `account`, so that nobody searches a thousand listings for one.
+    /// The container of each site. `account` maintains it, so that no caller searches a thousand listings.
     pub(super) homes: Arc<HashMap<SiteId, ContainerId>>,
 }
 
-/// Rows of one listing in the order of their ids.
+/// The account of this name.
+pub(crate) fn account_of<'a>(accounts: &[&'a AccountState], name: &AccountName) -> Option<&'a AccountState> {
+    accounts.iter().find(|state| state.profile.name == *name).copied()
+}
+
+/// The zone of an account for texts; UTC if the account is gone.
+pub(crate) fn zone_of(account: Option<&AccountState>) -> Tz {
+    account.map_or(Tz::UTC, |state| state.profile.zone())
+}
+
+/// The rows of one listing, sorted by id.
 #[derive(Clone, Debug)]
 pub(crate) struct Listing<T> {
     pub rows: Arc<Vec<T>>,
-    /// When it was last read; `None` before the first time.
+    /// The time of the last reading; `None` before the first.
     pub read_at: Option<DateTime<Utc>>,
-    /// The last reading showed every row.
+    /// Whether the last reading showed every row.
     pub complete: bool,
-    /// Rows that the last whole reading did not show. One that slips from one page to another is not gone:
-    /// that takes two whole readings without it.
+    /// Whether some reading since the collector is on showed every row. Before that, counts would be too low.
+    pub was_complete: bool,
+    /// Rows that the last complete reading lacked. A row that slips from one page to another is not gone: only
+    /// two complete readings in a row prove that.
     pub(super) missing: BTreeSet<u64>,
+    /// The number of ended polls of its collector at the last reading, for listings that are one of several.
+    pub(super) read_after: u64,
 }
 
 impl<T> Default for Listing<T> {
     fn default() -> Self {
-        Self { rows: Arc::new(Vec::new()), read_at: None, complete: false, missing: BTreeSet::new() }
+        Self {
+            rows: Arc::new(Vec::new()),
+            read_at: None,
+            complete: false,
+            was_complete: false,
+            missing: BTreeSet::new(),
+            read_after: 0,
+        }
     }
 }
 
@@ -192,44 +216,45 @@ impl<T: Resource> Listing<T> {
     }
 }
 
-/// How many databases or cron jobs a site has, and when they were read.
+/// The number of databases or cron jobs of a site, and the time of reading.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RowCount {
     pub count: u64,
     pub read_at: DateTime<Utc>,
 }
 
-/// The last good report that says what is ahead, and the one before it, which an earlier life of the daemon may have read.
+/// The last good report that proves something, and the one before it, which may come from before the start.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reports {
     pub report: Option<Arc<Report>>,
     pub read_at: Option<DateTime<Utc>>,
     pub previous: Option<Arc<Report>>,
-    /// Before the first one since the start: what an earlier life of the daemon read last, and when. Rules and
-    /// metrics look at what was read by this one only.
+    /// Until the first report since the start: the last report from before it, and its time. Rules and metrics
+    /// only use reports since the start.
     pub remembered: Option<(Arc<Report>, DateTime<Utc>)>,
-    /// A newer one that takes a known cut-off back and proves nothing: nobody is told from it.
+    /// A newer report that names no cut-off while one is known, and that proves nothing: no mail is based on
+    /// it.
     pub doubted: Option<(Arc<Report>, DateTime<Utc>)>,
-    /// Since when reports have been without a single charge.
+    /// The time since when reports are without any charge.
     bare_since: Option<DateTime<Utc>>,
 }
 
-/// What people were mailed of an account's cut-off, until it is over: one good report does not end it.
+/// The belief in an account's cut-off until it is over, since one good report does not end it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct Believed {
     pub cut_off: Option<Disconnect>,
-    /// Since when reports have been without a single charge, also from before the start.
+    /// The time since when reports are without any charge, including the time before the start.
     pub bare_since: Option<DateTime<Utc>>,
 }
 
 impl Reports {
     /// Takes in a report that was read at `at`.
-    pub(super) fn take(&mut self, report: Arc<Report>, told: Told, at: DateTime<Utc>) {
-        let bare_since = told.bare_since.or(self.bare_since);
+    pub(super) fn take(&mut self, report: Arc<Report>, believed: Believed, at: DateTime<Utc>) {
+        let bare_since = believed.bare_since.or(self.bare_since);
         self.bare_since = forecast::is_bare(&report).then(|| bare_since.unwrap_or(at));
         let is_new_bare = self.bare_since.is_some_and(|since| at - since < forecast::BARE);
         let known =
-            self.last_known().map(|(kept, _)| told.cut_off.unwrap_or_else(|| forecast::disconnect(kept)));
+            self.last_known().map(|(kept, _)| believed.cut_off.unwrap_or_else(|| forecast::disconnect(kept)));
         if known.is_some_and(|known| forecast::proves_nothing(&report, known, is_new_bare).is_some()) {
             if self.report.is_none() {
                 (self.report, self.read_at) = self.remembered.take().unzip();
@@ -243,58 +268,73 @@ impl Reports {
         self.remembered = None;
     }
 
-    /// The last one that was read since the start, whatever it is worth.
+    /// The last report since the start, of any worth.
     pub(crate) fn latest(&self) -> Option<(&Report, DateTime<Utc>)> {
         let doubted = self.doubted.as_ref().map(|(report, at)| (&**report, *at));
         doubted.or_else(|| self.report.as_deref().zip(self.read_at))
     }
 
-    /// When the one was read that people are told from, where a newer one takes its cut-off back and proves nothing.
+    /// The time of the report that mails are based on, if a newer one contradicts it without a proof.
     pub(crate) fn unconfirmed(&self) -> Option<DateTime<Utc>> {
         self.read_at.filter(|_| self.doubted.is_some())
     }
 
-    /// The last one known and when it was read: what people are told from.
+    /// The last known report and its time, on which mails are based.
     pub(crate) fn last_known(&self) -> Option<(&Report, DateTime<Utc>)> {
         let read = self.report.as_deref().zip(self.read_at);
         read.or_else(|| self.remembered.as_ref().map(|(report, at)| (&**report, *at)))
     }
+
+    fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
+        let Self { report: _, read_at, previous: _, remembered, doubted, bare_since } = self;
+        let reports = remembered.iter_mut().chain(doubted).map(|(_, at)| at);
+        read_at.iter_mut().chain(bare_since).chain(reports)
+    }
 }
 
-/// Past charges, newest first, some 30 days of them.
+/// Past charges, the newest first, of some 30 days.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Charges {
     pub rows: Arc<Vec<Charge>>,
     pub read_at: Option<DateTime<Utc>>,
 }
 
-/// How a collector's polls went.
+/// The state of a collector's polls.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CollectorStatus {
-    /// Polls that ended, well or not.
+    /// The number of ended polls, good and failed.
     pub polls: u64,
     pub success: bool,
     pub complete: bool,
     pub duration: Duration,
-    /// One ended that began since the start, or since the machine last slept; or it is waited for no longer.
+    /// Whether a poll ended that began since the start or the last sleep, or the collector is no longer waited
+    /// for.
     pub looked: bool,
-    /// When the last one that ended began.
+    /// The beginning of the poll that ended last.
     pub began: Option<DateTime<Utc>>,
     pub last_success: Option<DateTime<Utc>>,
-    /// When the first of the present run of good polls ended.
+    /// The end of the first of the last good polls in a row.
     pub good_since: Option<DateTime<Utc>>,
-    /// When the first of the present run of failures ended.
+    /// The end of the first of the last failed polls in a row.
     pub failing_since: Option<DateTime<Utc>>,
     pub failures_in_a_row: u32,
     pub failure: Option<Failure>,
 }
 
-/// Why a poll failed, in words for people; holds no credential.
+impl CollectorStatus {
+    fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
+        [&mut self.began, &mut self.last_success, &mut self.good_since, &mut self.failing_since]
+            .into_iter()
+            .flatten()
+    }
+}
+
+/// The reason why a poll failed, in words for people. It holds no credential.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Failure {
     pub kind: FailureKind,
     pub message: String,
-    /// The provider was asked. Where it was left alone, what it said before stands.
+    /// Whether the provider was asked. If it was not, its last answer still counts.
     pub asked: bool,
 }
 
@@ -304,20 +344,20 @@ impl Failure {
     }
 }
 
-/// What class of failure, for the rules.
+/// The class of a failure, for the rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FailureKind {
     /// 401 or 403.
     Credentials,
-    /// 404 where the interface has one.
+    /// 404 for an operation of the interface.
     NotFound,
     /// A billing report that carries an `error`.
     ReportError,
-    /// Anything else: transport, time out, other status, content.
+    /// Any other failure: connection, time-out, other status, contents.
     Other,
 }
 
-/// Rows of one listing as read. `complete` is false where pages shifted or rows were undecodable.
+/// The rows of one listing as read. `complete` is false if pages shifted or rows could not be decoded.
 #[derive(Clone, Debug)]
 pub(crate) struct Rows<T> {
     pub rows: Vec<T>,
@@ -332,14 +372,12 @@ pub(crate) enum Read {
     Sites(ContainerId, Rows<Site>),
     Ips(Rows<Ip>),
     SshKeys(Rows<Counted>),
-    /// There are no other sites, where these are looked up and have no listings of their own.
-    AllSites(BTreeSet<SiteId>),
-    /// How many databases a site has.
+    /// The number of databases of a site.
     Databases(SiteId, u64),
-    /// How many cron jobs a site has.
+    /// The number of cron jobs of a site.
     CronJobs(SiteId, u64),
     ExpectedBalance(Report),
-    /// All charges known, newest first.
+    /// All known charges, the newest first.
     Charges(Vec<Charge>),
 }
 
@@ -352,40 +390,45 @@ pub(crate) struct PollEnd {
 }
 
 impl AccountState {
-    /// A site by its id, wherever it lives.
+    /// A site by its id, in any container.
     pub(crate) fn site(&self, id: SiteId) -> Option<&Site> {
         self.sites.get(self.homes.get(&id)?)?.get(id)
     }
 
-    /// Is this site in any listing?
+    /// Whether any listing has this site.
     pub(crate) fn has_site(&self, id: SiteId) -> bool {
         self.homes.contains_key(&id)
     }
 
-    /// Did the last poll that ended read what shows this collector's resource? One container's sites may be read
-    /// well while another's are not.
+    /// Whether the last ended poll read the listing with this resource. The sites of one container may be
+    /// readable while those of another are not.
     pub(crate) fn is_seen(&self, collector: Collector, id: Option<u64>) -> bool {
         let Some(status) = self.collectors.get(&collector) else { return true };
         let home = id.filter(|_| collector == Collector::Sites).and_then(|id| self.homes.get(&id.into()));
         let listing = home.and_then(|home| self.sites.get(home));
-        status.success
-            || listing.is_some_and(|listing| status.began.is_some() && listing.read_at >= status.began)
+        status.success || listing.is_some_and(|listing| listing.read_after + 1 >= status.polls)
     }
 
-    /// Is it among what is known? A listing that is short may leave it out.
-    pub(crate) fn lists(&self, collector: Collector, id: u64) -> bool {
-        match collector {
-            Collector::Vms => self.vms.get(id.into()).is_some(),
-            Collector::Containers => self.containers.get(id.into()).is_some(),
-            Collector::Sites => self.has_site(id.into()),
-            // Of these no single row is asked for.
-            Collector::ExpectedBalance
-            | Collector::Charges
-            | Collector::Databases
-            | Collector::CronJobs
-            | Collector::Ips
-            | Collector::SshKeys => true,
-        }
+    /// The moments of readings and polls, by this machine's clock.
+    pub(super) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
+        let of_listings = [
+            &mut self.vms.read_at,
+            &mut self.containers.read_at,
+            &mut self.ips.read_at,
+            &mut self.ssh_keys.read_at,
+            &mut self.charges.read_at,
+        ];
+        let of_sites = self.sites.values_mut().map(|listing| &mut listing.read_at);
+        let counts = self.databases.values_mut().chain(self.cron_jobs.values_mut());
+        let of_counts = counts.map(|count| &mut count.read_at);
+        let of_polls = self.collectors.values_mut().flat_map(CollectorStatus::moments);
+        let known = of_listings.into_iter().chain(of_sites).flatten();
+        known.chain(of_counts).chain(of_polls).chain(self.billing.moments())
+    }
+
+    /// The name of a container on one line, at most `longest` characters.
+    pub(crate) fn container_name(&self, id: ContainerId, longest: usize) -> Option<String> {
+        Some(super::sanitize::one_line(self.containers.get(id)?.name.as_deref()?, longest))
     }
 
     /// Every site, container by container.
@@ -393,13 +436,13 @@ impl AccountState {
         self.sites.values().flat_map(|listing| listing.rows.iter())
     }
 
-    /// Listed containers whose sites were never read.
+    /// The number of listed containers whose sites were never read.
     pub(crate) fn containers_without_sites_read(&self) -> usize {
         let read = |id| self.sites.get(id).is_some_and(|listing| listing.read_at.is_some());
         self.containers.rows.iter().filter(|container| !read(&container.id)).count()
     }
 
-    /// VMs, containers and sites: what "watching N resources" counts.
+    /// The number of VMs, containers and sites, as "watching N resources" counts it.
     pub(crate) fn resource_count(&self) -> usize {
         self.vms.rows.len()
             + self.containers.rows.len()

@@ -1,4 +1,4 @@
-//! States as open enums (interface 3): a value nobody here knows keeps its own name.
+//! States as open enums (interface 3): an unknown value keeps its own name.
 
 use std::fmt;
 
@@ -13,15 +13,15 @@ macro_rules! open_enum {
         }
 
         impl $name {
-            /// Every value the interface lists, in its order.
+            /// All values that the interface lists, in its order.
             pub(crate) const KNOWN: &'static [Self] = &[$(Self::$variant),*];
 
-            /// Their names.
+            /// The names of the listed values.
             pub(crate) fn known_names() -> impl Iterator<Item = &'static str> {
                 Self::KNOWN.iter().map(Self::as_str)
             }
 
-            /// The provider's name for it.
+            /// The provider's name.
             pub(crate) fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $text,)*
@@ -29,7 +29,7 @@ macro_rules! open_enum {
                 }
             }
 
-            /// Listed by the interface.
+            /// Whether the interface lists it.
             pub(crate) fn is_known(&self) -> bool {
                 !matches!(self, Self::Unknown(_))
             }
@@ -78,8 +78,8 @@ open_enum! {
 }
 
 open_enum! {
-    /// State of a container (interface 3.3). On the wire it is a number whose meaning the interface
-    /// does not give: a number that the configuration does not name stays `Unknown("7")`.
+    /// State of a container (interface 3.3). On the wire it is a number, and the interface does not explain the
+    /// numbers. A number that the configuration does not name stays `Unknown("7")`.
     ContainerState {
         Enabled = "ENABLED", DisabledByService = "DISABLED_BY_SERVICE",
         DisabledByAdmin = "DISABLED_BY_ADMIN", DisabledByQuota = "DISABLED_BY_QUOTA",
@@ -106,7 +106,7 @@ mod tests {
         }
         let odd = VmState::from("migrating");
         assert_eq!((odd.as_str(), odd.is_known()), ("migrating", false));
-        // Case counts: the interface writes VM states small and site states with a capital.
+        // Case matters: the interface writes VM states in lower case and site states with a capital.
         assert!(!VmState::from("Active").is_known());
     }
 }

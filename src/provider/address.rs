@@ -1,4 +1,5 @@
-//! An operation at its address: the configured origin and prefix, and what of an address may be shown.
+//! An operation at its address: the configured origin and prefix, and the parts of an address that may be
+//! shown.
 
 use std::sync::Arc;
 
@@ -13,13 +14,13 @@ use super::settings::ProviderSettings;
 #[derive(Clone, Debug)]
 pub(super) struct Endpoint {
     pub operation: Operation,
-    /// Without query, fragment or user.
+    /// The address without query, fragment or user.
     pub url: Url,
     redactor: Arc<Redactor>,
 }
 
 impl Endpoint {
-    /// The address of an operation on `id` (a number, a date, or empty where the path has none).
+    /// The address of an operation on `id`: a number, a date, or empty if the path has none.
     pub(super) fn new(
         settings: &ProviderSettings,
         redactor: &Arc<Redactor>,
@@ -37,13 +38,13 @@ impl Endpoint {
         Ok(Self { operation, url, redactor: Arc::clone(redactor) })
     }
 
-    /// Without the credentials, should the provider have quoted them.
+    /// An error without the credentials, in case the provider quoted them.
     pub(super) fn error(&self, kind: ErrorKind) -> ApiError {
         ApiError::new(self.operation, self.url.as_str(), self.redactor.hide_in(kind))
     }
 }
 
-/// An address of somebody else's, bare and not endless, for messages.
+/// Another host's address for messages: without secrets and with a limited length.
 pub(super) fn shown(url: &Url) -> String {
     const MOST: usize = 200;
     let text: String = bare(url).into();
@@ -51,15 +52,20 @@ pub(super) fn shown(url: &Url) -> String {
     text.get(..MOST).map(|start| format!("{start}…")).unwrap_or(text)
 }
 
-/// Without query, fragment, user and password: fit to be shown.
+/// The address without query, fragment, user and password, so that it can be shown.
 pub(super) fn bare(url: &Url) -> Url {
-    let mut bare = url.clone();
+    let mut bare = without_user(url.clone());
     bare.set_query(None);
     bare.set_fragment(None);
-    // Both fail only for addresses that can't hold a user, which then have none.
-    let _ = bare.set_username("");
-    let _ = bare.set_password(None);
     bare
+}
+
+/// The address without user and password.
+pub(crate) fn without_user(mut url: Url) -> Url {
+    // Both calls fail only for addresses that cannot hold a user.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url
 }
 
 #[cfg(test)]

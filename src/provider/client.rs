@@ -1,5 +1,5 @@
-//! The client of one account: takes each request through the breaker, the limits and the retries.
-//! The typed reads are in `reads`.
+//! The client of one account. It takes each request through the standing of its group, the limits and the retries. `reads`
+//! has the typed reads.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -10,22 +10,24 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
 use reqwest::{Response, Url};
+use secrecy::ExposeSecret as _;
 use tokio::time::{Instant, sleep};
 
 use crate::model::Group;
 
 use super::address::Endpoint;
-use super::breaker::{Breaker, LeftAlone, PollCount};
 use super::endpoints::Operation;
-use super::error::{ApiError, ErrorKind};
-use super::limits::{Hosts, Permit, Throttle};
+use super::error::{ApiError, ErrorKind, Why};
+use super::hosts::Hosts;
+use super::limits::{Permit, Throttle};
 use super::observe::{Code, Observer};
 use super::redact::Redactor;
-use super::retry::{self, AttemptEnd, Retry, Stop};
-use super::settings::ProviderSettings;
-use super::transport::{
-    AnswerBody, ApiTransport, AttemptReport, RequestTiming, code_of, date, location, retry_after,
-};
+use super::retry::{self, AttemptEnd, Retry};
+use super::settings::{HostingToken, ProviderSettings};
+use super::standing::{PollCount, Standing};
+use super::token::{Bought, TokenDesk};
+use super::transport::{AnswerBody, ApiTransport, AttemptReport, code_of, date, location, retry_after};
+use super::web_token;
 use super::wire::{DecodeContext, Diagnostics};
 
 /// Reads one account. Clones share connections, limits and standing with the provider.
@@ -35,109 +37,99 @@ pub(crate) struct Client {
     poll: Option<Arc<Poll>>,
 }
 
-/// What all clones of a client have in common.
+/// The parts that all clones of a client share.
 pub(super) struct Inner {
     redactor: Arc<Redactor>,
     settings: ProviderSettings,
     pub context: Arc<DecodeContext>,
     observer: Arc<dyn Observer>,
-    transport: Arc<ApiTransport>,
-    pub timing: RequestTiming,
+    transport: ApiTransport,
+    /// Buys the hosting token.
+    tokens: Option<Arc<TokenDesk>>,
     throttle: Arc<Throttle>,
     pub hosts: Hosts,
-    breakers: [Arc<Mutex<Breaker>>; 3],
+    standings: [Arc<Mutex<Standing>>; 3],
+    /// The highest number of rows that a page of each operation had.
+    pub largest_pages: [AtomicU64; Operation::COUNT],
 }
 
 impl Client {
-    /// A client that shares its places in flight with the other accounts'. Fails where TLS can't be set up
-    /// or a credential holds a character that no header can.
-    pub(crate) fn with_hosts(
+    /// A client that shares its places in flight with the other accounts. Fails if TLS cannot be set up, or if
+    /// a credential holds a character that no header can hold.
+    pub(crate) fn new(
         settings: ProviderSettings,
         observer: Arc<dyn Observer>,
         hosts: Hosts,
-    ) -> Result<Self, ApiError> {
-        Self::build(settings, observer, hosts, RequestTiming::default())
-    }
-
-    pub(super) fn build(
-        settings: ProviderSettings,
-        observer: Arc<dyn Observer>,
-        hosts: Hosts,
-        timing: RequestTiming,
     ) -> Result<Self, ApiError> {
         let throttle = Arc::new(Throttle::new(&settings.limits));
-        Self::assemble(settings, observer, hosts, timing, throttle, Default::default())
+        Self::assemble(settings, observer, hosts, throttle, Default::default(), None)
     }
 
-    /// The client for changed settings of the same account: calls made still count against the
-    /// limits, and a group's standing is forgotten where its address or credentials changed.
+    /// The client for changed settings of the same account. Calls that were made still count against the
+    /// limits. A group's standing is forgotten if its address or credentials changed.
     pub(crate) fn renewed(&self, settings: ProviderSettings) -> Result<Self, ApiError> {
         let old = &self.shared;
-        let breakers = Group::ALL.map(|group| {
+        let standings = Group::ALL.map(|group| {
             if old.settings.has_same_access(&settings, group) {
-                Arc::clone(&old.breakers[group as usize])
+                Arc::clone(&old.standings[group as usize])
             } else {
                 Arc::default()
             }
         });
         old.throttle.set_limits(&settings.limits);
-        Self::assemble(
-            settings,
-            Arc::clone(&old.observer),
-            old.hosts.clone(),
-            old.timing.clone(),
-            Arc::clone(&old.throttle),
-            breakers,
-        )
+        let tokens = old.tokens.clone().filter(|_| old.settings.has_same_access(&settings, Group::Hosting));
+        let (observer, throttle) = (Arc::clone(&old.observer), Arc::clone(&old.throttle));
+        Self::assemble(settings, observer, old.hosts.clone(), throttle, standings, tokens)
     }
 
     fn assemble(
         settings: ProviderSettings,
         observer: Arc<dyn Observer>,
         hosts: Hosts,
-        timing: RequestTiming,
         throttle: Arc<Throttle>,
-        breakers: [Arc<Mutex<Breaker>>; 3],
+        standings: [Arc<Mutex<Standing>>; 3],
+        tokens: Option<Arc<TokenDesk>>,
     ) -> Result<Self, ApiError> {
-        let transport = ApiTransport::new(&settings, &timing, &hosts).map_err(|(group, kind)| {
+        let failed = |(group, kind)| {
             let operation = Operation::first_of(group);
             ApiError::new(operation, operation.row().path, kind)
-        })?;
+        };
+        let transport = ApiTransport::new(&settings, &hosts).map_err(failed)?;
+        let tokens = match (tokens, settings.offer(), &settings.hosting) {
+            (None, Some(offer), Some(hosting)) => {
+                let (offer, scheme) = (offer.clone(), hosting.scheme.clone());
+                let desk = TokenDesk::new(offer, scheme, &hosts, Arc::clone(&observer));
+                Some(Arc::new(desk.map_err(|kind| failed((Group::Hosting, kind)))?))
+            }
+            (tokens, _, _) => tokens,
+        };
+        let bought = tokens.as_ref().map(|desk| desk.bought.clone()).unwrap_or_default();
         let context =
             DecodeContext { zone: settings.time_zone, container_states: settings.container_states.clone() };
         let shared = Inner {
-            redactor: Arc::new(Redactor::new(&settings)),
+            redactor: Arc::new(Redactor::new(&settings, bought)),
             settings,
             context: Arc::new(context),
             observer,
-            transport: Arc::new(transport),
-            timing,
+            transport,
+            tokens,
             throttle,
             hosts,
-            breakers,
+            standings,
+            largest_pages: Default::default(),
         };
         Ok(Self { shared: Arc::new(shared), poll: None })
     }
 
-    /// Begins a poll, one run of a collector: the client it returns reads as this one does, and the
-    /// poll ends when the last clone of it is dropped. `Err` ([`ErrorKind::Held`]) while the group is
-    /// left alone because five polls in a row were answered 401 or 403; one poll in 5 min is let
-    /// through; and ([`ErrorKind::Paused`]) while the provider asked not to be asked. Within a poll that was only ever refused, later requests are not sent either.
+    /// Begins a poll, which is one run of a collector. The returned client reads like this one, and the poll
+    /// ends when its last clone is dropped. `Err` with [`ErrorKind::NotAsked`] while the provider wants a
+    /// pause, or if five polls in a row were answered 401 or 403; then one poll in 5 min is let through.
+    /// Within a poll whose requests were all refused, later requests are not sent either.
     pub(crate) fn begin_poll(&self, group: Group) -> Result<Self, ApiError> {
-        let breaker = &self.shared.breakers[group as usize];
-        let count = breaker.lock().begin(Instant::now()).map_err(|why| {
-            let operation = Operation::first_of(group);
-            let kind = match why {
-                LeftAlone::Refused(retry_in) => ErrorKind::Held { retry_in },
-                LeftAlone::AskedToWait(retry_in) => ErrorKind::Paused { retry_in },
-            };
-            match self.endpoint(operation, "1") {
-                Ok(endpoint) => endpoint.error(kind),
-                Err(_) => ApiError::new(operation, operation.row().path, kind),
-            }
-        })?;
-        let poll =
-            Poll { group, count: Mutex::new(count), breaker: Arc::clone(breaker), kept: Arc::default() };
+        let endpoint = self.endpoint(Operation::first_of(group), "1")?;
+        let standing = &self.shared.standings[group as usize];
+        let count = standing.lock().begin(Instant::now()).map_err(|kind| endpoint.error(kind))?;
+        let poll = Poll { count: Mutex::new(count), standing: Arc::clone(standing) };
         Ok(Self { shared: Arc::clone(&self.shared), poll: Some(Arc::new(poll)) })
     }
 
@@ -145,102 +137,131 @@ impl Client {
         Endpoint::new(&self.shared.settings, &self.shared.redactor, operation, id)
     }
 
-    /// A text of the provider's without the credentials.
+    /// A text of the provider without the credentials.
     pub(super) fn hide(&self, text: Box<str>) -> Box<str> {
         self.shared.redactor.hide(text.into()).into()
     }
 
-    /// How much memory the records of this poll take, or of this listing outside of any poll.
-    pub(super) fn kept(&self) -> Arc<AtomicU64> {
-        self.poll.as_ref().map_or_else(Arc::default, |poll| Arc::clone(&poll.kept))
-    }
-
-    /// Reports counts of odd fields.
+    /// Reports the counts of odd fields.
     pub(super) fn report_odd_fields(&self, notes: &Diagnostics) {
         for (&field, &count) in &notes.fields {
             self.shared.observer.field_problem(field, count);
         }
     }
 
-    /// One page or record, whole.
+    /// One whole page or record.
     pub(super) async fn fetch(&self, endpoint: &Endpoint, url: Url) -> Result<Vec<u8>, ApiError> {
-        let body = self.open(endpoint, url, self.shared.timing.page_bytes).await?;
+        let body = self.open(endpoint, url, self.shared.hosts.timing.page_bytes).await?;
         body.whole().await.map_err(|kind| endpoint.error(kind))
     }
 
-    /// Asks until there is a successful answer or no reason to ask again; the body is still to come.
+    /// Sends requests until one succeeds or there is no reason to repeat it. The body is read later.
     pub(super) async fn open(
         &self,
         endpoint: &Endpoint,
         url: Url,
         limit: u64,
     ) -> Result<AnswerBody, ApiError> {
-        let operation = endpoint.operation;
-        let mut attempt = 0;
+        let (group, timing) = (endpoint.operation.group(), &self.shared.hosts.timing);
+        let (mut attempt, mut is_renewed) = (0, false);
         loop {
             attempt += 1;
             self.may_ask(endpoint)?;
+            let bought = self.bought_token(endpoint).await?;
             let (call, place) = self.admitted(endpoint, &url).await;
-            // Others may have been refused while this one waited.
+            // Other requests may have been refused while this one waited.
             self.may_ask(endpoint)?;
-            let mut report = AttemptReport::open(&self.shared.observer, operation.group());
-            let answer = self.shared.transport.get(operation.group(), url.clone()).await;
+            let mut report = AttemptReport::open(&self.shared.observer, group);
+            let given = bought.as_ref().map(|bought| bought.header.clone());
+            let answer = self.shared.transport.get(group, url.clone(), given).await;
             drop(call);
             report.code = match &answer {
                 Ok(response) => Code::Status(response.status().as_u16()),
                 Err(kind) => code_of(kind),
             };
             tracing::debug!(
-                account = %self.shared.settings.account,
                 path = endpoint.url.path(),
                 attempt,
                 code = %report.code,
                 "asked the provider"
             );
+            if self.token_has_ended(bought.as_ref(), &answer) && !is_renewed {
+                // The request is repeated once with a new token; the refusal is no verdict on the credentials.
+                (attempt, is_renewed) = (attempt - 1, true);
+                continue;
+            }
             let end = match &answer {
-                Ok(response) => self.heard(operation.group(), &url, response),
+                Ok(response) => self.heard(group, &url, response),
                 Err(ErrorKind::Timeout(_)) => AttemptEnd::Timeout,
                 Err(_) => AttemptEnd::NoAnswer,
             };
             let now = answer.as_ref().ok().and_then(date).unwrap_or_else(|| self.shared.hosts.now());
-            let decision = decide(attempt, end, &self.shared.timing.backoff, now);
-            let answer = match answer {
+            let decision = decide(attempt, end, &timing.backoff, now);
+            let failure = match answer {
                 Ok(response) if response.status().is_success() => {
-                    let transport = Arc::clone(&self.shared.transport);
-                    return Ok(AnswerBody { response, transport, left: limit, limit, _place: place, report });
+                    let whole = timing.whole;
+                    return Ok(AnswerBody { response, whole, left: limit, limit, _place: place, report });
                 }
-                answer => answer,
+                answer => answer.map_or_else(|kind| kind, |response| refusal(&response)),
             };
             drop((report, place));
             match decision {
-                Retry::Again { after, asked } => {
-                    if asked && matches!(&answer, Ok(response) if response.status() == 429) {
-                        self.shared.throttle.hold(operation, Instant::now() + after);
-                    }
-                    drop(answer);
-                    sleep(after).await;
+                Retry::Again(after) => sleep(after).await,
+                Retry::LeaveAlone(retry_in) => {
+                    self.standing(group).lock().pause(retry_in, Instant::now());
+                    return Err(endpoint.error(ErrorKind::NotAsked { why: Why::AskedToWait, retry_in }));
                 }
-                Retry::Stop(stop) => {
-                    if let Stop::AskedToWait(wait) = stop {
-                        self.shared.breakers[operation.group() as usize].lock().pause(wait, Instant::now());
-                    }
-                    return Err(endpoint.error(failed(answer, stop)));
-                }
+                Retry::Stop => return Err(endpoint.error(failure)),
             }
         }
     }
 
-    /// Takes in what an answer says besides its body.
+    /// The token for a request, if it is bought.
+    async fn bought_token(&self, endpoint: &Endpoint) -> Result<Option<Bought>, ApiError> {
+        match &self.shared.tokens {
+            Some(desk) if endpoint.operation.group() == Group::Hosting => {
+                desk.token().await.map(Some).map_err(|kind| endpoint.error(kind))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether a bought token was good and has ended, so that the request is worth repeating.
+    fn token_has_ended(&self, bought: Option<&Bought>, answer: &Result<Response, ErrorKind>) -> bool {
+        let (Some(desk), Some(bought), Ok(response)) = (&self.shared.tokens, bought, answer) else {
+            return false;
+        };
+        if response.status().is_success() {
+            desk.accepted(bought);
+        }
+        response.status() == 401 && desk.refused(bought)
+    }
+
+    /// The known facts about the hosting token. `None` without one, or before the first purchase.
+    pub(crate) fn token_standing(&self) -> Option<TokenStanding> {
+        match (&self.shared.tokens, &self.shared.settings.hosting.as_ref()?.token) {
+            (Some(desk), _) => Some(TokenStanding { is_bought: true, until: desk.until()? }),
+            (None, HostingToken::Given(token)) => {
+                Some(TokenStanding { is_bought: false, until: web_token::end(token.expose_secret()) })
+            }
+            (None, HostingToken::Bought(_)) => None,
+        }
+    }
+
+    /// Takes in the headers and the status of an answer.
     fn heard<'a>(&self, group: Group, url: &Url, response: &'a Response) -> AttemptEnd<'a> {
         let status = response.status();
-        if let Some(date) = date(response).filter(|_| status.is_success()) {
+        // If this clock is behind, the report is asked for a past day and answered 404. The date of that answer
+        // is right, too.
+        if let Some(date) = date(response).filter(|_| status.is_success() || status == 404) {
             self.shared.hosts.heard(url, date);
         }
-        self.answered(group, status.as_u16());
+        let mut count = self.poll.as_ref().map(|poll| poll.count.lock());
+        self.standing(group).lock().answered(count.as_deref_mut(), status.as_u16());
         AttemptEnd::Status(status.as_u16(), retry_after(response))
     }
 
-    /// Waits for a call within the limits and a place in flight, and reports how long that took.
+    /// Waits for a call within the limits and for a place in flight, and reports how long that took.
     async fn admitted(&self, endpoint: &Endpoint, url: &Url) -> (Permit, Permit) {
         let started = Instant::now();
         let operation = endpoint.operation;
@@ -254,29 +275,23 @@ impl Client {
     }
 
     fn may_ask(&self, endpoint: &Endpoint) -> Result<(), ApiError> {
-        let breaker = &self.shared.breakers[endpoint.operation.group() as usize];
-        if let Some(retry_in) = breaker.lock().paused(Instant::now()) {
-            return Err(endpoint.error(ErrorKind::Paused { retry_in }));
-        }
-        match self.poll_of(endpoint.operation.group()) {
-            Some(poll) if poll.count.lock().is_given_up() => Err(endpoint.error(ErrorKind::GivenUp)),
-            _ => Ok(()),
-        }
+        let group = endpoint.operation.group();
+        let count = self.poll.as_ref().map(|poll| poll.count.lock());
+        let asked = self.standing(group).lock().may_ask(count.as_deref(), Instant::now());
+        asked.map_err(|kind| endpoint.error(kind))
     }
 
-    fn answered(&self, group: Group, status: u16) {
-        let success = match self.poll_of(group) {
-            Some(poll) => poll.count.lock().answered(status),
-            None => (200..300).contains(&status),
-        };
-        if success {
-            self.shared.breakers[group as usize].lock().accepted();
-        }
+    fn standing(&self, group: Group) -> &Mutex<Standing> {
+        &self.shared.standings[group as usize]
     }
+}
 
-    fn poll_of(&self, group: Group) -> Option<&Poll> {
-        self.poll.as_deref().filter(|poll| poll.group == group)
-    }
+/// The state of a hosting token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct TokenStanding {
+    pub is_bought: bool,
+    /// The token's end, if the token names one.
+    pub until: Option<DateTime<Utc>>,
 }
 
 impl std::fmt::Debug for Client {
@@ -286,37 +301,30 @@ impl std::fmt::Debug for Client {
 }
 
 fn decide(attempt: u32, end: AttemptEnd<'_>, backoff: &[Duration; 2], now: DateTime<Utc>) -> Retry {
-    // Randomly keyed by the standard library: random enough to spread pauses.
+    // The standard library's random keys are random enough to spread pauses.
     let jitter = RandomState::new().hash_one(attempt) as f64 / u64::MAX as f64;
     retry::decide(attempt, end, backoff, jitter, now)
 }
 
-fn failed(answer: Result<Response, ErrorKind>, stop: Stop) -> ErrorKind {
-    match (answer, stop) {
-        (Ok(_), Stop::AskedToWait(wait)) => ErrorKind::AskedToWait(wait),
-        (Ok(response), _) => {
-            let status = response.status();
-            if status.is_redirection() {
-                ErrorKind::Redirect { status: status.as_u16(), to: location(&response) }
-            } else {
-                ErrorKind::Status(status.as_u16())
-            }
-        }
-        (Err(kind), _) => kind,
+/// The error of an answer without success.
+fn refusal(response: &Response) -> ErrorKind {
+    let status = response.status();
+    if status.is_redirection() {
+        ErrorKind::Redirect { status: status.as_u16(), to: location(response) }
+    } else {
+        ErrorKind::Status(status.as_u16())
     }
 }
 
-/// A poll under way; judged when it is dropped.
+/// A running poll of one group. It is judged when it is dropped.
 struct Poll {
-    group: Group,
     count: Mutex<PollCount>,
-    breaker: Arc<Mutex<Breaker>>,
-    /// Bytes.
-    kept: Arc<AtomicU64>,
+    standing: Arc<Mutex<Standing>>,
 }
 
 impl Drop for Poll {
     fn drop(&mut self) {
-        self.breaker.lock().end(&self.count.lock());
+        let count = self.count.lock();
+        self.standing.lock().end(&count);
     }
 }

@@ -1,5 +1,5 @@
-//! Every read operation that hostwatch needs (interface 4.1–4.8) as a table: its path, whose credentials it
-//! takes, which limit it counts against, and how urgent it is.
+//! Every read operation that hostwatch needs (interface 4.1–4.8) in a table: its path, the group of its
+//! credentials, the limit that it counts against, and its priority.
 
 use crate::model::Group;
 
@@ -26,27 +26,31 @@ pub(super) enum CallLimit {
     Billing,
 }
 
-/// Within one budget states go before inventory.
+/// Within one budget, states go before inventory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Priority {
     State,
     Inventory,
 }
 
-/// What there is to know of an operation.
+/// The facts about an operation.
 pub(super) struct Row {
     group: Group,
     pub limit: CallLimit,
     pub priority: Priority,
     /// `{}` is the id or date.
     pub path: &'static str,
-    /// What it reads, for messages.
+    /// The data that it reads, for messages.
     pub what: &'static str,
-    /// 404 means that the thing, its parent or its data are not there, not that the address is wrong.
+    /// Whether 404 means that the resource, its parent or its data are missing, and not that the address is
+    /// wrong.
     pub may_be_missing: bool,
 }
 
 impl Operation {
+    /// The number of operations.
+    pub(super) const COUNT: usize = Self::Charges as usize + 1;
+
     #[rustfmt::skip]
     pub(super) fn row(self) -> Row {
         use self::{CallLimit as L, Priority as U};
@@ -67,7 +71,7 @@ impl Operation {
         }
     }
 
-    /// The first that is asked for with a group's credentials.
+    /// The first operation that a group's credentials are used for.
     pub(super) fn first_of(group: Group) -> Self {
         match group {
             Group::Hosting => Self::Containers,
@@ -76,7 +80,7 @@ impl Operation {
         }
     }
 
-    /// Whose credentials it takes (interface 5).
+    /// The group whose credentials it uses (interface 5).
     pub(crate) fn group(self) -> Group {
         self.row().group
     }

@@ -1,6 +1,7 @@
-//! Why a read failed: what was read from where, what went wrong, and what to do about it. Holds no
-//! credential, no query and no text of a body.
+//! The errors of reads: the data, the address, the reason, and the remedy. They hold no credential, no query
+//! and no text of a body.
 
+use std::error::Error;
 use std::time::Duration;
 
 use crate::model::{Failure, FailureKind, Group};
@@ -12,44 +13,36 @@ use super::endpoints::Operation;
 #[error("reading {what} ({place}): {kind}", what = operation.row().what, kind = self.described())]
 pub(crate) struct ApiError {
     pub operation: Operation,
-    /// Scheme, host, port and path; the path alone where no address is configured.
+    /// Scheme, host, port and path; the path alone if no address is configured.
     pub place: String,
     pub kind: ErrorKind,
 }
 
-/// What went wrong.
+/// The reason of a failed read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum ErrorKind {
     #[error("the group has no address or no credentials, so it is off")]
     Off,
     #[error("the HTTP client can't be set up: {0}")]
     Setup(String),
-    /// Not asked at all: poll after poll ended in 401 or 403.
-    #[error(
-        "not asked: the provider keeps refusing the credentials; it is asked again in {} s",
-        retry_in.as_secs()
-    )]
-    Held { retry_in: Duration },
-    /// Not asked: the provider wants a pause.
-    #[error("not asked: the provider asked to wait; it is asked again in {} s", retry_in.as_secs())]
-    Paused { retry_in: Duration },
-    /// Not asked: this poll was refused before and never accepted.
-    #[error("not asked: the provider refused the credentials before in this poll")]
-    GivenUp,
+    /// The group is left alone. Without a time it is asked again with the next poll.
+    #[error("{why}; it is asked again {}", again(*retry_in))]
+    NotAsked { why: Why, retry_in: Duration },
+    /// The hosting token could not be bought.
+    #[error("no token from {text}")]
+    NoToken { text: String, refused: bool },
     #[error("the provider answered {0}")]
     Status(u16),
-    /// A redirect, which is never followed: credentials go to the configured address only.
+    /// A redirect. It is never followed, since credentials go to the configured address only.
     #[error("the provider answered {status}, a redirect to {to}, which is not followed")]
     Redirect { status: u16, to: String },
-    #[error("the provider asks to wait {} s before the next try, longer than a poll waits", .0.as_secs())]
-    AskedToWait(Duration),
     #[error("no complete answer within {} s", .0.as_secs())]
     Timeout(Duration),
     #[error("no connection: {0}")]
     Connect(String),
     #[error("the connection broke: {0}")]
     Closed(String),
-    /// More than a page or a report may have: bytes, or charge moments.
+    /// More bytes or charge moments than a page or a report may have.
     #[error("the answer has more than {limit} {unit}")]
     TooLarge { limit: u64, unit: &'static str },
     #[error("the answer is not JSON: {0}")]
@@ -64,32 +57,78 @@ pub(crate) enum ErrorKind {
     TooManyPages(u32),
 }
 
+/// The reason why a group is not asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub(crate) enum Why {
+    #[error("the provider keeps refusing the credentials")]
+    Refused,
+    #[error("the provider asks to wait")]
+    AskedToWait,
+}
+
+fn again(retry_in: Duration) -> String {
+    if retry_in.is_zero() { "with the next poll".to_owned() } else { format!("in {} s", retry_in.as_secs()) }
+}
+
+/// The innermost cause of an error, which tells a person what to do.
+pub(crate) fn innermost<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+    std::iter::successors(Some(error), |&error| error.source()).last().unwrap_or(error)
+}
+
+impl ErrorKind {
+    /// A text that may quote the provider.
+    pub(super) fn quotation(&mut self) -> Option<&mut String> {
+        match self {
+            Self::Redirect { to: text, .. }
+            | Self::ForeignNext { next: text, .. }
+            | Self::NotJson(text)
+            | Self::WrongShape(text)
+            | Self::Connect(text)
+            | Self::Closed(text)
+            | Self::NoToken { text, .. } => Some(text),
+            Self::Off
+            | Self::Setup(_)
+            | Self::NotAsked { .. }
+            | Self::Status(_)
+            | Self::Timeout(_)
+            | Self::TooLarge { .. }
+            | Self::NextLoop(_)
+            | Self::TooManyPages(_) => None,
+        }
+    }
+}
+
 impl ApiError {
     pub(super) fn new(operation: Operation, place: impl Into<String>, kind: ErrorKind) -> Self {
         Self { operation, place: place.into(), kind }
     }
 
-    /// Whose credentials it was about.
+    /// The group whose credentials were used.
     pub(crate) fn group(&self) -> Group {
         self.operation.group()
     }
 
-    /// 404 where the interface gives it a meaning: the thing, its parent or its data are not there.
+    /// A 404 that the interface explains: the resource, its parent or its data are missing.
     pub(crate) fn is_not_found(&self) -> bool {
         self.kind == ErrorKind::Status(404) && self.operation.row().may_be_missing
     }
 
-    /// The credentials were refused, now or poll after poll before.
+    /// Whether the credentials were refused, now or in all the last polls.
     pub(crate) fn is_credentials(&self) -> bool {
-        matches!(self.kind, ErrorKind::Status(401 | 403) | ErrorKind::Held { .. } | ErrorKind::GivenUp)
+        matches!(
+            self.kind,
+            ErrorKind::Status(401 | 403)
+                | ErrorKind::NotAsked { why: Why::Refused, .. }
+                | ErrorKind::NoToken { refused: true, .. }
+        )
     }
 
-    /// For the expected-balance report: a nearer date may be answered where this one was not.
+    /// For the expected-balance report: whether a nearer date may succeed.
     pub(crate) fn wants_less(&self) -> bool {
         matches!(self.kind, ErrorKind::TooLarge { .. } | ErrorKind::Timeout(_))
     }
 
-    /// As the poll's failure, in words fit for logs and pages.
+    /// The failure of the poll, in words for logs and pages.
     pub(crate) fn failure(&self) -> Failure {
         let kind = if self.is_credentials() {
             FailureKind::Credentials
@@ -98,7 +137,7 @@ impl ApiError {
         } else {
             FailureKind::Other
         };
-        let asked = !matches!(self.kind, ErrorKind::Held { .. } | ErrorKind::Paused { .. });
+        let asked = !matches!(self.kind, ErrorKind::NotAsked { .. });
         Failure { asked, ..Failure::new(kind, self.to_string()) }
     }
 
@@ -114,7 +153,7 @@ impl ApiError {
             Group::Vm | Group::Billing => "check panel_url",
         };
         let credentials = match group {
-            Group::Hosting => "check hosting_token and hosting_auth_scheme",
+            Group::Hosting => "check hosting_token, or hosting_api_key, and hosting_auth_scheme",
             Group::Vm => "check vm_api_key",
             Group::Billing => "check billing_username and billing_password",
         };
@@ -122,6 +161,8 @@ impl ApiError {
             matches!(self.kind, ErrorKind::Redirect { .. } | ErrorKind::Connect(_) | ErrorKind::NotJson(_));
         if self.kind == ErrorKind::Off {
             Some("set its address and credentials")
+        } else if let ErrorKind::NoToken { refused, .. } = self.kind {
+            Some(if refused { "check hosting_api_key" } else { "check hosting_token_url" })
         } else if self.is_credentials() {
             Some(credentials)
         } else if is_misplaced || (self.kind == ErrorKind::Status(404) && !self.is_not_found()) {
@@ -162,9 +203,8 @@ mod tests {
             (Operation::Vms, "vm_api_key"),
             (Operation::Charges, "billing_password"),
         ] {
-            for kind in
-                [ErrorKind::Status(401), ErrorKind::Status(403), ErrorKind::Held { retry_in: Duration::MAX }]
-            {
+            let held = ErrorKind::NotAsked { why: Why::Refused, retry_in: Duration::MAX };
+            for kind in [ErrorKind::Status(401), ErrorKind::Status(403), held] {
                 let (kind, message) = failure(operation, kind);
                 assert_eq!(kind, FailureKind::Credentials);
                 assert!(message.contains(key), "{message}");

@@ -1,143 +1,51 @@
-//! How many requests go out: calls in any 60 s for each limit of an account, and requests in flight
-//! for each host. Who waits is admitted in the order of priority, then of arrival. Waiting is never a
-//! failure, and a waiter that is dropped leaves no trace.
+//! Limits for requests: so many in a time, or so many at once; calls in any 60 s for each limit of an account.
+//! Waiting requests are admitted by priority, then in the order of arrival. Waiting is never a failure, and a
+//! dropped waiter leaves no trace.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
-use reqwest::Url;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
-
-use crate::clock::Clock;
 
 use super::endpoints::{Operation, Priority};
 use super::settings::Limits;
 
-/// Requests in flight to one host.
-const IN_FLIGHT: u32 = 8;
 /// The span of the limits.
 const SPAN: Duration = Duration::from_secs(60);
 
 /// The budgets of one account.
 #[derive(Debug)]
 pub(super) struct Throttle {
-    /// By [`super::endpoints::CallLimit`].
+    /// The gates, by [`super::endpoints::CallLimit`].
     gates: [Arc<Gate>; 4],
-    /// Operations that the provider asked to leave alone, and until when.
-    held: Mutex<HashMap<Operation, Instant>>,
 }
 
 impl Throttle {
     pub(super) fn new(limits: &Limits) -> Self {
-        let gates = limits.each().map(|limit| Arc::new(Gate::new(limit, SPAN)));
-        Self { gates, held: Mutex::default() }
+        Self { gates: limits.each().map(|limit| Arc::new(Gate::new(limit, SPAN))) }
     }
 
-    /// Takes over other limits; calls already made still count.
+    /// Takes over other limits. Calls that were made still count.
     pub(super) fn set_limits(&self, limits: &Limits) {
         for (gate, limit) in self.gates.iter().zip(limits.each()) {
             gate.set_limit(limit);
         }
     }
 
-    /// Waits for a call of this operation. The call counts until 60 s after the permit is dropped, so
-    /// drop it when the answer begins: whenever the provider counted it, it counted it before that.
+    /// Waits for a call of this operation. The call counts until 60 s after the permit is dropped. Drop it when
+    /// the answer begins: by then the provider has counted the call.
     pub(super) async fn call(&self, operation: Operation) -> Permit {
-        while let Some(until) = self.held_until(operation) {
-            sleep_until(until).await;
-        }
         let row = operation.row();
         self.gates[row.limit as usize].enter(row.priority).await
     }
-
-    /// Makes no call of an operation: the provider answered 429 and named a pause.
-    pub(super) fn hold(&self, operation: Operation, until: Instant) {
-        let mut held = self.held.lock();
-        let end = held.entry(operation).or_insert(until);
-        *end = until.max(*end);
-    }
-
-    fn held_until(&self, operation: Operation) -> Option<Instant> {
-        let mut held = self.held.lock();
-        let until = *held.get(&operation)?;
-        if until <= Instant::now() {
-            held.remove(&operation);
-            return None;
-        }
-        Some(until)
-    }
 }
 
-/// Places in flight, by host, and the connections to them. Clones share both: give all accounts the same
-/// one. A client of its own would cost each account the authorities of TLS once more, half a megabyte.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Hosts {
-    gates: Arc<Mutex<HashMap<String, Arc<Gate>>>>,
-    http: Arc<Mutex<Option<SharedHttp>>>,
-    decoding: Arc<Gate>,
-    clock: Clock,
-}
-
-/// A client, and the connect and whole time-outs that it was made with.
-type SharedHttp = ((Duration, Duration), reqwest::Client);
-
-impl Hosts {
-    /// None yet; what time they have is told to this clock.
-    pub(crate) fn told_to(clock: Clock) -> Self {
-        Self { clock, ..Self::default() }
-    }
-
-    /// An answer from here was dated so.
-    pub(super) fn heard(&self, url: &Url, date: DateTime<Utc>) {
-        self.clock.heard(url.host_str().unwrap_or(""), date);
-    }
-
-    /// The time.
-    pub(super) fn now(&self) -> DateTime<Utc> {
-        self.clock.now()
-    }
-
-    /// Waits for a place; it is free again when the permit is dropped.
-    pub(super) async fn place(&self, url: &Url, priority: Priority) -> Permit {
-        let host = format!("{}:{}", url.host_str().unwrap_or(""), url.port_or_known_default().unwrap_or(0));
-        let gate = {
-            let mut gates = self.gates.lock();
-            Arc::clone(gates.entry(host).or_insert_with(|| Arc::new(Gate::new(IN_FLIGHT, Duration::ZERO))))
-        };
-        gate.enter(priority).await
-    }
-
-    /// Waits until no large page is being decoded; the next one may when the permit is dropped. No server
-    /// can hold it: the page is here.
-    pub(super) async fn decoding_permit(&self) -> Permit {
-        self.decoding.enter(Priority::State).await
-    }
-
-    /// The client that all share, made by `make` for the first who asks with these time-outs.
-    pub(super) fn http<E>(
-        &self,
-        timeouts: (Duration, Duration),
-        make: impl FnOnce() -> Result<reqwest::Client, E>,
-    ) -> Result<reqwest::Client, E> {
-        let mut http = self.http.lock();
-        match http.as_ref() {
-            Some((made_with, client)) if *made_with == timeouts => Ok(client.clone()),
-            Some(_) | None => {
-                let client = make()?;
-                *http = Some((timeouts, client.clone()));
-                Ok(client)
-            }
-        }
-    }
-}
-
-/// Admits at most `limit` in any `span`; with a span of zero, at most `limit` at once.
+/// Admits at most `limit` entries in any `span`. With a span of zero, at most `limit` at once.
 #[derive(Debug)]
-struct Gate {
+pub(super) struct Gate {
     span: Duration,
     state: Mutex<GateState>,
 }
@@ -146,37 +54,31 @@ struct Gate {
 struct GateState {
     limit: usize,
     inside: usize,
-    /// When those who left did so, oldest first; forgotten after `span`.
+    /// The times at which permits were dropped, the oldest first; forgotten after `span`.
     left: VecDeque<Instant>,
-    /// Only the first is told that something changed: of five thousand accounts many thousand may wait for one host.
+    /// The queue. Only the first waiter is notified of a change: with five thousand accounts many thousand may
+    /// wait for one host.
     waiting: BTreeMap<Ticket, Arc<Notify>>,
     next_ticket: u64,
 }
 
-/// Smaller goes first.
+/// A smaller ticket goes first.
 type Ticket = (Priority, u64);
 
-/// A place taken; given back when dropped.
+/// A permit; dropping it frees the place.
 #[derive(Debug)]
 pub(super) struct Permit(Arc<Gate>);
 
 enum CallAdmission {
     Granted,
-    /// Not before this moment.
+    /// At this moment at the earliest.
     At(Instant),
-    /// When another permit changes hands.
+    /// When another permit is dropped.
     Later,
 }
 
-/// One at a time.
-impl Default for Gate {
-    fn default() -> Self {
-        Self::new(1, Duration::ZERO)
-    }
-}
-
 impl Gate {
-    fn new(limit: u32, span: Duration) -> Self {
+    pub(super) fn new(limit: u32, span: Duration) -> Self {
         let state = GateState { limit: limit.max(1) as usize, ..GateState::default() };
         Self { span, state: Mutex::new(state) }
     }
@@ -187,12 +89,12 @@ impl Gate {
         state.tell_first();
     }
 
-    async fn enter(self: &Arc<Self>, priority: Priority) -> Permit {
+    pub(super) async fn enter(self: &Arc<Self>, priority: Priority) -> Permit {
         let waiter = Waiter::new(self, priority);
         loop {
             match self.admit(waiter.ticket, Instant::now()) {
                 CallAdmission::Granted => return Permit(Arc::clone(self)),
-                // What changed since it was asked is kept for it.
+                // A change since the question was asked is kept for this waiter.
                 CallAdmission::Later => waiter.changed.notified().await,
                 CallAdmission::At(moment) => tokio::select! {
                     () = waiter.changed.notified() => {}
@@ -214,7 +116,8 @@ impl Gate {
             state.inside += 1;
             state.waiting.remove(&ticket);
             if state.waiting.is_empty() {
-                // An empty one keeps room for eleven, and of four gates an account hardly any ever has a waiter.
+                // An empty map would keep its node of eleven entries allocated, and most gates of an account
+                // never have a waiter.
                 state.waiting = BTreeMap::new();
             }
             state.tell_first();
@@ -239,7 +142,7 @@ impl Drop for Permit {
 }
 
 impl GateState {
-    /// Who is first looks again.
+    /// Wakes the first waiter, which tries again.
     fn tell_first(&self) {
         if let Some((_, first)) = self.waiting.first_key_value() {
             first.notify_one();
@@ -247,7 +150,7 @@ impl GateState {
     }
 }
 
-/// A ticket in the queue, taken out again if its holder stops waiting.
+/// A place in the queue, which is removed if the waiter is dropped.
 struct Waiter<'a> {
     gate: &'a Gate,
     ticket: Ticket,
@@ -290,7 +193,7 @@ mod tests {
         }
     }
 
-    /// When each of `calls` calls was let through, each lasting `lasting`.
+    /// The times at which `calls` calls were admitted and ended, if each takes `lasting`.
     async fn admitted(limit: u32, calls: u32, lasting: Duration) -> Vec<(Instant, Instant)> {
         let throttle = Arc::new(Throttle::new(&limits(limit)));
         let mut tasks = JoinSet::new();
@@ -314,7 +217,8 @@ mod tests {
         for lasting in [Duration::ZERO, Duration::from_millis(700), Duration::from_secs(25)] {
             let calls = admitted(5, 23, lasting).await;
             assert_eq!(calls.len(), 23);
-            // Wherever within a call the provider counts it: the sixth begins 60 s after the first ended.
+            // The provider may count a call at any time while it runs, so the sixth begins 60 s after the first
+            // ended.
             for (earlier, later) in calls.iter().zip(&calls[5..]) {
                 assert!(later.0 > earlier.1 + SPAN, "{lasting:?}");
             }
@@ -327,7 +231,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn states_go_before_inventory_and_else_who_came_first() {
+    async fn states_come_before_inventory_and_then_the_order_of_arrival_counts() {
         let throttle = Arc::new(Throttle::new(&limits(1)));
         drop(throttle.call(Operation::Containers).await);
         let order = Arc::new(Mutex::new(Vec::new()));
@@ -388,21 +292,9 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_operation_on_hold_waits_and_the_longer_hold_counts() {
-        let throttle = Throttle::new(&limits(9));
-        let started = Instant::now();
-        throttle.hold(Operation::Vms, started + Duration::from_secs(30));
-        throttle.hold(Operation::Vms, started + Duration::from_secs(10));
-        drop(throttle.call(Operation::Ips).await);
-        assert_eq!(started.elapsed(), Duration::ZERO);
-        drop(throttle.call(Operation::Vms).await);
-        assert!(started.elapsed() >= Duration::from_secs(30));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn of_many_who_wait_only_the_first_is_woken() {
+    async fn only_the_first_of_many_waiters_is_woken() {
         const MANY: usize = 500;
-        let (gate, looks) = (Arc::new(Gate::default()), Arc::new(AtomicUsize::new(0)));
+        let (gate, looks) = (Arc::new(Gate::new(1, Duration::ZERO)), Arc::new(AtomicUsize::new(0)));
         let mut tasks = JoinSet::new();
         for _ in 0..MANY {
             let (gate, looks) = (Arc::clone(&gate), Arc::clone(&looks));
@@ -420,23 +312,5 @@ mod tests {
         tasks.join_all().await;
         let looks = looks.load(Ordering::Relaxed);
         assert!(looks <= 4 * MANY, "{looks} looks of {MANY} that waited");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn eight_in_flight_a_host_whoever_asks() {
-        let hosts = Hosts::default();
-        let url = |text: &str| text.parse::<Url>().unwrap();
-        let here = url("https://a.example/x");
-        let mut places = Vec::new();
-        for _ in 0..8 {
-            places.push(hosts.clone().place(&here, Priority::State).await);
-        }
-        let second = Duration::from_secs(1);
-        let same = url("https://a.example:443/other");
-        let ninth = tokio::time::timeout(second, hosts.place(&same, Priority::State)).await;
-        assert!(ninth.is_err(), "the ninth waits");
-        hosts.place(&url("https://b.example/"), Priority::State).await;
-        places.pop();
-        assert!(tokio::time::timeout(second, hosts.place(&same, Priority::State)).await.is_ok());
     }
 }

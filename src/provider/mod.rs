@@ -1,18 +1,16 @@
-//! The provider's interface as typed reads (interface 4.1–4.8, 5). Sends GET and nothing else: the
-//! one `reqwest::Client` is private to `transport`, whose only verb is GET.
+//! The provider's interface as typed reads (interface 4.1–4.8, 5). `transport` sends all of them, and its only
+//! verb is GET. The one exception is `token`: a hosting token that ends is bought with a POST.
 //!
-//! Does not poll by itself, keep what it read, or count anything: collectors call it, and an
-//! [`Observer`] gets what happened.
+//! This layer neither keeps nor counts what it reads, except in `poll`, which has the schedules. An
+//! [`Observer`] is told of each request.
 
 mod address;
-#[allow(dead_code, reason = "for benches/scale.rs and tests/unit/properties")]
-pub(crate) mod bench;
-mod breaker;
 mod charges;
 mod client;
 pub(crate) mod cron;
 mod endpoints;
 mod error;
+mod hosts;
 mod limits;
 mod observe;
 mod paging;
@@ -20,23 +18,28 @@ pub(crate) mod poll;
 mod probe;
 mod reads;
 mod redact;
-mod report;
+pub(crate) mod report;
 mod retry;
 pub(crate) mod settings;
+mod standing;
+mod token;
 mod transport;
-mod wire;
+mod web_token;
+pub(crate) mod wire;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use address::without_user;
 pub(crate) use charges::ChargesRead;
-pub(crate) use client::Client;
-pub(crate) use error::ApiError;
-pub(crate) use limits::Hosts;
+pub(crate) use client::{Client, TokenStanding};
+pub(crate) use error::{ApiError, innermost};
+pub(crate) use hosts::{Hosts, http_client};
 pub(crate) use observe::{Code, Observer};
 pub(crate) use paging::Listed;
 pub(crate) use probe::{Host, probe};
 pub(crate) use report::ReportRead;
-pub(crate) use settings::{BillingCredentials, HostingCredentials, Limits, ProviderSettings};
-pub(crate) use transport::http_client;
+pub(crate) use settings::{
+    BillingCredentials, HostingCredentials, HostingToken, Limits, ProviderSettings, TokenOffer,
+};
 pub(crate) use wire::FIELDS;

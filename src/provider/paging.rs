@@ -1,51 +1,66 @@
-//! Reading a listing to its end, in both manners of paging, and judging whether it was shown whole.
+//! Reads a listing to its end, in both manners of paging, and judges whether all rows were shown.
 //!
-//! Rows may shift between pages while they are read. A reading that shows it (a row twice, rows more
-//! or fewer than `count`, a `count` that changes) is made again once; if the second is no better, the
-//! rows of both are handed over as incomplete: observations all the same, but no proof of absence.
+//! Rows may shift between pages during a reading. The signs are a row that comes twice, more or fewer rows than
+//! `count`, or a `count` that changes. Then the listing is read again once. If the second reading is no better,
+//! the rows of both are returned as incomplete: they are observations, but a missing row proves nothing.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use reqwest::Url;
 
 use crate::model::{Group, Resource};
 
-use super::address::{Endpoint, shown};
+use super::address::{Endpoint, shown, without_user};
 use super::client::Client;
 use super::error::{ApiError, ErrorKind};
-use super::wire::{self, Diagnostics, NextPage, RowOf, WirePage};
+use super::wire::{self, Diagnostics, MOST_ROWS, NextPage, Record, WirePage};
 
-/// Rows asked for at once, the most that the interface allows (8).
+/// The rows of a page, which is the maximum of the interface (8).
 const LIMIT: u64 = 100;
-/// Bodies from here on are decoded off the runtime's threads.
+/// Bodies of this size are decoded outside of the runtime's threads.
 const LARGE_BYTES: usize = 256 << 10;
 
 /// A listing that was read to its end.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Listed<T> {
-    /// Each id once, as last seen.
+    /// Each id once, with its last row.
     pub rows: Vec<T>,
-    /// These are all there are: every row was decoded, none came twice, and they are as many as
-    /// `count` says. Without a `count` the listing must be non-empty and end as it should (a null
-    /// `next`, a page not full).
+    /// Whether these are all rows: every row was decoded, none came twice, and their number is `count`. Without
+    /// a `count` the listing must be non-empty and end properly: with a null `next`, or a page that has fewer
+    /// rows than another.
     pub complete: bool,
-    /// Rows that could not be decoded, in the last reading.
+    /// The number of rows in the last reading that could not be decoded.
     pub rejected: u64,
-    /// The first few oddities.
+    /// The first few problems.
     pub problems: Vec<String>,
 }
 
-/// Reads a listing whole.
-pub(super) async fn read<R>(
+/// A row with an identity, which shows that it came twice.
+pub(super) trait Identified {
+    type Key: Eq + Hash;
+    fn key(&self) -> Self::Key;
+    /// Whether another row may have the same key.
+    fn may_have_twins(&self) -> bool {
+        false
+    }
+}
+
+impl<T: Resource> Identified for T {
+    type Key = T::Id;
+    fn key(&self) -> T::Id {
+        self.id()
+    }
+}
+
+/// Reads a whole listing.
+pub(super) async fn read<R: Record<Model: Identified>>(
     client: &Client,
     endpoint: &Endpoint,
     parent: R::Parent,
-) -> Result<Listed<R::Model>, ApiError>
-where
-    R: RowOf<Model: Resource>,
-{
+) -> Result<Listed<R::Model>, ApiError> {
     let first = Reading::make::<R>(client, endpoint, parent).await?;
     if first.is_steady() {
         return Ok(first.judged());
@@ -53,7 +68,7 @@ where
     match Reading::make::<R>(client, endpoint, parent).await {
         Ok(second) if second.is_steady() => Ok(second.judged()),
         Ok(second) => Ok(second.judged_with(first)),
-        // The first reading had all its pages; that the second failed leaves it incomplete.
+        // The first reading had all its pages. Since the second failed, it counts as incomplete.
         Err(error) => {
             let mut listed = first.judged();
             listed.problems.push(format!("$: read again in vain: {error}"));
@@ -62,10 +77,10 @@ where
     }
 }
 
-/// All pages of a listing, once.
-struct Reading<T: Resource> {
+/// All pages of a listing, read once.
+struct Reading<T: Identified> {
     rows: Vec<T>,
-    places: HashMap<T::Id, usize>,
+    places: HashMap<T::Key, usize>,
     duplicates: u64,
     rejected: u64,
     count: RowTotal,
@@ -73,8 +88,8 @@ struct Reading<T: Resource> {
     notes: Diagnostics,
 }
 
-impl<T: Resource + Send + 'static> Reading<T> {
-    async fn make<R: RowOf<Model = T>>(
+impl<T: Identified + Send + 'static> Reading<T> {
+    async fn make<R: Record<Model = T>>(
         client: &Client,
         endpoint: &Endpoint,
         parent: R::Parent,
@@ -90,8 +105,13 @@ impl<T: Resource + Send + 'static> Reading<T> {
         };
         let mut pages = Pages::new(client, endpoint);
         while let Some(page) = pages.next::<R>(parent).await? {
+            if pages.is_without_count() && !reading.rows.is_empty() && reading.has_all(&page) {
+                // The provider ignores the offset, so the first page had all rows.
+                pages.ended = true;
+                break;
+            }
             reading.rejected += page.rejected;
-            // Most listings are one page: no room is left unused while they wait to be taken in.
+            // Most listings are one page, and waiting rows should hold no spare room.
             reading.rows.reserve(page.rows.len());
             for row in page.rows {
                 reading.take(row);
@@ -102,23 +122,28 @@ impl<T: Resource + Send + 'static> Reading<T> {
     }
 
     fn take(&mut self, row: T) {
-        match self.places.get(&row.id()) {
-            Some(&place) => {
+        match self.places.get(&row.key()) {
+            Some(&place) if !row.may_have_twins() => {
                 self.duplicates += 1;
                 self.rows[place] = row;
             }
-            None => {
-                self.places.insert(row.id(), self.rows.len());
+            _ => {
+                self.places.insert(row.key(), self.rows.len());
                 self.rows.push(row);
             }
         }
+    }
+
+    /// Whether each row of the page was on an earlier one.
+    fn has_all(&self, page: &WirePage<T>) -> bool {
+        page.rejected == 0 && page.rows.iter().all(|row| self.places.contains_key(&row.key()))
     }
 
     fn shown(&self) -> u64 {
         self.rows.len() as u64 + self.rejected
     }
 
-    /// There is no sign of missed rows.
+    /// Whether there is no sign of missed rows.
     fn is_steady(&self) -> bool {
         self.duplicates == 0 && self.count.agrees(self.shown())
     }
@@ -138,23 +163,36 @@ impl<T: Resource + Send + 'static> Reading<T> {
         Listed { rows: self.rows, complete, rejected: self.rejected, problems }
     }
 
-    /// With the rows that only an earlier reading saw.
+    /// Adds the rows that only an earlier reading has.
     fn judged_with(self, earlier: Self) -> Listed<T> {
-        let seen: HashSet<T::Id> = self.places.keys().copied().collect();
         let mut listed = self.judged();
-        listed.rows.extend(earlier.rows.into_iter().filter(|row| !seen.contains(&row.id())));
+        add_missing(&mut listed.rows, earlier.rows);
         listed.complete = false;
         listed
     }
 }
 
-/// How many rows there are by the pages.
+/// Adds the rows that only another reading has.
+pub(super) fn add_missing<T: Identified>(rows: &mut Vec<T>, others: impl IntoIterator<Item = T>) {
+    let mut times: HashMap<T::Key, u32> = HashMap::new();
+    for row in rows.iter() {
+        *times.entry(row.key()).or_default() += 1;
+    }
+    for other in others {
+        match times.get_mut(&other.key()) {
+            Some(left @ 1..) => *left -= 1,
+            _ => rows.push(other),
+        }
+    }
+}
+
+/// The number of rows by the pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) enum RowTotal {
+enum RowTotal {
     #[default]
     Unsaid,
     Is(u64),
-    /// Not the same on each page: rows came or went meanwhile.
+    /// It differs between the pages: rows came or went during the reading.
     Changed,
 }
 
@@ -168,7 +206,7 @@ impl RowTotal {
         };
     }
 
-    pub(super) fn agrees(self, shown: u64) -> bool {
+    fn agrees(self, shown: u64) -> bool {
         match self {
             Self::Unsaid => true,
             Self::Is(count) => count == shown,
@@ -185,31 +223,31 @@ impl RowTotal {
     }
 }
 
-/// Why a listing may not be whole.
-pub(super) fn doubt(shown: u64, rejected: u64, duplicates: u64, count: RowTotal) -> String {
+/// The reason why a listing may lack rows.
+fn doubt(shown: u64, rejected: u64, duplicates: u64, count: RowTotal) -> String {
     let count = count.described();
     format!("$: {shown} rows, {rejected} of them undecodable, and {duplicates} came twice; {count}")
 }
 
 /// Walks the pages of a listing.
-pub(super) struct Pages<'a> {
+struct Pages<'a> {
     client: &'a Client,
     endpoint: &'a Endpoint,
     next: Option<Url>,
     asked: HashSet<Url>,
-    /// Bytes of memory that the records of the poll take.
-    kept: Arc<AtomicU64>,
-    /// Rows passed so far.
+    /// The number of rows on the pages so far.
     offset: u64,
-    /// By the pages so far.
-    pub count: RowTotal,
-    /// The paging ended as it should.
-    pub ended: bool,
-    pub notes: Diagnostics,
+    /// The length of the pages so far.
+    bytes: u64,
+    /// The number of rows by the pages so far.
+    count: RowTotal,
+    /// Whether the paging ended properly.
+    ended: bool,
+    notes: Diagnostics,
 }
 
 impl<'a> Pages<'a> {
-    pub(super) fn new(client: &'a Client, endpoint: &'a Endpoint) -> Self {
+    fn new(client: &'a Client, endpoint: &'a Endpoint) -> Self {
         let first = match endpoint.operation.group() {
             Group::Hosting => at_offset(&endpoint.url, 0),
             Group::Vm | Group::Billing => endpoint.url.clone(),
@@ -219,8 +257,8 @@ impl<'a> Pages<'a> {
             endpoint,
             next: Some(first),
             asked: HashSet::new(),
-            kept: client.kept(),
             offset: 0,
+            bytes: 0,
             count: RowTotal::default(),
             ended: false,
             notes: Diagnostics::default(),
@@ -228,36 +266,37 @@ impl<'a> Pages<'a> {
     }
 
     /// The next page, or `None` after the last.
-    pub(super) async fn next<R: RowOf>(
-        &mut self,
-        parent: R::Parent,
-    ) -> Result<Option<WirePage<R::Model>>, ApiError> {
+    async fn next<R: Record>(&mut self, parent: R::Parent) -> Result<Option<WirePage<R::Model>>, ApiError> {
         let Some(url) = self.next.take() else { return Ok(None) };
-        let most = self.client.shared.timing.pages;
+        let most = self.client.shared.hosts.timing.pages;
         if self.asked.len() >= most as usize {
             return Err(self.endpoint.error(ErrorKind::TooManyPages(most)));
         }
         let body = self.client.fetch(self.endpoint, url.clone()).await?;
+        self.bytes += body.len() as u64;
+        self.within(self.bytes, self.client.shared.hosts.timing.listing_bytes, "bytes of records")?;
         let page = self.decode::<R>(body, parent).await?;
-        let limit = self.client.shared.timing.kept_bytes;
-        if self.kept.fetch_add(page.bytes, Ordering::Relaxed).saturating_add(page.bytes) > limit {
-            return Err(self.endpoint.error(ErrorKind::TooLarge { limit, unit: "bytes of records" }));
-        }
         self.asked.insert(url.clone());
         self.count.add(page.count);
         self.advance(&url, &page)?;
+        self.within(self.offset, MOST_ROWS as u64, "rows")?;
         Ok(Some(page))
     }
 
-    async fn decode<R: RowOf>(
+    fn within(&self, size: u64, limit: u64, unit: &'static str) -> Result<(), ApiError> {
+        if size <= limit { Ok(()) } else { Err(self.endpoint.error(ErrorKind::TooLarge { limit, unit })) }
+    }
+
+    async fn decode<R: Record>(
         &mut self,
         body: Vec<u8>,
         parent: R::Parent,
     ) -> Result<WirePage<R::Model>, ApiError> {
         let (group, context) = (self.endpoint.operation.group(), Arc::clone(&self.client.shared.context));
         let is_large = body.len() >= LARGE_BYTES;
-        // One at a time, of all accounts: while it is decoded, a page takes many times its text.
-        let _permit = if is_large { Some(self.client.shared.hosts.decoding_permit().await) } else { None };
+        // Large pages of all accounts are decoded one at a time, since decoding takes many times the size of
+        // the text.
+        let _turn = if is_large { Some(self.client.shared.hosts.decoding.lock().await) } else { None };
         let work = move || {
             let mut notes = Diagnostics::default();
             let page = wire::page::<R>(&body, group, parent, &context, &mut notes);
@@ -276,13 +315,18 @@ impl<'a> Pages<'a> {
     fn advance<T>(&mut self, url: &Url, page: &WirePage<T>) -> Result<(), ApiError> {
         let rows = page.rows.len() as u64 + page.rejected;
         self.offset += rows;
+        let largest = &self.client.shared.largest_pages[self.endpoint.operation as usize];
+        // A provider may have smaller pages than were asked for, so only a page with fewer rows than another is
+        // not full.
+        let is_smaller = rows < largest.fetch_max(rows, Ordering::Relaxed);
+        let is_last = rows == 0 || (is_smaller && rows < LIMIT);
         match (self.endpoint.operation.group(), &page.next) {
             (Group::Hosting, _) => {
                 let more = match page.count {
                     Some(count) => self.offset < count && rows > 0,
-                    None => rows >= LIMIT,
+                    None => rows > 0 && !is_last,
                 };
-                self.ended = rows < LIMIT;
+                self.ended = is_last;
                 self.next = more.then(|| at_offset(&self.endpoint.url, self.offset));
             }
             (Group::Vm | Group::Billing, NextPage::End) => self.ended = true,
@@ -292,8 +336,13 @@ impl<'a> Pages<'a> {
         Ok(())
     }
 
-    /// The address of the next page: on the configured origin and path, and not seen before. The
-    /// credentials would go wherever it points.
+    /// Whether pages go by offset and no count tells the end.
+    fn is_without_count(&self) -> bool {
+        self.endpoint.operation.group() == Group::Hosting && self.count == RowTotal::Unsaid
+    }
+
+    /// The address of the next page. It must have the configured origin and path, and be a new one, since the
+    /// credentials go wherever it points.
     fn follow(&self, page: &Url, text: &str) -> Result<Url, ApiError> {
         let home = &self.endpoint.url;
         let foreign =
@@ -303,9 +352,8 @@ impl<'a> Pages<'a> {
         if next.origin() != home.origin() || next.path() != home.path() {
             return Err(foreign(shown(&next)));
         }
-        // A user in it would become credentials of its own.
-        let _ = next.set_username("");
-        let _ = next.set_password(None);
+        // A user in the address would become another credential.
+        let next = without_user(next);
         if self.asked.contains(&next) {
             return Err(self.endpoint.error(ErrorKind::NextLoop(self.asked.len() as u32)));
         }

@@ -1,41 +1,36 @@
-//! What a host shows anybody: its time, and how long its certificate is good for. One GET of
-//! its root, without credentials; whatever it answers will do.
+//! Asks a host for its time and its certificate's end, with one GET of its root and without credentials. Any
+//! answer suffices.
 
 use chrono::{DateTime, Utc};
 use reqwest::Url;
-use reqwest::header::DATE;
 use reqwest::tls::TlsInfo;
 use x509_parser::parse_x509_certificate;
 
-use super::transport::{RequestTiming, cause, http};
+use super::error::innermost;
+use super::hosts::Hosts;
+use super::transport::date;
 
-/// A host as it answered.
+/// The facts in a host's answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Host {
-    /// Its clock, to the second.
+    /// The host's time, to the second.
     pub date: Option<DateTime<Utc>>,
-    /// When its certificate ends; `None` without TLS.
+    /// The end of its certificate; `None` without TLS.
     pub certificate_until: Option<DateTime<Utc>>,
 }
 
 /// Asks the host of an address.
 ///
 /// # Errors
-/// Where it gives no answer at all, and why.
+/// The reason, if it gives no answer.
 pub(crate) async fn probe(address: &Url) -> Result<Host, String> {
-    let client = http(&RequestTiming::default()).tls_info(true).build().map_err(|error| cause(&error))?;
+    let cause = |error: reqwest::Error| innermost(&error.without_url()).to_string();
+    let client = Hosts::default().client().tls_info(true).build().map_err(cause)?;
     let mut root = super::address::bare(address);
     root.set_path("/");
-    let answer = client.get(root).send().await.map_err(|error| cause(&error.without_url()))?;
-    let date = answer.headers().get(DATE).and_then(|date| date.to_str().ok());
+    let answer = client.get(root).send().await.map_err(cause)?;
     let certificate = answer.extensions().get::<TlsInfo>().and_then(TlsInfo::peer_certificate);
-    Ok(Host {
-        // The form of HTTP (RFC 9110, section 5.6.7) is one of mail's.
-        date: date
-            .and_then(|date| DateTime::parse_from_rfc2822(date).ok())
-            .map(|date| date.with_timezone(&Utc)),
-        certificate_until: certificate.and_then(until),
-    })
+    Ok(Host { date: date(&answer), certificate_until: certificate.and_then(until) })
 }
 
 /// The end of a certificate.

@@ -1,19 +1,19 @@
 //! The typed reads: one for each listing that is polled, and the report (4.1–4.8).
 //!
-//! Each fails with an [`ApiError`] where no answer, or none of the documented shape, could be had;
-//! the account's limits are waited for, which is no failure.
+//! A read fails with an [`ApiError`] if no answer of the documented shape came. Waiting for the account's
+//! limits is no failure.
 
 use chrono::NaiveDate;
 
-use crate::model::{Container, ContainerId, Counted, Ip, Resource, Site, SiteId, Vm};
+use crate::model::{Container, ContainerId, Counted, Ip, Site, SiteId, Vm};
 
 use super::charges::{self, ChargesRead};
 use super::client::Client;
 use super::endpoints::Operation;
 use super::error::ApiError;
-use super::paging::{self, Listed};
+use super::paging::{self, Identified, Listed};
 use super::report::{self, ReportRead};
-use super::wire::{ContainerRow, CountedRow, IpRow, RowOf, SiteRow, VmRow};
+use super::wire::{ContainerRow, CountedRow, IpRow, Record, SiteRow, VmRow};
 
 impl Client {
     /// All containers (4.1).
@@ -51,16 +51,15 @@ impl Client {
         self.list::<IpRow>(Operation::Ips, "", ()).await
     }
 
-    /// The balance expected at a date of the account's zone, at most two years off, and every charge
-    /// until then (4.8). A report that carries an `error` is read, and its `error` is set.
+    /// The expected balance at a date in the account's zone, at most two years ahead, and every charge until
+    /// then (4.8). A report that carries an `error` is returned with its `error` set.
     /// [`ApiError::is_not_found`]: no such data. [`ApiError::wants_less`]: ask for a nearer date.
     pub(crate) async fn expected_balance(&self, date: NaiveDate) -> Result<ReportRead, ApiError> {
         let endpoint = self.endpoint(Operation::ExpectedBalance, &date.format("%Y-%m-%d").to_string())?;
         report::read(self, &endpoint).await
     }
 
-    /// The charges since `keep_from` (4.8). Without `known` all pages are read, with it only as many
-    /// as hold something new.
+    /// The charges since `keep_from` (4.8); an incomplete reading is added to `known`.
     pub(crate) async fn charges(
         &self,
         known: Option<&ChargesRead>,
@@ -69,7 +68,7 @@ impl Client {
         charges::read(self, &self.endpoint(Operation::Charges, "")?, known, keep_from).await
     }
 
-    async fn list<R: RowOf<Model: Resource>>(
+    async fn list<R: Record<Model: Identified>>(
         &self,
         operation: Operation,
         id: &str,

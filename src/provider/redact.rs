@@ -1,23 +1,47 @@
-//! Takes an account's credentials out of texts that the provider sent: one that quotes what it was asked with
-//! must not carry them into the log, the page or a mail.
+//! Removes an account's credentials from texts of the provider. If the provider quotes a request, the
+//! credentials must not reach the log, the page or a mail.
+
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use parking_lot::Mutex;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::error::ErrorKind;
 use super::settings::ProviderSettings;
 use crate::model::Group;
 
-/// A shorter one would redact ordinary words; it is none.
+/// The shortest credential that is redacted. A shorter one would redact ordinary words, and no real credential
+/// is so short.
 const LEAST: usize = 4;
 
-/// Credentials in every form in which they go over the wire.
+/// The last tokens that were bought. The one before the last may still be quoted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct BoughtTokens(Arc<Mutex<Vec<SecretString>>>);
+
+impl BoughtTokens {
+    pub(super) fn add(&self, token: SecretString) {
+        let mut all = self.0.lock();
+        all.insert(0, token);
+        all.truncate(2);
+    }
+
+    /// The text with `[hidden]` in place of each token.
+    fn hide(&self, text: String) -> String {
+        self.0.lock().iter().fold(text, |text, token| text.replace(token.expose_secret(), "[hidden]"))
+    }
+}
+
+/// Credentials in all forms in which they are sent.
 #[derive(Debug, Default)]
-pub(super) struct Redactor(Vec<SecretString>);
+pub(super) struct Redactor {
+    given: Vec<SecretString>,
+    bought: BoughtTokens,
+}
 
 impl Redactor {
-    pub(super) fn new(settings: &ProviderSettings) -> Self {
+    pub(super) fn new(settings: &ProviderSettings, bought: BoughtTokens) -> Self {
         let mut secrets = Vec::new();
         for group in [Group::Billing, Group::Hosting, Group::Vm] {
             let Some((name, secret)) = settings.access(group).1 else { continue };
@@ -27,57 +51,42 @@ impl Redactor {
             secrets.push(secret.to_owned());
         }
         secrets.retain(|secret| secret.len() >= LEAST);
-        Self(secrets.into_iter().map(SecretString::from).collect())
+        Self { given: secrets.into_iter().map(SecretString::from).collect(), bought }
     }
 
-    /// The text with `[hidden]` for each credential in it.
+    /// The text with `[hidden]` in place of each credential.
     pub(super) fn hide(&self, text: String) -> String {
-        self.0.iter().fold(text, |text, secret| match text.contains(secret.expose_secret()) {
+        let text = self.given.iter().fold(text, |text, secret| match text.contains(secret.expose_secret()) {
             true => text.replace(secret.expose_secret(), "[hidden]"),
             false => text,
-        })
+        });
+        self.bought.hide(text)
     }
 
-    /// The same for what an error quotes.
-    pub(super) fn hide_in(&self, kind: ErrorKind) -> ErrorKind {
-        match kind {
-            ErrorKind::Redirect { status, to } => ErrorKind::Redirect { status, to: self.hide(to) },
-            ErrorKind::ForeignNext { next, expected } => {
-                ErrorKind::ForeignNext { next: self.hide(next), expected }
-            }
-            ErrorKind::NotJson(text) => ErrorKind::NotJson(self.hide(text)),
-            ErrorKind::WrongShape(text) => ErrorKind::WrongShape(self.hide(text)),
-            ErrorKind::Connect(text) => ErrorKind::Connect(self.hide(text)),
-            ErrorKind::Closed(text) => ErrorKind::Closed(self.hide(text)),
-            ErrorKind::Off
-            | ErrorKind::Setup(_)
-            | ErrorKind::Held { .. }
-            | ErrorKind::Paused { .. }
-            | ErrorKind::GivenUp
-            | ErrorKind::Status(_)
-            | ErrorKind::AskedToWait(_)
-            | ErrorKind::Timeout(_)
-            | ErrorKind::TooLarge { .. }
-            | ErrorKind::NextLoop(_)
-            | ErrorKind::TooManyPages(_) => kind,
+    /// The error with its quotation redacted.
+    pub(super) fn hide_in(&self, mut kind: ErrorKind) -> ErrorKind {
+        if let Some(text) = kind.quotation() {
+            *text = self.hide(std::mem::take(text));
         }
+        kind
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::provider::HostingToken;
     use crate::provider::tests::settings;
 
     #[test]
     fn every_form_of_every_credential_is_hidden() {
         let mut settings = settings();
-        settings.hosting.as_mut().unwrap().token = "the-token".into();
+        settings.hosting.as_mut().unwrap().token = HostingToken::Given("the-token".into());
         settings.vm_api_key = Some("the-key".into());
         let billing = settings.billing.as_mut().unwrap();
         billing.username = "user".to_owned();
         billing.password = "the-password".into();
-        let redactor = Redactor::new(&settings);
+        let redactor = Redactor::new(&settings, BoughtTokens::default());
         let basic = BASE64.encode("user:the-password");
         let text = format!("Bearer the-token, Token the-key, Basic {basic}, user:the-password; the rest");
         assert_eq!(
@@ -85,6 +94,6 @@ mod tests {
             "Bearer [hidden], Token [hidden], Basic [hidden], user:[hidden]; the rest"
         );
         settings.vm_api_key = Some("a".into());
-        assert_eq!(Redactor::new(&settings).hide("a word".to_owned()), "a word");
+        assert_eq!(Redactor::new(&settings, BoughtTokens::default()).hide("a word".to_owned()), "a word");
     }
 }

@@ -1,5 +1,5 @@
-//! Reading an expected-balance report (interface 2.8, 4.8) as a stream: its charge moments are
-//! decoded while the body arrives, each order is kept once, and the body is never held whole.
+//! Reads an expected-balance report (interface 2.8, 4.8) as a stream. Charge moments are decoded while the body
+//! arrives, and each order is kept once, so the body is never in memory as a whole.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
@@ -22,38 +22,33 @@ use super::wire::{
     error_text, mended, tolerant,
 };
 
-/// Pieces of the body that may wait to be decoded.
+/// The number of pieces of the body that may wait to be decoded.
 const WAITING: usize = 8;
-/// The longest member or charge moment: each is held whole while it is decoded.
+/// The longest member or charge moment. Each is held whole while it is decoded.
 const LONGEST_PART_BYTES: u64 = 1 << 20;
 
-/// What is taken of a report.
+/// The limits of a report.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Most {
+pub(crate) struct Most {
     pub moments: u64,
-    /// Of memory.
+    /// The JSON of its orders.
     pub order_bytes: u64,
 }
 
-impl Most {
-    /// All of it.
-    pub(super) const ANY: Self = Self { moments: u64::MAX, order_bytes: u64::MAX };
-}
-
-/// A report as it was read.
+/// A report that was read.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct ReportRead {
     pub report: Report,
-    /// The first few oddities.
+    /// The first few problems.
     pub problems: Vec<String>,
 }
 
 /// Reads one report.
 pub(super) async fn read(client: &Client, endpoint: &Endpoint) -> Result<ReportRead, ApiError> {
-    let timing = &client.shared.timing;
+    let timing = &client.shared.hosts.timing;
     let mut body = client.open(endpoint, endpoint.url.clone(), timing.report_bytes).await?;
     let (sender, receiver) = mpsc::channel(WAITING);
-    let most = Most { moments: timing.report_moments, order_bytes: timing.kept_bytes };
+    let most = Most { moments: timing.report_moments, order_bytes: timing.listing_bytes };
     let context = Arc::clone(&client.shared.context);
     let decoder = tokio::task::spawn_blocking(move || {
         let pieces = Pieces { receiver, piece: Bytes::new() };
@@ -72,7 +67,7 @@ pub(super) async fn read(client: &Client, endpoint: &Endpoint) -> Result<ReportR
             }
         };
         let is_last = piece.is_err();
-        // A decoder that has hung up has made up its mind.
+        // If the decoder has stopped reading, its result is final.
         if sender.send(piece).await.is_err() || is_last {
             break;
         }
@@ -106,10 +101,10 @@ impl Read for Pieces {
     }
 }
 
-/// Fails where no part of the report ends for too long.
+/// A reader that fails if a part of the report is too long.
 struct Metered<'a, R> {
     body: R,
-    /// Bytes since the last part ended.
+    /// The number of bytes since the last part ended.
     since: &'a Cell<u64>,
 }
 
@@ -124,8 +119,8 @@ impl<R: Read> Read for Metered<'_, R> {
     }
 }
 
-/// Decodes a report of at most so much.
-pub(super) fn decode(
+/// Decodes a report within these limits.
+pub(crate) fn decode(
     body: impl Read,
     context: &DecodeContext,
     most: Most,
@@ -145,7 +140,8 @@ pub(super) fn decode(
             let what = format!("a part of it has more than {LONGEST_PART_BYTES} bytes");
             Err(ErrorKind::WrongShape(what))
         }
-        // Shape before syntax: `[]` is JSON, and so is `"…"`. The error's own words may quote the body.
+        // The shape is checked before the syntax: `[]` and `"…"` are JSON too. The error's own words may quote
+        // the body.
         Err(error) if error.is_data() => Err(ErrorKind::WrongShape(format!(
             "no object with a list of charge moments, line {} column {}",
             error.line(),
@@ -160,7 +156,7 @@ struct ReportParts<'a> {
     context: &'a DecodeContext,
     notes: &'a mut Diagnostics,
     most: Most,
-    /// Set to 0 where a part ends.
+    /// Set to 0 at the end of each part.
     since: &'a Cell<u64>,
     too_large: Option<ErrorKind>,
     date: Field<Stamp>,
@@ -173,7 +169,7 @@ struct ReportParts<'a> {
     orders: Vec<Arc<Order>>,
     order_bytes: u64,
     places: HashMap<OrderId, u32>,
-    /// Ten thousand orders have a handful of them.
+    /// Ten thousand orders share a handful of tariffs.
     tariffs: HashSet<Arc<Tariff>>,
 }
 
@@ -200,7 +196,7 @@ impl<'a> ReportParts<'a> {
     }
 
     fn finish(mut self) -> Result<Report, ErrorKind> {
-        // With an error nothing else can be expected; without one, no list is no report.
+        // A report with an error needs nothing else. Any other report needs a list of moments.
         if !self.has_moments && self.error.is_none() {
             return Err(ErrorKind::WrongShape("$.charge_moments is no list".into()));
         }
@@ -220,7 +216,7 @@ impl<'a> ReportParts<'a> {
         } else {
             edd(end, &mut reader)
         };
-        // Stable: charges of one moment keep the provider's order, in which the balances add up.
+        // The sort is stable: charges of one moment keep the provider's order, in which the balances add up.
         self.moments.sort();
         let orders = by_id(self.orders, &mut self.moments);
         Ok(Report {
@@ -237,11 +233,7 @@ impl<'a> ReportParts<'a> {
     fn take_moment(&mut self, raw: &RawValue) {
         match serde_json::from_str(raw.get()) {
             Ok(row) => self.take_row(row),
-            Err(_) => {
-                let mended = mended(raw.get().as_bytes());
-                let row = mended.as_deref().and_then(|text| serde_json::from_str(text).ok());
-                self.take_row(row.unwrap_or_default());
-            }
+            Err(_) => self.take_row(serde_json::from_str(&mended(raw.get().as_bytes())).unwrap_or_default()),
         }
     }
 
@@ -269,7 +261,7 @@ impl<'a> ReportParts<'a> {
         self.moments.push(moment);
     }
 
-    /// The place of an order among those kept; decoded only when its id comes for the first time.
+    /// The index of an order. It is decoded only if its id is new.
     fn order(&mut self, raw: Option<&RawValue>, index: usize) -> Option<u32> {
         let mut reader =
             Reader { context: self.context, notes: self.notes, list: Some(("charge_moments", index)) };
@@ -285,14 +277,14 @@ impl<'a> ReportParts<'a> {
         };
         let place = *self.places.entry(order.id).or_insert(self.orders.len() as u32);
         if place as usize == self.orders.len() {
-            self.order_bytes += OrderRecord::weight(&order) as u64;
+            self.order_bytes += raw.get().len() as u64;
             order.tariff = order.tariff.map(|tariff| self.shared(tariff));
             self.orders.push(Arc::new(order));
         }
         Some(place)
     }
 
-    /// The one that is kept of those that are equal.
+    /// The equal tariff that is kept already, or this one.
     fn shared(&mut self, tariff: Arc<Tariff>) -> Arc<Tariff> {
         if let Some(kept) = self.tariffs.get(&tariff) {
             return Arc::clone(kept);
@@ -302,7 +294,7 @@ impl<'a> ReportParts<'a> {
     }
 }
 
-/// Sorts the orders by their ids; the moments point to them as before.
+/// Sorts the orders by their ids, and corrects the indexes in the moments.
 fn by_id(orders: Vec<Arc<Order>>, moments: &mut Moments) -> Vec<Arc<Order>> {
     let mut sorted: Vec<(usize, Arc<Order>)> = orders.into_iter().enumerate().collect();
     sorted.sort_by_key(|(_, order)| order.id);
@@ -314,7 +306,7 @@ fn by_id(orders: Vec<Arc<Order>>, moments: &mut Moments) -> Vec<Arc<Order>> {
     sorted.into_iter().map(|(_, order)| order).collect()
 }
 
-/// The report's own object, member by member; a member named twice counts as it came last.
+/// The report's own object, member by member. Of members with the same name the last one counts.
 impl<'de> Visitor<'de> for &mut ReportParts<'_> {
     type Value = ();
 

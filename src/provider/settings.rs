@@ -1,4 +1,4 @@
-//! What the client needs to know of one account: addresses, credentials, limits. No I/O.
+//! The client's settings of one account: addresses, credentials, limits. No I/O.
 
 use std::collections::BTreeMap;
 
@@ -12,33 +12,34 @@ use crate::model::{AccountName, Group};
 #[derive(Clone, Debug)]
 pub(crate) struct ProviderSettings {
     pub account: AccountName,
-    /// Serves `/api/v1/hosting/` and `/api/v2/hosting/`; ends without a slash or with one.
+    /// Serves `/api/v1/hosting/` and `/api/v2/hosting/`; with or without a slash at the end.
     pub base_url: Option<Url>,
     /// Serves `/api/cvds/v1/` and billing.
     pub panel_url: Option<Url>,
     pub hosting: Option<HostingCredentials>,
     pub vm_api_key: Option<SecretString>,
     pub billing: Option<BillingCredentials>,
-    /// Names of the numeric container states; the interface does not give them (2.1).
+    /// Names of the numeric container states, which the interface does not give (2.1).
     pub container_states: BTreeMap<i64, String>,
-    /// Of datetimes without offset; without it they are unknown.
+    /// The zone of datetimes without offset. Without it they are unknown.
     pub time_zone: Option<Tz>,
     pub limits: Limits,
 }
 
 impl ProviderSettings {
-    /// Would a client made for one do as one made for the other?
+    /// Whether a client for one of them would also do for the other.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let rest = |it: &Self| (it.account.clone(), it.container_states.clone(), it.time_zone, it.limits);
         Group::ALL.into_iter().all(|group| self.has_same_access(other, group)) && rest(self) == rest(other)
     }
 
-    /// Where a group is asked, and with what: a scheme or a name, and the secret.
+    /// The address and the credentials of a group: a scheme or a name, and the secret. For a token that is
+    /// bought the secret is the key.
     pub(super) fn access(&self, group: Group) -> (Option<&Url>, Option<(&str, &str)>) {
         let (url, credentials) = match group {
             Group::Hosting => {
                 let hosting = self.hosting.as_ref();
-                (&self.base_url, hosting.map(|it| (it.scheme.as_str(), &it.token)))
+                (&self.base_url, hosting.map(|it| (it.scheme.as_str(), it.token.secret())))
             }
             Group::Vm => (&self.panel_url, self.vm_api_key.as_ref().map(|key| ("Token", key))),
             Group::Billing => {
@@ -49,23 +50,68 @@ impl ProviderSettings {
         (url.as_ref(), credentials.map(|(name, secret)| (name, secret.expose_secret())))
     }
 
-    /// Is this group asked at the same address, with the same credentials?
+    /// Whether a group has the same address and the same credentials.
     pub(super) fn has_same_access(&self, other: &Self, group: Group) -> bool {
-        self.access(group) == other.access(group)
+        let same_token = group != Group::Hosting || self.offer() == other.offer();
+        self.access(group) == other.access(group) && same_token
     }
 
-    /// An endpoint group without address or credentials is off.
+    /// The settings for buying the hosting token.
+    pub(super) fn offer(&self) -> Option<&TokenOffer> {
+        match &self.hosting.as_ref()?.token {
+            HostingToken::Bought(offer) => Some(offer),
+            HostingToken::Given(_) => None,
+        }
+    }
+
+    /// Whether a group is on: it has an address and credentials.
     pub(crate) fn has(&self, group: Group) -> bool {
         matches!(self.access(group), (Some(_), Some(_)))
     }
 }
 
-/// `Authorization` of the hosting endpoints; the interface does not show the word before the token (5).
+/// `Authorization` of the hosting endpoints. The interface does not show the word before the token (5).
 #[derive(Clone, Debug)]
 pub(crate) struct HostingCredentials {
     /// `Bearer`, another word, or empty for none.
     pub scheme: String,
-    pub token: SecretString,
+    pub token: HostingToken,
+}
+
+/// The source of the token.
+#[derive(Clone, Debug)]
+pub(crate) enum HostingToken {
+    Given(SecretString),
+    /// The token ends, and is bought with a key.
+    Bought(TokenOffer),
+}
+
+impl HostingToken {
+    fn secret(&self) -> &SecretString {
+        match self {
+            Self::Given(token) => token,
+            Self::Bought(offer) => &offer.api_key,
+        }
+    }
+}
+
+/// How a token is bought. The interface does not say, so all of it is configured.
+#[derive(Clone, Debug)]
+pub(crate) struct TokenOffer {
+    /// https, or http to loopback.
+    pub url: Url,
+    pub api_key: SecretString,
+    /// The field of the form that holds the key.
+    pub key_field: String,
+    /// The field of the JSON answer that holds the token.
+    pub token_field: String,
+}
+
+impl PartialEq for TokenOffer {
+    fn eq(&self, other: &Self) -> bool {
+        let all = |it: &Self| (it.url.clone(), it.key_field.clone(), it.token_field.clone());
+        all(self) == all(other) && self.api_key.expose_secret() == other.api_key.expose_secret()
+    }
 }
 
 /// HTTP basic authentication of the billing endpoints (5).
@@ -75,7 +121,7 @@ pub(crate) struct BillingCredentials {
     pub password: SecretString,
 }
 
-/// Calls in any 60 s, of one account.
+/// The calls of one account in any 60 s.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Limits {
     pub vm_list_per_minute: u32,
@@ -85,7 +131,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// In the order of [`super::endpoints::CallLimit`].
+    /// The limits in the order of [`super::endpoints::CallLimit`].
     pub(super) fn each(&self) -> [u32; 4] {
         [self.vm_list_per_minute, self.vm_other_per_minute, self.hosting_per_minute, self.billing_per_minute]
     }

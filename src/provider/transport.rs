@@ -1,5 +1,4 @@
-//! The door to HTTP: the only place that holds a `reqwest::Client`, and its only verb is GET.
-//! Knows nothing of retries, limits or JSON.
+//! The way to HTTP for all reads. Its only verb is GET. It knows no retries, limits or JSON.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,68 +8,17 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use reqwest::header::{ACCEPT, AGE, AUTHORIZATION, DATE, HeaderValue, LOCATION, RETRY_AFTER};
-use reqwest::{Client, ClientBuilder, Response, Url, redirect};
+use reqwest::{Client, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::failpoint;
 use crate::model::Group;
 
 use super::address::shown;
-use super::error::ErrorKind;
-use super::limits::Hosts;
+use super::error::{ErrorKind, innermost};
+use super::hosts::Hosts;
 use super::limits::Permit;
 use super::observe::{Code, Observer};
-use super::retry;
 use super::settings::ProviderSettings;
-
-/// How long things may take and how large they may be; other values in tests only.
-#[derive(Clone, Debug)]
-pub(super) struct RequestTiming {
-    pub connect: Duration,
-    /// From the send to the end of the body.
-    pub whole: Duration,
-    pub backoff: [Duration; 2],
-    pub page_bytes: u64,
-    pub report_bytes: u64,
-    pub report_moments: u64,
-    pub pages: u32,
-    /// Of memory for the records of one poll, or the orders of one report.
-    pub kept_bytes: u64,
-}
-
-impl Default for RequestTiming {
-    fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(5),
-            whole: Duration::from_secs(30) / failpoint::time_out_haste(),
-            backoff: retry::BACKOFF.map(|pause| pause / failpoint::haste()),
-            page_bytes: 32 << 20,
-            report_bytes: 1 << 30,
-            report_moments: 2_000_000,
-            pages: 10_000,
-            kept_bytes: 128 << 20,
-        }
-    }
-}
-
-/// How anybody is asked over HTTP: under our name, within `whole`; no redirect is followed, no address is told to the
-/// next, and no proxy of the environment hears what is said.
-pub(crate) fn http_client(whole: Duration) -> ClientBuilder {
-    Client::builder()
-        .user_agent(concat!("hostwatch/", env!("CARGO_PKG_VERSION")))
-        .timeout(whole)
-        .redirect(redirect::Policy::none())
-        .referer(false)
-        .no_proxy()
-}
-
-/// The connection to the provider.
-pub(super) fn http(timing: &RequestTiming) -> ClientBuilder {
-    http_client(timing.whole)
-        .connect_timeout(timing.connect)
-        // Shorter than servers keep idle connections, so that one is seldom closed as it is used.
-        .pool_idle_timeout(Duration::from_secs(30))
-}
 
 /// Sends GET requests with the credentials of one account.
 pub(super) struct ApiTransport {
@@ -81,45 +29,49 @@ pub(super) struct ApiTransport {
 }
 
 impl ApiTransport {
-    pub(super) fn new(
-        settings: &ProviderSettings,
-        timing: &RequestTiming,
-        hosts: &Hosts,
-    ) -> Result<Self, (Group, ErrorKind)> {
-        let http = hosts.http((timing.connect, timing.whole), || http(timing).build());
-        let http = http.map_err(|error| (Group::Hosting, ErrorKind::Setup(cause(&error))))?;
+    pub(super) fn new(settings: &ProviderSettings, hosts: &Hosts) -> Result<Self, (Group, ErrorKind)> {
+        let http = hosts.http().map_err(|kind| (Group::Hosting, kind))?;
         let mut all = [const { None }; 3];
         for group in Group::ALL {
-            if let Some((name, secret)) = settings.access(group).1 {
+            // A bought token comes with the request.
+            let is_given = group != Group::Hosting || settings.offer().is_none();
+            if let Some((name, secret)) = settings.access(group).1.filter(|_| is_given) {
                 let bad = || ErrorKind::Setup("the credentials hold a character that no header can".into());
                 all[group as usize] = Some(authorization(group, name, secret).ok_or_else(|| (group, bad()))?);
             }
         }
-        Ok(Self { http, whole: timing.whole, authorization: all })
+        Ok(Self { http, whole: hosts.timing.whole, authorization: all })
     }
 
-    /// One attempt, up to the head of the answer.
-    pub(super) async fn get(&self, group: Group, url: Url) -> Result<Response, ErrorKind> {
-        let authorization = self.authorization[group as usize].clone().ok_or(ErrorKind::Off)?;
+    /// One attempt, up to the head of the answer, with the credentials of the group or with the given ones.
+    pub(super) async fn get(
+        &self,
+        group: Group,
+        url: Url,
+        given: Option<HeaderValue>,
+    ) -> Result<Response, ErrorKind> {
+        let authorization =
+            given.or_else(|| self.authorization[group as usize].clone()).ok_or(ErrorKind::Off)?;
         let request = self.http.get(url).header(ACCEPT, HeaderValue::from_static("application/json"));
-        request.header(AUTHORIZATION, authorization).send().await.map_err(|error| self.failed(error))
-    }
-
-    /// What an error of the connection or of the body means.
-    pub(super) fn failed(&self, error: reqwest::Error) -> ErrorKind {
-        let error = error.without_url();
-        if error.is_timeout() {
-            ErrorKind::Timeout(self.whole)
-        } else if error.is_connect() {
-            ErrorKind::Connect(cause(&error))
-        } else {
-            ErrorKind::Closed(cause(&error))
-        }
+        let request = request.header(AUTHORIZATION, authorization);
+        request.send().await.map_err(|error| failure_of(error, self.whole))
     }
 }
 
-/// An `Authorization` value (interface 5); an empty scheme leaves the credential alone.
-fn authorization(group: Group, name: &str, secret: &str) -> Option<HeaderValue> {
+/// The meaning of an error of a connection or of a body. `whole` is the time limit of a request.
+pub(super) fn failure_of(error: reqwest::Error, whole: Duration) -> ErrorKind {
+    let error = error.without_url();
+    if error.is_timeout() {
+        ErrorKind::Timeout(whole)
+    } else if error.is_connect() {
+        ErrorKind::Connect(innermost(&error).to_string())
+    } else {
+        ErrorKind::Closed(innermost(&error).to_string())
+    }
+}
+
+/// An `Authorization` value (interface 5). With an empty scheme it is the credential alone.
+pub(super) fn authorization(group: Group, name: &str, secret: &str) -> Option<HeaderValue> {
     let text = SecretString::from(match (group, name.trim()) {
         (Group::Billing, _) => format!("Basic {}", BASE64.encode(format!("{name}:{secret}"))),
         (Group::Hosting | Group::Vm, "") => secret.to_owned(),
@@ -130,21 +82,12 @@ fn authorization(group: Group, name: &str, secret: &str) -> Option<HeaderValue> 
     Some(value)
 }
 
-/// The innermost cause, which a person can act on.
-pub(super) fn cause(error: &reqwest::Error) -> String {
-    let mut innermost: &dyn std::error::Error = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
-}
-
 /// The `Retry-After` of an answer.
 pub(super) fn retry_after(response: &Response) -> Option<&str> {
     response.headers().get(RETRY_AFTER)?.to_str().ok()
 }
 
-/// The provider's time when it sent this: its `Date`, and how long a cache has kept the answer since.
+/// The provider's time when it sent this answer: its `Date`, plus the time that a cache has kept it.
 pub(super) fn date(response: &Response) -> Option<DateTime<Utc>> {
     let header = |name| response.headers().get(name)?.to_str().ok();
     let date = DateTime::parse_from_rfc2822(header(DATE)?).ok()?.to_utc();
@@ -152,7 +95,7 @@ pub(super) fn date(response: &Response) -> Option<DateTime<Utc>> {
     date.checked_add_signed(TimeDelta::try_seconds(age)?)
 }
 
-/// Where a redirect points, as far as it is fit to be shown.
+/// The target of a redirect, in a form that may be shown.
 pub(super) fn location(response: &Response) -> String {
     let target = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
     match target.and_then(|target| response.url().join(target).ok()) {
@@ -161,14 +104,15 @@ pub(super) fn location(response: &Response) -> String {
     }
 }
 
-/// The body of a successful answer, piece by piece. Reports to the observer when it ends.
+/// The body of a successful answer, piece by piece. Its end is reported to the observer.
 pub(super) struct AnswerBody {
     pub response: Response,
-    pub transport: Arc<ApiTransport>,
-    /// Of decompressed bytes.
+    /// The time limit of the request.
+    pub whole: Duration,
+    /// The number of decompressed bytes that may still come.
     pub left: u64,
     pub limit: u64,
-    /// In flight until the end.
+    /// The place in flight, kept until the end.
     pub _place: Permit,
     pub report: AttemptReport,
 }
@@ -179,7 +123,7 @@ impl AnswerBody {
         let chunk = match self.response.chunk().await {
             Ok(chunk) => chunk,
             Err(error) => {
-                let kind = self.transport.failed(error);
+                let kind = failure_of(error, self.whole);
                 self.report.code = code_of(&kind);
                 return Err(kind);
             }
@@ -193,7 +137,7 @@ impl AnswerBody {
         Ok(chunk)
     }
 
-    /// All of it.
+    /// The whole body.
     pub(super) async fn whole(mut self) -> Result<Vec<u8>, ErrorKind> {
         let mut whole = Vec::new();
         while let Some(chunk) = self.chunk().await? {
@@ -203,7 +147,7 @@ impl AnswerBody {
     }
 }
 
-/// One attempt, reported to the observer when dropped.
+/// One attempt, which is reported to the observer when it is dropped.
 pub(super) struct AttemptReport {
     observer: Arc<dyn Observer>,
     group: Group,
@@ -213,7 +157,7 @@ pub(super) struct AttemptReport {
 
 impl AttemptReport {
     pub(super) fn open(observer: &Arc<dyn Observer>, group: Group) -> Self {
-        // Until something happens: the caller may give up the attempt.
+        // The code until a result is known: the caller may drop the attempt.
         let code = Code::Error("cancelled");
         Self { observer: Arc::clone(observer), group, started: Instant::now(), code }
     }
@@ -225,7 +169,7 @@ impl Drop for AttemptReport {
     }
 }
 
-/// The label of a transport's error.
+/// The label of a transport error.
 pub(super) fn code_of(kind: &ErrorKind) -> Code {
     Code::Error(if matches!(kind, ErrorKind::Timeout(_)) {
         "timeout"

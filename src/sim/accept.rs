@@ -5,7 +5,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Serves whoever connects until stopped, and waits for those under way.
+/// Serves each client until stopped, and waits for those that are being served.
 pub(super) async fn each<F: Future<Output: Send> + Send + 'static>(
     listener: TcpListener,
     stop: CancellationToken,
@@ -16,7 +16,7 @@ pub(super) async fn each<F: Future<Output: Send> + Send + 'static>(
         match accepted {
             Ok((stream, _)) => drop(connections.spawn(serve(stream, stop.clone()))),
             Err(error) => {
-                // Out of descriptors, most likely: let some connections end first.
+                // The likely reason is a lack of descriptors: let some connections end first.
                 tracing::warn!(%error, "simulator cannot accept a connection");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }

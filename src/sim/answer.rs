@@ -1,5 +1,4 @@
-//! What a route gives back: status, headers and a payload, or an error with the fields it is about.
-//! Knows nothing of sockets.
+//! The result of a route: status, headers and a payload, or an error with its fields. Sockets are elsewhere.
 
 use super::options::ErrorBody;
 use super::world::report::Report;
@@ -30,7 +29,7 @@ pub struct Answer {
 impl Answer {
     /// A JSON answer.
     pub fn json(status: u16, body: &impl Serialize) -> Answer {
-        // Our own records have string keys and no failing serializers.
+        // Our own records have string keys, and their serializers cannot fail.
         let body = serde_json::to_vec(body).unwrap_or_default();
         Answer { status, headers: Vec::new(), payload: Payload::Json(body) }
     }
@@ -40,14 +39,14 @@ impl Answer {
         Answer { status, headers: Vec::new(), payload: Payload::Empty }
     }
 
-    /// With one more header.
+    /// The answer with one more header.
     pub fn with(mut self, name: &'static str, value: String) -> Answer {
         self.headers.push((name, value));
         self
     }
 }
 
-/// A refusal: its code and what is wrong, by field ("" for the request as a whole).
+/// A refusal: its code, and the errors by field ("" for the request as a whole).
 #[derive(Debug, Default)]
 pub struct Refusal {
     pub status: u16,
@@ -62,12 +61,12 @@ impl Refusal {
         Refusal { status, errors, headers: Vec::new() }
     }
 
-    /// 404 for a named kind of thing (section 7).
+    /// 404 for a named kind of resource (section 7).
     pub fn not_found(what: &str) -> Refusal {
         Refusal::new(404, what, format!("{what} not found"))
     }
 
-    /// Rendered in the chosen error body.
+    /// The refusal in the chosen error body.
     pub fn into_answer(self, shape: ErrorBody) -> Answer {
         let detail = || {
             let one =
@@ -88,5 +87,5 @@ impl Refusal {
     }
 }
 
-/// What a route returns.
+/// The result of a route.
 pub(super) type Outcome = Result<Answer, Refusal>;

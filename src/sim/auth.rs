@@ -1,5 +1,5 @@
-//! The three endpoint groups and what each wants in the Authorization header (section 5).
-//! A wrong credential is compared and forgotten, never kept or logged.
+//! The three endpoint groups and the Authorization headers that they accept (section 5). A wrong credential is
+//! compared and dropped, never kept or logged.
 
 use super::options::Args;
 use base64::Engine as _;
@@ -31,15 +31,17 @@ impl Group {
         }
     }
 
-    /// Whether the header opens this group.
-    pub fn admits(self, header: Option<&str>, args: &Args) -> bool {
+    /// Whether the header opens this group. `is_held`: whether a hosting token was bought and has not ended.
+    pub fn admits(self, header: Option<&str>, args: &Args, is_held: impl Fn(&str) -> bool) -> bool {
         let Some(header) = header else { return self == Group::Other };
         match self {
             Group::Other => true,
             Group::Hosting => {
                 let (word, token) = header.rsplit_once(' ').unwrap_or(("", header));
                 let scheme = args.hosting_auth_scheme.as_str();
-                token == args.hosting_token && (scheme == "any" || word.eq_ignore_ascii_case(scheme))
+                let is_good =
+                    if args.token_lifetime.is_some() { is_held(token) } else { token == args.hosting_token };
+                is_good && (scheme == "any" || word.eq_ignore_ascii_case(scheme))
             }
             Group::Vm => header.strip_prefix("Token ").is_some_and(|key| key == args.vm_api_key),
             Group::Billing => {
@@ -66,21 +68,32 @@ impl Group {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Span;
 
     #[test]
-    fn each_group_wants_its_own() {
+    fn each_group_needs_its_own_credentials() {
         let mut args = Args::default();
-        assert!(Group::Hosting.admits(Some("Bearer hosting-token"), &args));
-        assert!(Group::Hosting.admits(Some("hosting-token"), &args));
-        assert!(!Group::Hosting.admits(Some("Bearer other"), &args) && !Group::Hosting.admits(None, &args));
+        let no = |_: &str| false;
+        assert!(Group::Hosting.admits(Some("Bearer hosting-token"), &args, no));
+        assert!(Group::Hosting.admits(Some("hosting-token"), &args, no));
+        assert!(
+            !Group::Hosting.admits(Some("Bearer other"), &args, no)
+                && !Group::Hosting.admits(None, &args, no)
+        );
         args.hosting_auth_scheme = "Bearer".to_owned();
-        assert!(!Group::Hosting.admits(Some("hosting-token"), &args));
+        assert!(!Group::Hosting.admits(Some("hosting-token"), &args, no));
         args.hosting_auth_scheme = String::new();
-        assert!(!Group::Hosting.admits(Some("Bearer hosting-token"), &args));
-        assert!(Group::Vm.admits(Some("Token vm-api-key"), &args));
-        assert!(!Group::Vm.admits(Some("vm-api-key"), &args) && !Group::Vm.admits(None, &args));
+        assert!(!Group::Hosting.admits(Some("Bearer hosting-token"), &args, no));
+        assert!(Group::Vm.admits(Some("Token vm-api-key"), &args, no));
+        assert!(!Group::Vm.admits(Some("vm-api-key"), &args, no) && !Group::Vm.admits(None, &args, no));
         let basic = base64::engine::general_purpose::STANDARD.encode("billing-user:billing-password");
-        assert!(Group::Billing.admits(Some(&format!("Basic {basic}")), &args));
-        assert!(!Group::Billing.admits(Some("Basic AAAA"), &args) && !Group::Billing.admits(None, &args));
+        assert!(Group::Billing.admits(Some(&format!("Basic {basic}")), &args, no));
+        assert!(
+            !Group::Billing.admits(Some("Basic AAAA"), &args, no) && !Group::Billing.admits(None, &args, no)
+        );
+        args.hosting_auth_scheme = "any".to_owned();
+        args.token_lifetime = Span::parse("5m").ok();
+        assert!(!Group::Hosting.admits(Some("Bearer hosting-token"), &args, no));
+        assert!(Group::Hosting.admits(Some("Bearer bought"), &args, |token| token == "bought"));
     }
 }

@@ -1,5 +1,5 @@
-//! Bodies as they leave: whole, piece by piece, or broken on purpose; and a socket that can be reset.
-//! What a body says was decided before.
+//! Sending of bodies: whole, piece by piece, or broken on purpose; and a socket that can be reset. The contents
+//! are decided before.
 
 use super::world::report::Report;
 use bytes::Bytes;
@@ -12,14 +12,14 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// How much of a report is rendered at once.
+/// The size of the piece of a report that is rendered at a time.
 const PIECE: usize = 64 * 1024;
 
 /// A response body.
 pub(super) enum SimBody {
-    /// a part of what was announced, then nothing (`reset` none) or a reset
+    /// a part of the announced body, then silence (`reset` is none) or a reset
     Part { part: Option<Bytes>, announced: u64, reset: Option<Arc<AtomicBool>> },
-    /// so many blanks, then all of it at once
+    /// this number of blanks, then all of the rest
     Whole { blanks: u64, rest: Bytes },
     /// a report, rendered while it is sent
     Report(Option<Box<Report>>),
@@ -36,7 +36,7 @@ impl Body for SimBody {
         match self.get_mut() {
             SimBody::Part { part, reset, .. } => match (part.take(), reset) {
                 (Some(bytes), _) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
-                // Nobody is woken: the client's patience ends it, or the server's stop.
+                // Nobody is woken: the client's time-out ends it, or the server's stop.
                 (None, None) => Poll::Pending,
                 (None, Some(flag)) => {
                     flag.store(true, Ordering::Relaxed);
@@ -85,7 +85,7 @@ pub(super) struct Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         if self.reset.load(Ordering::Relaxed) {
-            // Without linger, closing sends RST: what a reset looks like from the other end.
+            // Without linger, closing sends RST, which the other end sees as a reset.
             let _ = self.stream.set_zero_linger();
         }
     }

@@ -1,5 +1,5 @@
-//! What can be done to the simulated account from outside: commands, as a scenario's timetable, `POST /_sim/…`
-//! and `Simulator::control` say them. Carrying them out is world/commands.rs.
+//! Commands that change the simulated account from outside, in the form of a scenario's timetable, of `POST
+//! /_sim/…` and of `Simulator::control`. world/commands.rs carries them out.
 
 use super::SimError;
 use super::faults::Fault;
@@ -8,7 +8,7 @@ use rust_decimal::Decimal;
 use serde::Deserialize;
 use std::fmt;
 
-/// Which VM, site or container is meant.
+/// The VM, site or container of a command.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub enum Which {
@@ -33,11 +33,11 @@ impl From<&str> for Which {
     }
 }
 
-/// One thing done to the account. In TOML and JSON the key `do` names it.
+/// A change of the account. In TOML and JSON the key `do` names it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
-    /// Sets a VM's state, any text. With `after`, it goes on to `then` (or where that state leads) by itself.
+    /// Sets a VM's state, any text. With `after`, it goes on to `then` by itself, or to the usual next state.
     SetVm {
         vm: Which,
         state: String,
@@ -51,7 +51,7 @@ pub enum Command {
         then: Option<String>,
         after: Option<Span>,
     },
-    /// Sets a container's state, by name or code, and whether it is in transfer.
+    /// Sets a container's state by name or code, and whether it is being transferred.
     SetContainer {
         container: Which,
         state: Option<String>,
@@ -62,11 +62,11 @@ pub enum Command {
         order: u64,
         state: String,
     },
-    /// Money comes in.
+    /// Adds a payment.
     Pay {
         amount: Decimal,
     },
-    /// Money goes out, outside any order.
+    /// Adds a charge without an order.
     Charge {
         amount: Decimal,
         #[serde(default = "one_off")]
@@ -76,11 +76,11 @@ pub enum Command {
     SetBalance {
         amount: Decimal,
     },
-    /// Sets the balance so that it lasts this many days and no longer.
+    /// Sets the balance so that it lasts exactly this number of days.
     LastDays {
         days: u32,
     },
-    /// Moves the account's time ahead of the clock; everything due on the way happens.
+    /// Moves the account's time ahead of the clock. Everything that is due on the way happens.
     Advance {
         by: Span,
     },
@@ -94,6 +94,8 @@ pub enum Command {
     ReportError {
         text: Option<String>,
     },
+    /// Ends all hosting tokens that were bought, before their time.
+    EndTokens {},
     AddVm {
         name: String,
         #[serde(default = "usual_tariff")]

@@ -1,15 +1,15 @@
-//! Rate limits of section 8: how many requests of a kind fit into any 60 s. What happens past them is the
-//! caller's choice.
+//! Rate limits of section 8: the number of requests of a kind in any 60 s. The caller decides what happens
+//! beyond them.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use std::collections::{HashMap, VecDeque};
 
-/// A kind of request that has a limit, and how many of it fit.
+/// A kind of request with a limit, and the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Limited(&'static str, usize);
 
 impl Limited {
-    /// The limit a request falls under, if any.
+    /// The limit that a request falls under, if any.
     pub fn of(method: &str, path: &[&str]) -> Option<Limited> {
         match (method, path) {
             ("POST", ["api", "cvds", "v1", "vms"]) => Some(Limited("VM create", 2)),
@@ -24,14 +24,14 @@ impl Limited {
     }
 }
 
-/// When the requests of each kind came.
+/// The times of requests, by kind.
 #[derive(Debug, Default)]
 pub struct Limits {
     seen: HashMap<Limited, VecDeque<DateTime<Utc>>>,
 }
 
 impl Limits {
-    /// Counts a request; past the limit it is not counted and the seconds to wait come back.
+    /// Counts a request. Beyond the limit it is not counted, and the seconds to wait are returned.
     pub fn admit(&mut self, kind: Limited, now: DateTime<Utc>) -> Result<(), i64> {
         let seen = self.seen.entry(kind).or_default();
         let window = TimeDelta::seconds(60);

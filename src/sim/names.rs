@@ -1,13 +1,13 @@
-//! Names, addresses and secrets of the generated account. Made up, and the same for the same seed.
+//! Names, addresses and secrets of the generated account. They are invented, and the same for the same seed.
 
 use fastrand::Rng;
 
-/// The first VMs have these; the last is there because names need not be Latin.
+/// The names of the first VMs. The last one shows that names need not be Latin.
 pub(super) const VMS: [&str; 7] =
     ["web-1", "web-2", "db-primary", "db-replica", "build-runner", "mail", "архив"];
-/// The first containers.
+/// The names of the first containers.
 pub(super) const CONTAINERS: [&str; 3] = ["shop", "blogs", "internal"];
-/// The first sites.
+/// The names of the first sites.
 pub(super) const SITES: [(&str, &str); 8] = [
     ("shop.example.com", "php"),
     ("api.example.com", "python"),
@@ -39,7 +39,7 @@ pub(super) fn site(n: usize) -> (String, &'static str) {
     }
 }
 
-/// Versions each engine offers (section 4.3: allowed values not shown), newest first.
+/// The versions that each engine offers, the newest first. Section 4.3 does not show the allowed values.
 pub(super) fn engine_versions(engine: &str) -> &'static [&'static str] {
     match engine {
         "php" => &["8.4", "8.3", "8.2", "7.4"],
@@ -55,7 +55,7 @@ pub(super) fn token(rng: &mut Rng, length: usize) -> String {
     std::iter::repeat_with(|| char::from_digit(rng.u32(0..36), 36).unwrap_or('x')).take(length).collect()
 }
 
-/// The address of IP record `id`, out of the ranges kept for documentation and benchmarks.
+/// The address of IP record `id`, from the ranges reserved for documentation and benchmarks.
 pub(super) fn address(id: u64, version: i64) -> String {
     if version == 6 {
         return format!("2001:db8::{:x}:{:x}", id >> 16, id & 0xffff);
@@ -66,8 +66,8 @@ pub(super) fn address(id: u64, version: i64) -> String {
     }
 }
 
-/// Fingerprint of a public key: sixteen byte pairs (section 2.6), the same for the same key. Not MD5, which
-/// would be a dependency for its looks alone.
+/// The fingerprint of a public key: sixteen byte pairs (section 2.6), the same for the same key. It only looks
+/// like MD5, which would be one more dependency.
 pub(super) fn fingerprint(pubkey: &str) -> String {
     let seed = pubkey.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,15 +1,15 @@
-//! Flags of `hostwatch simulate`: size of the account, credentials, and one switch for each thing the interface
-//! leaves open. Holds them; decides nothing.
+//! Flags of `hostwatch simulate`: the size of the account, credentials, and a switch for each detail that the
+//! interface leaves open.
 
-use super::time::DatetimeFormat;
+use super::time::{DatetimeFormat, Span};
 use std::path::PathBuf;
 
-/// Body of an error answer (section 7: shape not shown).
+/// Body of an error answer. Section 7 does not show its shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum ErrorBody {
-    /// `{"errors": {"field": ["what is wrong"]}}`
+    /// `{"errors": {"field": ["the error"]}}`
     Errors,
-    /// `{"detail": "field: what is wrong"}`
+    /// `{"detail": "field: the error"}`
     Detail,
     /// plain text
     Text,
@@ -17,7 +17,7 @@ pub enum ErrorBody {
     Empty,
 }
 
-/// What a request past a rate limit gets (section 8: not shown).
+/// The answer to a request past a rate limit, which section 8 does not show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum PastTheLimit {
     /// 429 with Retry-After
@@ -36,7 +36,7 @@ pub enum SshKeys {
     Gone,
 }
 
-/// Order of the charge list (section 4.8: not shown).
+/// Order of the charge list, which section 4.8 does not show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum ChargeOrder {
     /// newest first
@@ -51,16 +51,23 @@ pub struct Args {
     /// Address to listen on
     #[arg(long, default_value = "127.0.0.1:10246", value_name = "ADDRESS")]
     pub listen_address: String,
-    /// Token the hosting endpoints ask for
+    /// Token for the hosting endpoints
     #[arg(long, default_value = "hosting-token", value_name = "TOKEN")]
     pub hosting_token: String,
-    /// API key the VM endpoints ask for
+    /// Buy hosting tokens at /token/, by POST, with the key of --hosting-api-key; each ends after this time,
+    /// such as 5m. --hosting-token then opens nothing
+    #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
+    pub token_lifetime: Option<Span>,
+    /// Key that buys hosting tokens
+    #[arg(long, default_value = "hosting-api-key", value_name = "KEY")]
+    pub hosting_api_key: String,
+    /// API key for the VM endpoints
     #[arg(long, default_value = "vm-api-key", value_name = "KEY")]
     pub vm_api_key: String,
-    /// User name the billing endpoints ask for
+    /// User name for the billing endpoints
     #[arg(long, default_value = "billing-user", value_name = "NAME")]
     pub billing_username: String,
-    /// Password the billing endpoints ask for
+    /// Password for the billing endpoints
     #[arg(long, default_value = "billing-password", value_name = "PASSWORD")]
     pub billing_password: String,
     /// Scenario file (TOML): size, orders, balance, timetable; see docs/provider.md
@@ -96,10 +103,10 @@ pub struct Args {
     /// Rows on a page of VMs, SSH keys and IPs
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000), value_name = "N")]
     pub vm_page_size: u32,
-    /// Query parameter that selects the page size of VMs, SSH keys and IPs; without it there is none
+    /// Query parameter that selects the page size of VMs, SSH keys and IPs; by default there is none
     #[arg(long, value_name = "NAME")]
     pub vm_page_size_parameter: Option<String>,
-    /// What a request past a rate limit gets
+    /// Answer to a request past a rate limit
     #[arg(long, value_enum, default_value = "429", value_name = "WHAT")]
     pub past_the_limit: PastTheLimit,
     /// Whether the deprecated SSH key API answers

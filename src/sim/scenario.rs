@@ -1,4 +1,4 @@
-//! The scenario file and the account it makes (docs/provider.md, "Scenario"). Reads TOML; opens no file.
+//! The scenario file and its account (docs/provider.md, "Scenario"). It parses TOML; the caller reads the file.
 
 use super::control::Command;
 use super::faults::Fault;
@@ -14,7 +14,7 @@ use chrono::{NaiveDateTime, NaiveTime, TimeDelta};
 use rust_decimal::Decimal;
 use serde::Deserialize;
 
-/// What a scenario file may say.
+/// The contents of a scenario file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Scenario {
@@ -75,13 +75,13 @@ struct OrderLine {
     amount: Decimal,
     billing_period: Option<Period>,
     charge_period: Option<Period>,
-    /// How long ago it began.
+    /// The time since it began.
     age: Option<Span>,
     state: Option<String>,
     generic_type: Option<String>,
 }
 
-/// Most sites a scenario may have.
+/// The maximum number of sites in a scenario.
 const MOST: usize = 100_000;
 
 impl Scenario {
@@ -90,7 +90,7 @@ impl Scenario {
         toml::from_str(text).map_err(|e| SimError::Scenario(e.to_string()))
     }
 
-    /// Makes the account, as it is at `now`.
+    /// Makes the account in its state at `now`.
     pub(super) fn build(mut self, args: &Args, now: &Now) -> Result<World, SimError> {
         let wrong = |what: String| SimError::Scenario(what);
         let now = now();
@@ -147,7 +147,7 @@ impl Scenario {
         for n in 0..count(args.vms, self.vms, self.vm.len(), names::VMS.len()) {
             let line = self.vm.get(n);
             let kind = line.and_then(|l| l.tariff.clone()).unwrap_or_else(|| {
-                // Big ones are rarer.
+                // Large tariffs are rarer.
                 let pick = world.rng.usize(0..15);
                 VM_TARIFFS[[0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 4][pick]].0.to_owned()
             });
@@ -156,7 +156,7 @@ impl Scenario {
             let key = first_key.filter(|_| n % 2 == 0);
             let id = world
                 .add_vm(NewVm { name: Some(name), kind, key, ..NewVm::default() }, ordered.then_some(start));
-            // A few have IPv6 too; one of the default seven is off on purpose.
+            // A few VMs also have IPv6. One of the default seven is off on purpose.
             if n % 5 == 0 {
                 world.add_ip(id, 6);
             }
@@ -200,7 +200,7 @@ impl Scenario {
                     let found = world.containers.rows().iter().find(|c| c.name == name);
                     found.ok_or_else(|| SimError::unknown("container", name))?.id
                 }
-                // Neighbours share a container, so that its sites stand together.
+                // Neighbours share a container, so that its sites are next to each other.
                 None => containers[n * containers.len() / count],
             };
             let engine = line
@@ -254,7 +254,7 @@ impl Scenario {
                 independent: generated.is_none(),
                 kind: "std",
             });
-            // `age` counts back from the start of the scenario, not of its history.
+            // `age` counts back from the start of the scenario, and not from that of its history.
             let start = match line.age {
                 Some(age) => {
                     world.local_now() + TimeDelta::days(self.history_days.unwrap_or(30).clamp(0, 365)) - age.0
@@ -270,17 +270,19 @@ impl Scenario {
     }
 }
 
-/// Some quarter of an hour on one of the last `days` days. Quarters, so that big accounts' charges fall together.
+/// A quarter of an hour on one of the last `days` days. Quarters make the charges of big accounts fall
+/// together.
 fn past(world: &mut World, days: i64) -> NaiveDateTime {
     let (day, quarter) = (world.rng.i64(1..=days), world.rng.i64(0..96));
     (world.local_now().date() - TimeDelta::days(day)).and_time(NaiveTime::MIN)
         + TimeDelta::minutes(15 * quarter)
 }
 
-/// Enough for more than 90 days, rounded up to a whole thousand.
+/// A balance for more than 90 days, rounded up to a whole thousand.
 fn comfortable(world: &World) -> Decimal {
     let day = TimeDelta::days(31);
-    // A month's charges seen ahead stand for all months: nothing is charged less often than monthly by default.
+    // The charges of one month ahead stand for all months, since by default nothing is charged less often than
+    // monthly.
     let month = world.ledger.due_until(world.local_now() + day);
     let thousand = Decimal::from(1000);
     ((month * Decimal::from(4) / thousand).ceil() + Decimal::ONE) * thousand

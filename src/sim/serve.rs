@@ -1,5 +1,5 @@
-//! The simulator over HTTP/1.1: connections, one request at a time through faults, credentials, limits and
-//! routes, and the end. What operations answer is routes'.
+//! The simulator over HTTP/1.1: connections, each request's way through faults, credentials, limits and routes,
+//! and the end. `routes` has the operations.
 
 use super::accept;
 use super::answer::{Answer, Payload, Refusal};
@@ -10,6 +10,7 @@ use super::faults::{Fault, Kind};
 use super::limits::Limited;
 use super::options::PastTheLimit;
 use super::routes::{Request, route};
+use super::tokens;
 use super::{Entry, Simulator};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited as LimitedBody};
@@ -25,13 +26,13 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-/// Largest request body read.
+/// The largest request body.
 const MOST_BODY: usize = 1 << 20;
-/// How long open requests may take to end once stopped.
+/// The time that open requests have to end after a stop.
 const DRAIN: Duration = Duration::from_secs(2);
 
 impl Simulator {
-    /// Serves until `stop`; requests under way then have two seconds.
+    /// Serves until `stop`. Open requests then have two seconds.
     pub async fn serve(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
         accept::each(listener, stop, |stream, stop| Arc::clone(&self).connection(stream, stop)).await;
     }
@@ -47,7 +48,7 @@ impl Simulator {
             .serve_connection(socket, service);
         tokio::pin!(connection);
         tokio::select! {
-            // An error here is the client's leaving or a fault of ours: nothing to tell anyone.
+            // An error here means that the client left, or that a fault acted. Both are fine.
             _ = connection.as_mut() => return,
             () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
         }
@@ -109,7 +110,7 @@ impl Simulator {
         respond(answer, sending, &reset).await
     }
 
-    /// The answer of a fault that has one of its own, else that of the world.
+    /// The answer of a fault that has its own, otherwise that of the world.
     fn answer_with(&self, head: &Parts, host: &str, body: &[u8], faults: &[Fault]) -> Answer {
         let path = head.uri.path();
         let instead = faults.iter().find_map(|f| apply::instead(f, host, path, self.args.error_body));
@@ -135,7 +136,13 @@ impl Simulator {
     fn answer(&self, rq: &Request<'_>, head: &Parts) -> super::answer::Outcome {
         let header = |name| head.headers.get(name).and_then(|v| v.to_str().ok());
         let group = Group::of(rq.path);
-        if !group.admits(header(AUTHORIZATION), &self.args) {
+        let mut world = self.world();
+        world.tick((self.now)());
+        let now = world.now();
+        if let (tokens::PATH, Some(lifetime)) = (rq.path, self.args.token_lifetime) {
+            return world.tokens.sell(rq.method, rq.body, &self.args.hosting_api_key, lifetime.0, now);
+        }
+        if !group.admits(header(AUTHORIZATION), &self.args, |token| world.tokens.holds(token, now)) {
             let mut refusal = Refusal::new(401, "authorization", "missing or wrong credentials");
             refusal.headers.push(("www-authenticate", group.challenge().to_owned()));
             return Err(refusal);
@@ -143,23 +150,19 @@ impl Simulator {
         if group == Group::Billing && !header(ACCEPT).is_some_and(|a| a.contains("application/json")) {
             return Err(Refusal::new(406, "accept", "must be application/json"));
         }
-        let mut world = self.world();
-        world.tick((self.now)());
         if let Some(kind) = Limited::of(rq.method, rq.parts)
-            .filter(|_| self.args.past_the_limit == PastTheLimit::TooManyRequests)
+            && self.args.past_the_limit == PastTheLimit::TooManyRequests
+            && let Err(seconds) = world.limits.admit(kind, now)
         {
-            let now = world.now();
-            if let Err(seconds) = world.limits.admit(kind, now) {
-                let mut refusal = Refusal::new(429, "", "too many requests");
-                refusal.headers.push(("retry-after", seconds.to_string()));
-                return Err(refusal);
-            }
+            let mut refusal = Refusal::new(429, "", "too many requests");
+            refusal.headers.push(("retry-after", seconds.to_string()));
+            return Err(refusal);
         }
         route(&mut world, rq)
     }
 }
 
-/// Puts the faults that change JSON into a successful answer.
+/// Applies the faults that change JSON to a successful answer.
 fn spoil(mut answer: Answer, faults: &[Fault], here: &str, path: &str) -> Answer {
     for fault in faults.iter().filter(|fault| apply::spoils(fault)) {
         if answer.status >= 300 {
@@ -178,7 +181,7 @@ fn spoil(mut answer: Answer, faults: &[Fault], here: &str, path: &str) -> Answer
     answer
 }
 
-/// Makes a response out of an answer.
+/// Makes a response from an answer.
 async fn respond(
     answer: Answer,
     sending: Sending,
@@ -201,7 +204,7 @@ async fn respond(
         Payload::Report(mut report) => {
             response = response.header(CONTENT_TYPE, "application/json");
             if sending == Sending::Whole {
-                // A million charges ahead take a moment: not on a thread that serves others.
+                // A million charges take a moment, so they are not computed on a thread that serves others.
                 let prepared = tokio::task::spawn_blocking(move || {
                     report.prepare();
                     report

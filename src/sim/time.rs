@@ -1,11 +1,11 @@
-//! Spans as people write them ("20s", "3d") and datetimes in the three forms a customer's provider might use.
-//! It reads no clock.
+//! Spans as people write them ("20s", "3d"), and datetimes in the three forms that a provider might use. The
+//! clock is read elsewhere.
 
 use chrono::{DateTime, LocalResult, NaiveDateTime, TimeDelta, TimeZone, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Deserializer};
 
-/// Form of the datetimes the interface leaves open (section 2: "not shown").
+/// Form of datetimes, which section 2 does not show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum DatetimeFormat {
     /// `2024-01-02T03:04:05`, in the account's zone
@@ -28,7 +28,7 @@ impl Span {
         let span = humantime::parse_duration(seconds.as_deref().unwrap_or(text)).ok();
         let span = span.and_then(|span| TimeDelta::from_std(span).ok());
         let span = span.ok_or_else(|| format!("`{text}` is not a span of time like 20s, 5m, 2h or 3d"))?;
-        // Past that chrono's dates are still fine, but nobody means it.
+        // chrono's dates reach further, but such a value is surely a mistake.
         if span > TimeDelta::days(100 * 365) {
             return Err(format!("`{text}` is longer than a hundred years"));
         }
@@ -52,8 +52,8 @@ impl<'de> Deserialize<'de> for Span {
     }
 }
 
-/// The instant an account's wall clock shows `local`. Times a clock change repeats mean the first one;
-/// those it skips mean an hour later.
+/// The moment at which the account's wall clock shows `local`. A repeated time means its first occurrence, and
+/// a skipped time an hour later.
 pub(super) fn local_to_utc(local: NaiveDateTime, zone: Tz) -> DateTime<Utc> {
     match zone.from_local_datetime(&local) {
         LocalResult::Single(t) | LocalResult::Ambiguous(t, _) => t.with_timezone(&Utc),
@@ -64,13 +64,13 @@ pub(super) fn local_to_utc(local: NaiveDateTime, zone: Tz) -> DateTime<Utc> {
     }
 }
 
-/// What the account's wall clock shows at `at`, in whole seconds.
+/// The time on the account's wall clock at `at`, in whole seconds.
 pub(super) fn to_local(at: DateTime<Utc>, zone: Tz) -> NaiveDateTime {
     let local = at.with_timezone(&zone).naive_local();
     local - TimeDelta::nanoseconds(i64::from(local.and_utc().timestamp_subsec_nanos()))
 }
 
-/// Datetime of a hosting, VM or report record, in the chosen form.
+/// A datetime of a hosting, VM or report record, in the chosen form.
 pub(super) fn stamp(local: NaiveDateTime, zone: Tz, format: DatetimeFormat) -> String {
     match format {
         DatetimeFormat::Naive => moment(local),

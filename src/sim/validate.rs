@@ -1,11 +1,11 @@
-//! Reads the fields of a request body, JSON or form, and collects everything wrong with them, by field.
-//! Which fields there are is the routes' business.
+//! Reads the fields of a request body, JSON or form, and collects all errors by field. The routes know the
+//! fields.
 
 use super::answer::Refusal;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// The fields of a body and what is wrong with them so far.
+/// The fields of a body, and the errors so far.
 pub(super) struct Fields {
     map: Map<String, Value>,
     form: bool,
@@ -32,12 +32,12 @@ impl Fields {
         Fields { map, form: true, errors: BTreeMap::new() }
     }
 
-    /// Whether the field is there at all.
+    /// Whether the field is there and not null.
     pub(super) fn has(&self, name: &str) -> bool {
         self.map.get(name).is_some_and(|v| !v.is_null())
     }
 
-    /// Notes what is wrong with a field.
+    /// Notes an error of a field.
     pub(super) fn wrong(&mut self, name: &str, message: impl Into<String>) {
         self.errors.entry(name.to_owned()).or_default().push(message.into());
     }
@@ -56,7 +56,7 @@ impl Fields {
         got.unwrap_or_default()
     }
 
-    /// The value of a field that is there and not null, as `read` takes it.
+    /// The value of a field that is there and not null, converted by `read`.
     fn read<T>(&mut self, name: &str, due: &str, read: impl Fn(&Value, bool) -> Option<T>) -> Option<T> {
         let got = read(self.map.get(name).filter(|value| !value.is_null())?, self.form);
         self.check(name, got.is_some(), format!("must be {due}"));
@@ -68,7 +68,7 @@ impl Fields {
         self.read(name, "a string", |value, _| value.as_str().map(str::to_owned))
     }
 
-    /// A required string that says something.
+    /// A required string that is not blank.
     pub(super) fn required_text(&mut self, name: &str) -> String {
         let got = self.text(name);
         if got.as_deref().is_some_and(|s| s.trim().is_empty()) {
@@ -90,14 +90,14 @@ impl Fields {
         self.required(name, got)
     }
 
-    /// An optional whole number within bounds.
+    /// An optional whole number within limits.
     pub(super) fn int_within(&mut self, name: &str, low: i64, high: i64) -> Option<i64> {
         let got = self.int(name)?;
         self.check(name, (low..=high).contains(&got), format!("must be from {low} to {high}"));
         Some(got)
     }
 
-    /// An optional whole number that null resets: Some(None) is null.
+    /// An optional whole number that null resets: `Some(None)` is null.
     pub(super) fn int_or_null(&mut self, name: &str) -> Option<Option<i64>> {
         if self.map.get(name)?.is_null() {
             return Some(None);
@@ -105,7 +105,7 @@ impl Fields {
         self.int_within(name, 0, i64::from(u32::MAX)).map(Some)
     }
 
-    /// An optional truth value; forms write it as true/false, 1/0, yes/no, on/off.
+    /// An optional truth value. Forms write it as true/false, 1/0, yes/no, on/off.
     pub(super) fn flag(&mut self, name: &str) -> Option<bool> {
         self.read(name, "true or false", |value, form| {
             value.as_bool().or_else(|| truth(value.as_str().filter(|_| form)?))
@@ -119,20 +119,20 @@ impl Fields {
         })
     }
 
-    /// An optional string out of a list of values.
+    /// An optional string from a list of values.
     pub(super) fn one_of(&mut self, name: &str, values: &[&str]) -> Option<String> {
         let got = self.text(name)?;
         self.check(name, values.contains(&got.as_str()), format!("must be one of {}", values.join(", ")));
         Some(got)
     }
 
-    /// A required string out of a list of values.
+    /// A required string from a list of values.
     pub(super) fn required_one_of(&mut self, name: &str, values: &[&str]) -> String {
         let got = self.one_of(name, values);
         self.required(name, got)
     }
 
-    /// 400 with everything noted, or nothing.
+    /// 400 with all errors, if there are any.
     pub(super) fn finish(self) -> Result<(), Refusal> {
         if self.errors.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Records as they go over the wire, field by field as in section 2 of the interface. Shows; decides nothing.
+//! Records in their wire form, field by field as in section 2 of the interface.
 
 use super::options::Args;
 use super::time::{DatetimeFormat, stamp};
@@ -19,9 +19,9 @@ impl Object {
         Object(Vec::new())
     }
 
-    /// With this field; it replaces one of the same name.
+    /// The object with this field, which replaces one of the same name.
     pub(super) fn with(mut self, name: &'static str, value: &impl Serialize) -> Object {
-        // Our own values have string keys and no failing serializers.
+        // Our own values have string keys, and their serializers cannot fail.
         let value = serde_json::value::to_raw_value(value).unwrap_or_default();
         match self.0.iter_mut().find(|field| field.0 == name) {
             Some(field) => field.1 = value,
@@ -37,10 +37,10 @@ impl Serialize for Object {
     }
 }
 
-/// An object by its fields.
+/// An object from its fields.
 macro_rules! object {
     ($($name:literal: $value:expr),* $(,)?) => {
-        $crate::sim::wire::Object::new()$(.with($name, &$value))*
+        $crate::wire::Object::new()$(.with($name, &$value))*
     };
 }
 pub(super) use object;
@@ -52,7 +52,7 @@ pub(super) struct Wire<'a> {
     pub args: &'a Args,
 }
 
-/// memcache and redis of a container (structure not shown).
+/// memcache and redis of a container. The interface does not show their structure.
 fn service(memory: Option<i64>) -> Object {
     object! { "enabled": memory.is_some(), "memory_limit": memory.unwrap_or(0) }
 }
@@ -176,14 +176,14 @@ impl Wire<'_> {
         }
     }
 
-    /// A VM as list and read show it: its addresses are objects (section 2.5).
+    /// A VM in lists and reads: its addresses are objects (section 2.5).
     pub(super) fn vm(&self, vm: &Vm) -> Object {
         let ips = vm.ips.iter().filter_map(|id| self.world.ips.get(*id));
         let ips: Vec<Object> = ips.map(|ip| object! { "id": ip.id, "ipvalue": ip.value }).collect();
         self.vm_after_action(vm).with("ips", &ips).with("ssh_keys", &vm.ssh_keys)
     }
 
-    /// A VM as start, stop and reboot show it: its addresses are plain ids.
+    /// A VM in the answers to start, stop and reboot: its addresses are plain ids.
     pub(super) fn vm_after_action(&self, vm: &Vm) -> Object {
         object! {
             "id": vm.id,

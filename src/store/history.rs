@@ -1,20 +1,20 @@
-//! Episodes of incidents and the times in which nobody watched, as rows: what the page shows of the past.
+//! Episodes of incidents and the times in which the daemon did not run, as rows: the past that the page shows.
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
 
 use super::rows::{Columns as _, meta_moment, set_meta, stamp};
 use super::{Store, StoreError};
-use crate::alert::{Episode, History, Incident, Past, Phase};
+use crate::alert::{Episode, History, Past, Title};
 
-/// The daemon says each minute that it watches. A longer silence is a gap.
+/// The daemon notes each minute that it watches. A longer silence is a gap.
 const GAP_SECONDS: i64 = 180;
 
-/// From when until when nobody watched.
+/// A time in which the daemon did not run: from, until.
 type Gap = (DateTime<Utc>, DateTime<Utc>);
 
 impl Store {
-    /// Episodes that were open at or after a moment, the latest first, and what was not watched since then.
+    /// Episodes that were open at or after a moment, the latest first, and the gaps since then.
     pub(crate) fn history(&self, past: &Past) -> Result<History, StoreError> {
         let mut history = History {
             watched_since: meta_moment(&self.connection, "watched_since")?,
@@ -54,7 +54,7 @@ impl Store {
                 since: row.moment(1)?,
                 ended: row.moment_if_any(2)?,
                 severity: row.parsed(3)?,
-                title: row.get(4)?,
+                title: Title::of_stored(row.get(4)?),
             })
         })
     }
@@ -65,43 +65,7 @@ impl Store {
     }
 }
 
-/// Episodes begin when an incident opens, not when it is first suspected.
-pub(super) fn write(
-    transaction: &Transaction<'_>,
-    incidents: &[Incident],
-    now: DateTime<Utc>,
-) -> Result<(), StoreError> {
-    let mut put = transaction.prepare_cached(
-        "INSERT INTO episodes (key, episode, since, ended_at, severity, title) VALUES (?1, ?2, ?3, NULL, ?4, ?5)
-         ON CONFLICT (key, episode) DO UPDATE SET since = excluded.since, ended_at = NULL,
-           severity = excluded.severity, title = excluded.title",
-    )?;
-    let mut end = transaction.prepare_cached(
-        "UPDATE episodes SET ended_at = ?3 WHERE key = ?1 AND episode = ?2 AND ended_at IS NULL",
-    )?;
-    for incident in incidents {
-        let key = incident.key.to_string();
-        match incident.phase {
-            Phase::Firing | Phase::Recovering => {
-                put.execute(params![
-                    key,
-                    incident.episode,
-                    stamp(incident.since),
-                    incident.severity.as_str(),
-                    incident.words()
-                ])?;
-            }
-            Phase::Resolved | Phase::Unwatched => {
-                let ended = incident.resolved_at.unwrap_or(now);
-                end.execute(params![key, incident.episode, stamp(ended)])?;
-            }
-            Phase::Watching | Phase::Pending => {}
-        }
-    }
-    Ok(())
-}
-
-/// Notes that it was watched until now, and since when it was not before that.
+/// Notes that the daemon watched until now, and the gap before it.
 pub(super) fn watched(transaction: &Transaction<'_>, now: DateTime<Utc>) -> Result<(), StoreError> {
     match meta_moment(transaction, "watched_until")? {
         Some(until) if (now - until).num_seconds() > GAP_SECONDS => {

@@ -1,25 +1,25 @@
-//! What must survive a crash: incidents, rendered mails and what became of them, in one SQLite file.
+//! Everything that must survive a crash, in one SQLite file: incidents, the notification log, mails on their
+//! way and sent mails.
 //!
-//! One writer: the daemon, which holds a lock of the file. Commands beside it read and write rows without that
-//! lock. Decides nothing; incidents and mails come in together and commit together.
+//! The daemon is the only writer of the log and holds a lock of the file. Commands beside it read and write
+//! other rows without that lock. The store decides nothing. Incidents, log entries and the bytes of mails are
+//! committed together.
 
+mod chats;
 mod fallback;
-mod given_up;
 mod history;
 mod incidents;
-mod mailbox;
-mod outbox;
+mod log;
 mod place;
 mod polls;
-mod rate_limited;
-mod requests;
 mod retention;
 mod rows;
 mod schema;
+mod sent;
 mod silences;
-mod summary;
+mod truth;
+mod upgrade;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,21 +27,13 @@ use chrono::{DateTime, Utc};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
-pub(crate) use given_up::{GivenUp, Named, Unreached};
-pub(crate) use mailbox::{Made, Overtaking, Refused};
-pub(crate) use outbox::{Claim, Expired, Lane, Outgoing, Queue, SendResult, retry_delay};
-pub(crate) use polls::Polls;
-pub(crate) use rate_limited::RateLimited;
-pub(crate) use requests::Envelopes;
-pub(crate) use summary::{Trouble, Undelivered};
+pub(crate) use chats::{ChatMessage, Pressed};
+pub(crate) use log::{Rendered, Restored};
+pub(crate) use retention::KEEP_INCIDENTS;
 
-use rows::set_meta;
-
-use crate::alert::{Incident, Key, Reason};
-use crate::failpoint;
 use crate::model::{AccountName, LastReport};
 
-/// The store could not do what it was asked.
+/// An error of the store.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StoreError {
     #[error("another hostwatch holds {0}; stop it, or give this one a store.path of its own")]
@@ -66,9 +58,12 @@ pub(crate) enum StoreError {
     Sql(#[from] rusqlite::Error),
     #[error("the store holds something that cannot be read: {0}")]
     Content(String),
-    /// A mail to be withdrawn was claimed meanwhile; decide again.
-    #[error("a mail to be withdrawn is being sent")]
-    Conflict,
+    #[error(
+        "the store {path} is of schema {found}, of a release before 0.2: start hostwatch 0.2 on it once, which brings it up, or move it away to begin a new one"
+    )]
+    TooOld { path: PathBuf, found: i64 },
+    #[error("the mail {message_id} to {recipient} is to be sent and has no bytes")]
+    NoBytes { message_id: String, recipient: String },
 }
 
 impl From<Store> for Opened {
@@ -80,75 +75,50 @@ impl From<Store> for Opened {
 /// How long a write waits for a command beside the daemon.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// Everything one decision changes; committed whole or not at all.
-#[derive(Debug, Default)]
-pub(crate) struct Batch {
-    pub incidents: Vec<Incident>,
-    pub decisions: Vec<(Key, Reason)>,
-    pub mails: Vec<Outgoing>,
-    /// Message-ID and recipient of waiting mails that newer ones replace.
-    pub withdraw: BTreeSet<(String, String)>,
-    /// Given-up mails that `mails` name.
-    pub named: Vec<Named>,
-    /// The first-start mail is among `mails`, or was never due.
-    pub started: bool,
-    /// Notices that the hourly cap keeps back.
-    pub rate_limited: Vec<RateLimited>,
-    /// What was held is among `mails` now, up to this row.
-    pub released: Option<i64>,
-    /// Until when digests were decided on.
-    pub digested_until: Option<DateTime<Utc>>,
-    /// Reports that were read since the last commit.
-    pub reports: Vec<(AccountName, LastReport)>,
-}
-
 /// The open store.
 #[derive(Debug)]
 pub(crate) struct Store {
     connection: Connection,
     path: Option<PathBuf>,
-    /// The daemon's file, locked; dropped after the connection.
+    /// The daemon's locked file; dropped after the connection.
     place: Option<place::Place>,
     /// It runs in memory because its file cannot be used.
     fallback: Option<fallback::Left>,
-    /// The version of an older release's file, of which this is a copy that is read only.
+    /// The version of an older release's file, of which this is a copy for reading.
     older: Option<i64>,
 }
 
-/// How a store was opened.
+/// An opened store.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub store: Store,
-    /// Where the damaged store was put, in place of which this one is new.
+    /// The new place of a damaged store, which this one replaces.
     pub aside: Option<PathBuf>,
-    /// Why it runs in memory for now.
+    /// The reason why it runs in memory for now.
     pub fallback: Option<StoreError>,
 }
 
 impl Store {
-    /// Opens or creates the daemon's store and locks it against a second daemon. Claims left open by a
-    /// crash are void: those mails are due at once. A damaged file is set aside and a new one begun; one
-    /// that is there but cannot be written is copied into memory, and written back when it can be.
+    /// Opens or creates the daemon's store and locks it against a second daemon. A damaged file is set aside
+    /// and a new one begun. A file that cannot be written is copied into memory, and written back when that
+    /// works.
     ///
     /// # Errors
-    /// When another daemon holds it, a newer release wrote it, or it can neither be opened nor read.
+    /// If another daemon holds it, a newer release wrote it, or it can neither be opened nor read.
     pub(crate) fn open(path: &Path, now: DateTime<Utc>) -> Result<Opened, StoreError> {
         let existed = path.exists();
         let mut place = place::Place::lock(path)?;
         let (mut store, aside, fallback) = match Self::open_file(path, now) {
             Ok(store) => (store, None, None),
             Err(error) if error.is_damage() => {
-                let aside = place::set_aside(path, "damaged", true, now)?;
+                let aside = place::set_aside(path, "damaged", now)?;
                 place = place::Place::lock(path)?;
                 (Self::open_file(path, now)?, Some(aside), None)
             }
             Err(error @ (StoreError::Sql(_) | StoreError::Open { .. } | StoreError::Copy { .. }))
                 if existed =>
             {
-                let Ok((connection, left)) = fallback::copy_into_memory(path) else { return Err(error) };
-                let path = Some(path.to_owned());
-                let mut store = Self { path, fallback: Some(left), ..Self::on(connection) };
-                store.void_claims()?;
+                let Ok(store) = Self::begin_in_memory(path, now) else { return Err(error) };
                 (store, None, Some(error))
             }
             Err(error) => return Err(error),
@@ -159,17 +129,24 @@ impl Store {
 
     fn open_file(path: &Path, now: DateTime<Utc>) -> Result<Self, StoreError> {
         let mut store = Self::connect(path, OpenFlags::default())?;
-        store.check()?;
-        schema::migrate(&mut store.connection, path)?;
-        // What cannot be read back is damage too, however sound the file.
-        store.load(now)?;
-        store.void_claims()?;
-        Ok(store)
+        let looked_over = store.look_over(path, now);
+        if looked_over.is_err() {
+            // Otherwise closing it would write its journal into it.
+            leave_as_it_is(&store.connection)?;
+        }
+        looked_over.map(|()| store)
     }
 
-    /// Opens an existing store beside a running daemon. That one may be of an older release: its store is read as a
-    /// copy in memory, and refused to whoever would write it.
-    pub(crate) fn open_beside(path: &Path) -> Result<Self, StoreError> {
+    fn look_over(&mut self, path: &Path, now: DateTime<Utc>) -> Result<(), StoreError> {
+        self.check()?;
+        schema::bring_up(&mut self.connection, path, now)?;
+        // A row that cannot be read is damage too, even in a sound file.
+        self.restore().map(drop)
+    }
+
+    /// Opens an existing store beside a running daemon. If that daemon is of an older release, its store is
+    /// read as a copy in memory and cannot be written.
+    pub(crate) fn open_beside(path: &Path, now: DateTime<Utc>) -> Result<Self, StoreError> {
         let flags = OpenFlags::default().difference(OpenFlags::SQLITE_OPEN_CREATE);
         let store = Self::connect(path, flags)?;
         let found = schema::version(&store.connection, path)?;
@@ -177,12 +154,12 @@ impl Store {
             return Ok(store);
         }
         leave_as_it_is(&store.connection)?;
-        let connection = fallback::copy_of_older(path, found)?;
+        let connection = fallback::copy_into_memory(path, now)?.memory;
         Ok(Self { connection, older: Some(found), ..store })
     }
 
     /// The connection, for a command that writes.
-    fn writable(&mut self) -> Result<&mut Connection, StoreError> {
+    pub(crate) fn writable(&mut self) -> Result<&mut Connection, StoreError> {
         match self.older {
             None => Ok(&mut self.connection),
             Some(found) => {
@@ -192,10 +169,10 @@ impl Store {
         }
     }
 
-    /// A store that ends with the process: for a daemon that mails nobody.
+    /// A store that ends with the process.
     pub(crate) fn in_memory() -> Result<Self, StoreError> {
         let mut connection = Connection::open_in_memory()?;
-        schema::migrate(&mut connection, Path::new(":memory:"))?;
+        schema::create(&mut connection)?;
         Ok(Self::on(connection))
     }
 
@@ -203,37 +180,14 @@ impl Store {
         Self { connection, path: None, place: None, fallback: None, older: None }
     }
 
-    /// Commits a decision: incidents, reasons, rendered mails, in one transaction.
-    pub(crate) fn commit(&mut self, batch: &Batch, now: DateTime<Utc>) -> Result<(), StoreError> {
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        incidents::write(&transaction, &batch.incidents, &batch.decisions, now)?;
-        outbox::withdraw(&transaction, &batch.withdraw)?;
-        for mail in &batch.mails {
-            outbox::insert(&transaction, mail, now)?;
-        }
-        given_up::name(&transaction, &batch.named)?;
-        rate_limited::write(&transaction, &batch.rate_limited, batch.released)?;
-        polls::write_reports(&transaction, &batch.reports)?;
-        if batch.started {
-            set_meta(&transaction, "started", &now.to_rfc3339())?;
-        }
-        if let Some(until) = batch.digested_until {
-            set_meta(&transaction, "digested_until", &until.to_rfc3339())?;
-        }
-        history::watched(&transaction, now)?;
-        failpoint::reach("committing");
-        transaction.commit()?;
-        Ok(())
-    }
-
-    /// Notes that the daemon watched until now, how its polls went and what reports said since the last call.
+    /// Notes that the daemon watched until now, and the polls and reports since the last call.
     pub(crate) fn still_watching(
         &mut self,
-        polls: &[Polls],
+        polls: &[polls::Polls],
         reports: &[(AccountName, LastReport)],
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        // As in `claim`: one that first reads could not wait for a command that writes meanwhile.
+        // A transaction that reads first could not wait for a command that writes meanwhile.
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         polls::add(&transaction, polls, now)?;
         polls::write_reports(&transaction, reports)?;
@@ -255,25 +209,35 @@ impl Store {
     }
 
     fn check(&self) -> Result<(), StoreError> {
-        let path = || self.path.clone().unwrap_or_default();
-        let damaged = |detail: String| StoreError::Damaged { path: path(), detail };
-        // Damage is what the file shows. One that a failing disk, or a full one, does not let us read may be whole.
-        let failed = |source: rusqlite::Error| match source.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => damaged(source.to_string()),
-            _ => StoreError::Open { path: path(), source },
-        };
+        let path = self.path.clone().unwrap_or_default();
         self.connection
             .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
-            .map_err(failed)?;
-        let verdict = self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
-        match verdict.map_err(failed)?.as_str() {
-            "ok" => Ok(()),
-            text => Err(damaged(text.to_owned())),
-        }
+            .map_err(|source| unsound(source, &path))?;
+        is_sound(&self.connection, &path)
     }
 }
 
-/// Whoever closes a file last writes its journal into it, unless configured not to.
+/// Looks for damage in every page.
+fn is_sound(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let verdict = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+    match verdict.map_err(|source| unsound(source, path))? {
+        text if text == "ok" => Ok(()),
+        detail => Err(StoreError::Damaged { path: path.to_owned(), detail }),
+    }
+}
+
+/// Only contents can prove damage. A file that cannot be read because the disk fails or is full may be whole.
+fn unsound(source: rusqlite::Error, path: &Path) -> StoreError {
+    let path = path.to_owned();
+    match source.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+            StoreError::Damaged { path, detail: source.to_string() }
+        }
+        _ => StoreError::Open { path, source },
+    }
+}
+
+/// Otherwise the process that closes a file last writes its journal into it.
 fn leave_as_it_is(connection: &Connection) -> rusqlite::Result<bool> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
 }

@@ -1,4 +1,4 @@
-//! How rows are read and values are written: moments, JSON, and what has a text of its own.
+//! How rows are read and values are written: moments, JSON, and types with a text form.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::{Store, StoreError};
 
-/// Columns that hold more than SQLite has types for. What cannot be read is damage.
+/// Columns of types that SQLite lacks. A value that cannot be read is damage.
 pub(super) trait Columns {
     fn text(&self, index: usize) -> rusqlite::Result<String>;
 
@@ -51,7 +51,7 @@ impl From<serde_json::Error> for StoreError {
 }
 
 impl Store {
-    /// All rows of a question.
+    /// All rows of a query.
     pub(super) fn all<T, All: FromIterator<T>>(
         &self,
         sql: &str,
@@ -61,7 +61,7 @@ impl Store {
         self.connection.prepare_cached(sql)?.query_and_then(params, read)?.collect()
     }
 
-    /// The moment that a question of one row asks for; `None` where there is none.
+    /// The moment in the single row of a query; `None` without a row.
     pub(super) fn moment_of(
         &self,
         sql: &str,
@@ -76,7 +76,7 @@ impl Store {
     }
 }
 
-/// Fixed width, so that text order is time order.
+/// A text of fixed width, so that text order is time order.
 pub(super) fn stamp(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }

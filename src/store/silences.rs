@@ -1,14 +1,14 @@
-//! What people decided, as rows: acknowledgements and silences. Commands write them; the daemon reads.
+//! People's decisions as rows: acknowledgements and silences. Commands write them; the daemon reads them.
 
 use chrono::{DateTime, Utc};
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
 use super::rows::{Columns as _, stamp};
 use super::{Store, StoreError};
 use crate::alert::{Ack, Key, Muted, Silence};
 
 impl Store {
-    /// Every acknowledgement, and the silences that are not over.
+    /// All acknowledgements, and the silences that are not over.
     pub(crate) fn silences(&self, now: DateTime<Utc>) -> Result<Muted, StoreError> {
         let acks = self.all("SELECT key, episode, created_at, comment FROM acks", [], |row| {
             let ack = Ack { episode: row.get(1)?, at: row.moment(2)?, comment: row.get(3)? };
@@ -35,14 +35,10 @@ impl Store {
         comment: &str,
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        self.writable()?.execute(
-            "INSERT OR REPLACE INTO acks (key, episode, created_at, comment) VALUES (?1, ?2, ?3, ?4)",
-            params![key.to_string(), episode, stamp(now), comment],
-        )?;
-        Ok(())
+        Ok(acknowledge(self.writable()?, key, episode, comment, now)?)
     }
 
-    /// Takes an acknowledgement back; false where there was none.
+    /// Takes an acknowledgement back; false if there was none.
     pub(crate) fn take_back_ack(&mut self, key: &Key) -> Result<bool, StoreError> {
         Ok(self.writable()?.execute("DELETE FROM acks WHERE key = ?1", [key.to_string()])? > 0)
     }
@@ -55,14 +51,11 @@ impl Store {
         comment: &str,
         now: DateTime<Utc>,
     ) -> Result<i64, StoreError> {
-        self.writable()?.execute(
-            "INSERT INTO silences (pattern, created_at, until, comment) VALUES (?1, ?2, ?3, ?4)",
-            params![pattern, stamp(now), stamp(until), comment],
-        )?;
+        silence(self.writable()?, pattern, until, comment, now)?;
         Ok(self.connection.last_insert_rowid())
     }
 
-    /// Ends a silence; false where none of this number is on.
+    /// Ends a silence; false if none with this number is on.
     pub(crate) fn end_silence(&mut self, id: i64, now: DateTime<Utc>) -> Result<bool, StoreError> {
         let ended = self.writable()?.execute(
             "UPDATE silences SET until = ?2 WHERE id = ?1 AND until > ?2",
@@ -70,4 +63,32 @@ impl Store {
         )?;
         Ok(ended > 0)
     }
+}
+
+pub(super) fn acknowledge(
+    connection: &Connection,
+    key: &Key,
+    episode: u32,
+    comment: &str,
+    now: DateTime<Utc>,
+) -> rusqlite::Result<()> {
+    connection.execute(
+        "INSERT OR REPLACE INTO acks (key, episode, created_at, comment) VALUES (?1, ?2, ?3, ?4)",
+        params![key.to_string(), episode, stamp(now), comment],
+    )?;
+    Ok(())
+}
+
+pub(super) fn silence(
+    connection: &Connection,
+    pattern: &str,
+    until: DateTime<Utc>,
+    comment: &str,
+    now: DateTime<Utc>,
+) -> rusqlite::Result<()> {
+    connection.execute(
+        "INSERT INTO silences (pattern, created_at, until, comment) VALUES (?1, ?2, ?3, ?4)",
+        params![pattern, stamp(now), stamp(until), comment],
+    )?;
+    Ok(())
 }

@@ -1,17 +1,18 @@
-//! `hostwatch doctor`: what was tried, how it went, and what to do. Pure.
+//! `hostwatch doctor` as text: the checks, their results, and remedies. Pure.
 
 use super::Answer;
 use super::layout::{Emphasis, Layout, Style};
+use crate::view::words;
 
-/// How a check went.
+/// The result of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CheckOutcome {
     Ok,
-    /// Works, and should be looked at.
+    /// Works, but deserves attention.
     Warn,
-    /// Something that is needed does not work.
+    /// A necessary part does not work.
     Fail,
-    /// Not tried: it is off, or cannot be had.
+    /// Not tried, because it is off or not available.
     Skip,
 }
 
@@ -26,12 +27,12 @@ impl CheckOutcome {
     }
 }
 
-/// What a check found.
+/// The verdict of a check.
 #[derive(Clone, Debug)]
 pub(crate) struct CheckVerdict {
     pub outcome: CheckOutcome,
     pub says: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: Option<String>,
 }
 
@@ -52,7 +53,7 @@ impl CheckVerdict {
         Self { outcome: CheckOutcome::Skip, ..Self::ok(says) }
     }
 
-    /// The same with what to do.
+    /// The verdict with a remedy.
     pub(crate) fn remedy(self, remedy: impl Into<String>) -> Self {
         Self { remedy: Some(remedy.into()), ..self }
     }
@@ -78,12 +79,12 @@ fn count(sections: &[CheckSection], outcome: CheckOutcome) -> usize {
     checks.filter(|(_, verdict)| verdict.outcome == outcome).count()
 }
 
-/// Needs somebody where something that is needed does not work.
+/// `NeedsYou` if a necessary part does not work.
 pub(crate) fn answer(sections: &[CheckSection]) -> Answer {
     if count(sections, CheckOutcome::Fail) > 0 { Answer::NeedsYou } else { Answer::Fine }
 }
 
-/// The table, and below it how many of each there are.
+/// The table, and below it the number of each result.
 pub(crate) fn text(sections: &[CheckSection], style: Style) -> String {
     let mut layout = Layout::new(style);
     for section in sections {
@@ -111,7 +112,7 @@ pub(crate) fn text(sections: &[CheckSection], style: Style) -> String {
     layout.text(0, "", Emphasis::Plain);
     layout.text(
         0,
-        format!("{ok} ok, {}, {failed} failed", super::words::count(warned, "warning", "warnings")),
+        format!("{ok} ok, {}, {failed} failed", words::count(warned, "warning", "warnings")),
         tone,
     );
     layout.finish()

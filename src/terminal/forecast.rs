@@ -1,21 +1,20 @@
-//! `hostwatch forecast`: what a report says of the days to come, in words, with the chart. Pure.
+//! `hostwatch forecast` as text: the forecast of a report in words and tables. Pure.
 
 mod value;
 
 pub(crate) use value::{AccountForecast, Forecasts, Outlook};
 
 use chrono::{DateTime, Utc};
-use chrono_tz::Tz;
 
-use super::chart;
 use super::layout::{Cell, Column, Emphasis, Layout, Style};
-use super::words;
+use super::orders::OrderTable;
+use super::words::{EN, cut_off_in_full};
 use crate::model::PayBy;
 use crate::model::forecast::Disconnect;
-use crate::view::chart::Chart;
-use crate::view::cut_off;
+use crate::model::pay_by::near_from;
+use crate::view::{Reader, cut_off, words};
 
-/// More accounts are a table alone.
+/// With more accounts only the table is shown.
 const MOST_IN_FULL: usize = 3;
 
 impl Forecasts {
@@ -45,17 +44,17 @@ impl Forecasts {
             Column::right("For 30 days"),
         ];
         let rows = self.accounts.iter().map(|account| {
-            let (zone, now) = (account.zone, self.generated_at);
+            let reader = Reader::english(account.zone, self.generated_at);
             let Ok(billing) = &account.billing else {
                 return vec![Cell::new(&account.account), Cell::toned("not known", Emphasis::Warn)];
             };
-            let ends = words::cut_off_day(billing.facts.disconnect, zone, now);
-            let pay_by = billing.facts.pay_by.map(|by| cut_off::day_to_pay(by, zone, now));
+            let ends = reader.cut_off(billing.facts.disconnect);
+            let pay_by = billing.facts.by(reader).map(|by| cut_off::day_to_pay(by, reader));
             let pay = billing.pay.iter().find(|pay| pay.days == 30).and_then(|pay| pay.amount);
-            let pay = words::known_to_pay(pay, &account.currency);
+            let pay = words::known_to_pay(pay, &account.currency, EN);
             vec![
                 Cell::new(&account.account),
-                Cell::new(words::known_spaced_amount(billing.facts.balance, &account.currency)),
+                Cell::new(words::known_spaced_amount(billing.facts.balance, &account.currency, EN)),
                 Cell::new(ends),
                 Cell::new(pay_by.unwrap_or_default()),
                 Cell::new(pay),
@@ -72,10 +71,10 @@ impl Forecasts {
 }
 
 impl AccountForecast {
-    /// That its row is not of now.
+    /// A line that says that the account's row is not of now.
     fn as_of_line(&self, layout: &mut Layout, now: DateTime<Utc>) {
         let Ok(Outlook { as_of: Some(at), not_read: Some(error), .. }) = &self.billing else { return };
-        let at = words::sentence_moment(*at, self.zone, now);
+        let at = Reader::english(self.zone, now).moment(*at);
         let line = format!("{}: as of {at}; {}", self.account, is_not_known(error));
         layout.item(2, "!", Emphasis::Warn, &line);
     }
@@ -87,7 +86,8 @@ impl AccountForecast {
                 layout.item(2, "?", Emphasis::Warn, error);
             }
             Ok(billing) => {
-                let read = words::sentence_moment(billing.as_of.unwrap_or(now), self.zone, now);
+                let reader = Reader::english(self.zone, now);
+                let read = reader.moment(billing.as_of.unwrap_or(now));
                 match &billing.not_read {
                     Some(error) => {
                         layout.heading(format!("Forecast of {}, as of {read}", self.account));
@@ -99,18 +99,21 @@ impl AccountForecast {
                     }
                     None => layout.heading(format!("Forecast of {}, {read}", self.account)),
                 }
-                self.facts(layout, billing, now);
+                self.facts(layout, billing, reader);
                 self.spans(layout, billing);
-                self.chart(layout, billing, now);
-                self.orders(layout, billing, now);
+                if !billing.orders.dearest.is_empty() {
+                    layout.text(0, "", Emphasis::Plain);
+                }
+                let table = OrderTable { title: "Order", most: usize::MAX, currency: None };
+                table.write(layout, &billing.orders, billing.facts.is_cut_off_ahead(now));
             }
         }
     }
 
-    fn facts(&self, layout: &mut Layout, billing: &Outlook, now: DateTime<Utc>) {
-        let money = |money| words::spaced_amount(money, &self.currency);
+    fn facts(&self, layout: &mut Layout, billing: &Outlook, reader: Reader) {
+        let money = |money| words::spaced_amount(money, &self.currency, EN);
         let mut pairs = Vec::new();
-        let balance = words::known_spaced_amount(billing.facts.balance, &self.currency);
+        let balance = words::known_spaced_amount(billing.facts.balance, &self.currency, EN);
         let tone = if billing.facts.balance.is_some_and(|money| !money.is_positive()) {
             Emphasis::Bad
         } else {
@@ -118,23 +121,22 @@ impl AccountForecast {
         };
         let name = if billing.as_of.is_some() { "Balance then" } else { "Balance now" };
         pairs.push((name, Cell::toned(balance, tone)));
-        let tone = if billing.is_near(now) { Emphasis::Bad } else { Emphasis::Warn };
-        pairs.push(("Cut-off", words::cut_off_in_full(&billing.facts, tone, self.zone, now)));
+        let tone = if billing.is_near(reader) { Emphasis::Bad } else { Emphasis::Warn };
+        pairs.push(("Cut-off", cut_off_in_full(&billing.facts, tone, reader)));
         if let Some(at) = billing.data_deleted_at {
-            let when =
-                format!("{} ({})", words::sentence_moment(at, self.zone, now), words::distance(at, now));
+            let when = format!("{} ({})", reader.moment(at), reader.distance(at));
             pairs.push(("Data deleted", Cell::toned(when, Emphasis::Bad)));
         }
-        if let Some(by) = billing.facts.pay_by {
-            pairs.push(("Pay by", self.pay_by(by, billing.lead_days, now)));
+        if let Some(by) = billing.facts.by(reader) {
+            pairs.push(("Pay by", pay_by(by, billing.lead_days, reader)));
         }
         if let Some(computed) = billing.disagrees {
-            let computed = words::sentence_moment(computed, self.zone, now);
+            let computed = reader.moment(computed);
             let text = format!("by the charges in the report the balance is used up {computed}");
             pairs.push(("But", Cell::toned(text, Emphasis::Warn)));
         }
         if let Some(broken) = billing.does_not_add_up {
-            let broken = words::sentence_moment(broken, self.zone, now);
+            let broken = reader.moment(broken);
             let text =
                 format!("the report does not add up from {broken} on; its balances are shown as they are");
             pairs.push(("Note", Cell::toned(text, Emphasis::Warn)));
@@ -144,7 +146,7 @@ impl AccountForecast {
             pairs.push(("Note", Cell::toned(text, Emphasis::Warn)));
         }
         if let Some(next) = &billing.next_charge {
-            let at = words::sentence_moment(next.at, self.zone, now);
+            let at = reader.moment(next.at);
             pairs.push(("Next charge", Cell::new(format!("{}, {at}", money(next.amount)))));
         }
         if let (Some(day), Some(month)) = (billing.per_day, billing.per_month) {
@@ -153,79 +155,35 @@ impl AccountForecast {
         layout.pairs(&pairs);
     }
 
-    fn pay_by(&self, by: PayBy, lead_days: u32, now: DateTime<Utc>) -> Cell {
-        let takes = words::count(lead_days as usize, "day", "days");
-        let takes = format!("a payment takes {takes}");
-        let day = |date| words::subject_day(date, self.zone, now);
-        let weekend = |date| cut_off::weekend_advice(date, self.zone, now);
-        let weekend =
-            |date| weekend(date).map_or_else(String::new, |advice| format!("; a weekend: {advice}"));
-        match by {
-            PayBy::Now => Cell::toned("overdue: pay now", Emphasis::Bad),
-            PayBy::Missed(date) => {
-                Cell::toned(format!("now: {} was the last safe day ({takes})", day(date)), Emphasis::Bad)
-            }
-            PayBy::Today(date) => Cell::toned(format!("today ({takes}){}", weekend(date)), Emphasis::Bad),
-            PayBy::On(date) => Cell::new(format!("{} ({takes}){}", day(date), weekend(date))),
-        }
-    }
-
     fn spans(&self, layout: &mut Layout, billing: &Outlook) {
         const COLUMNS: [Column; 3] =
             [Column::left("For"), Column::right("Pay"), Column::right("Balance then if you do not pay")];
         let rows = billing.pay.iter().map(|pay| {
             vec![
                 Cell::new(format!("{} days", pay.days)),
-                Cell::new(words::known_to_pay(pay.amount, &self.currency)),
-                Cell::new(words::known_spaced_amount(pay.balance, &self.currency)),
+                Cell::new(words::known_to_pay(pay.amount, &self.currency, EN)),
+                Cell::new(words::known_spaced_amount(pay.balance, &self.currency, EN)),
             ]
         });
         layout.text(0, "", Emphasis::Plain);
         layout.table(2, &COLUMNS, &rows.collect::<Vec<_>>());
     }
+}
 
-    fn chart(&self, layout: &mut Layout, billing: &Outlook, now: DateTime<Utc>) {
-        let disconnect = match billing.facts.disconnect {
-            Disconnect::At { at, .. } => Some(at),
-            Disconnect::Now => Some(now),
-            Disconnect::NotExpected | Disconnect::Unknown => None,
-        };
-        layout.text(0, "", Emphasis::Plain);
-        let from = billing.as_of.unwrap_or(now);
-        if let Some(drawn) = Chart::new(&billing.report, from, disconnect, billing.lead_days, self.zone) {
-            chart::draw(&drawn, billing.facts.pay_by, billing.as_of.is_none(), layout);
+fn pay_by(by: PayBy, lead_days: u32, reader: Reader) -> Cell {
+    let takes = cut_off::payment_takes(lead_days, EN);
+    let weekend = |date| {
+        cut_off::weekend_advice(date, reader)
+            .map_or_else(String::new, |advice| format!("; a weekend: {advice}"))
+    };
+    match by {
+        PayBy::Now => Cell::toned("overdue: pay now", Emphasis::Bad),
+        PayBy::Missed(date) => {
+            let day = reader.day(date);
+            Cell::toned(format!("now: {day} was the last safe day ({takes})"), Emphasis::Bad)
         }
-    }
-
-    fn orders(&self, layout: &mut Layout, billing: &Outlook, now: DateTime<Utc>) {
-        const COLUMNS: [Column; 5] = [
-            Column::flexible("Order"),
-            Column::right("A day"),
-            Column::right("A month"),
-            Column::right("Share"),
-            Column::left("Without it"),
-        ];
-        if billing.orders.dearest.is_empty() {
-            return;
-        }
-        let cut_off = billing.facts.is_cut_off_ahead(now);
-        let rows = billing.orders.dearest.iter().map(|order| {
-            vec![
-                Cell::new(words::order(order)),
-                Cell::new(words::spaced_amount(order.per_day, "")),
-                Cell::new(words::spaced_amount(order.per_month, "")),
-                Cell::new(format!("{:.1} %", order.share_percent)),
-                Cell::new(words::without_order(order.buys_days)),
-            ]
-        });
-        // Without a cut-off there is nothing to gain.
-        let columns = if cut_off { &COLUMNS[..] } else { &COLUMNS[..4] };
-        layout.text(0, "", Emphasis::Plain);
-        layout.table(2, columns, &rows.collect::<Vec<_>>());
-        let others = billing.orders.orders_with_charges.saturating_sub(billing.orders.dearest.len());
-        if others > 0 {
-            layout.text(2, words::count(others, "other order", "other orders"), Emphasis::Faint);
-        }
+        PayBy::Today(date) => Cell::toned(format!("today ({takes}){}", weekend(date)), Emphasis::Bad),
+        PayBy::On(date) => Cell::new(format!("{} ({takes}){}", reader.day(date), weekend(date))),
     }
 }
 
@@ -234,16 +192,16 @@ fn is_not_known(error: &str) -> String {
 }
 
 impl Outlook {
-    /// The account is cut off within the ladder's top rung, or already is.
-    fn is_near(&self, now: DateTime<Utc>) -> bool {
+    /// Whether the account is cut off already, or within the highest threshold, which may be that of the last
+    /// safe day.
+    fn is_near(&self, Reader { zone, now, .. }: Reader) -> bool {
         match self.facts.disconnect {
-            Disconnect::At { at, .. } => at - now <= chrono::Duration::days(i64::from(self.top_rung_days)),
+            Disconnect::At { at, .. } => {
+                at - now <= chrono::Duration::days(i64::from(self.top_rung_days))
+                    || near_from(at, self.lead_days, zone) <= now
+            }
             Disconnect::Now => true,
             Disconnect::NotExpected | Disconnect::Unknown => false,
         }
     }
-}
-
-fn zone_name<S: serde::Serializer>(zone: &Tz, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(zone.name())
 }

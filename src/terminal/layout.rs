@@ -1,8 +1,8 @@
-//! Lines, pairs and tables laid out for a width, with or without colours. Pure.
+//! Lays out lines, pairs and tables for a width, with or without colours. Pure.
 
 use super::text;
 
-/// What the text is written for.
+/// The medium of the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Style {
     /// In columns.
@@ -10,12 +10,12 @@ pub(crate) struct Style {
     pub colour: bool,
 }
 
-/// Narrower than this nothing can be laid out, wider than that no line can be read.
+/// The least width in which a table fits, and the greatest in which a line is readable.
 const WIDTHS: (usize, usize) = (20, 120);
-/// A column that may be cut is not cut shorter than this; the row is broken into lines instead.
+/// A flexible column is not cut shorter than this. The row is broken into lines instead.
 const LEAST_FLEXIBLE: usize = 10;
 
-/// How a piece of text is meant; always beside a word or sign that says the same.
+/// The emphasis of a piece of text. A word or sign beside it always says the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Emphasis {
     Plain,
@@ -27,7 +27,7 @@ pub(super) enum Emphasis {
 }
 
 impl Emphasis {
-    /// Parameters of "select graphic rendition" (ECMA-48); the colours are the terminal's own.
+    /// Parameters of "select graphic rendition" (ECMA-48). The colours are the terminal's own.
     fn code(self) -> Option<&'static str> {
         match self {
             Self::Plain => None,
@@ -40,7 +40,7 @@ impl Emphasis {
     }
 }
 
-/// Text without control characters, and its tone.
+/// A text without control characters, and its emphasis.
 #[derive(Clone, Debug)]
 pub(super) struct Cell {
     text: String,
@@ -66,7 +66,7 @@ pub(super) struct Column {
     /// Empty for none.
     pub(super) head: &'static str,
     pub(super) right: bool,
-    /// Is cut where the table is too wide; one column of a table.
+    /// Whether it is cut if the table is too wide; one column of a table.
     pub(super) flexible: bool,
 }
 
@@ -84,7 +84,7 @@ impl Column {
     }
 }
 
-/// The text so far. No line is wider than the style says, or ends in a space.
+/// The text so far. No line is wider than the style allows, or ends in a space.
 #[derive(Debug)]
 pub(super) struct Layout {
     style: Style,
@@ -105,7 +105,7 @@ impl Layout {
         self.out
     }
 
-    /// The title of what follows, after an empty line.
+    /// Writes a title after an empty line.
     pub(super) fn heading(&mut self, text: impl AsRef<str>) {
         if !self.out.is_empty() {
             self.out.push('\n');
@@ -113,18 +113,18 @@ impl Layout {
         self.text(0, text, Emphasis::Strong);
     }
 
-    /// A paragraph.
+    /// Writes a paragraph.
     pub(super) fn text(&mut self, indent: usize, text: impl AsRef<str>, tone: Emphasis) {
         self.hanging(&[spaces(indent)], indent, &Cell::toned(text, tone));
     }
 
-    /// A paragraph behind a sign that stands out.
+    /// Writes a paragraph behind an emphasised sign.
     pub(super) fn item(&mut self, indent: usize, sign: &str, sign_tone: Emphasis, text: impl AsRef<str>) {
         let lead = [spaces(indent), (format!("{sign} "), sign_tone)];
         self.hanging(&lead, indent + text::width(sign) + 1, &Cell::new(text));
     }
 
-    /// A paragraph behind what leads its first line; it goes on so many columns in.
+    /// Writes a paragraph behind a beginning; further lines are indented by `columns`.
     fn hanging(&mut self, lead: &[Span], columns: usize, cell: &Cell) {
         for (index, line) in text::wrap(&cell.text, self.style.width - columns).into_iter().enumerate() {
             let mut spans = if index == 0 { lead.to_vec() } else { vec![spaces(columns)] };
@@ -133,7 +133,7 @@ impl Layout {
         }
     }
 
-    /// Labels and what they stand for, in two columns; a value goes on below itself.
+    /// Writes labels and values in two columns. A long value goes on below itself.
     pub(super) fn pairs(&mut self, pairs: &[(&str, Cell)]) {
         let labels = pairs.iter().map(|(label, _)| text::width(label)).max().unwrap_or(0);
         let columns = 2 + labels + 2;
@@ -150,7 +150,7 @@ impl Layout {
         }
     }
 
-    /// Rows in columns; where even the flexible column cannot make room, each row becomes lines.
+    /// Writes rows in columns. If even the flexible column leaves too little room, each row becomes lines.
     pub(super) fn table(&mut self, indent: usize, columns: &[Column], rows: &[Vec<Cell>]) {
         let widest = |index: usize| {
             let cells = rows.iter().filter_map(|row| row.get(index)).map(|cell| text::width(&cell.text));
@@ -188,9 +188,10 @@ impl Layout {
         self.drawn(indent, &spans);
     }
 
-    /// What a row is about leads, behind its sign if it has one; the others follow, each with its head.
+    /// Writes each row as lines: its name first, behind its sign if it has one, then the other cells with their
+    /// heads.
     fn stacked(&mut self, indent: usize, columns: &[Column], rows: &[Vec<Cell>]) {
-        // A column without a head that comes first holds signs.
+        // A first column without a head holds signs.
         let lead =
             usize::from(columns.len() > 1 && columns.first().is_some_and(|column| column.head.is_empty()));
         for row in rows {
@@ -211,14 +212,14 @@ impl Layout {
         }
     }
 
-    /// Rows of a word, what it is about, and paragraphs on it: the first says how it is, the next what to do.
+    /// Writes rows of a word, a name, and paragraphs: the first about the result, the next about the remedy.
     pub(super) fn findings(&mut self, rows: &[(&str, Emphasis, &str, Vec<&str>)]) {
         // As wide as the widest, so that sections line up.
         let words = rows.iter().map(|row| text::width(row.0)).max().unwrap_or(0).max(4);
         let names: Vec<String> = rows.iter().map(|row| text::plain(row.2)).collect();
         let widest = names.iter().map(|name| text::width(name)).max().unwrap_or(0);
         let columns = 2 + words + 2 + widest + 2;
-        // Half a line for the paragraphs, or they go below.
+        // The paragraphs get half of the line, or go below.
         let beside = columns <= self.style.width / 2;
         let indent = if beside { columns } else { 6 };
         for ((word, tone, _, paragraphs), name) in rows.iter().zip(names) {
@@ -239,10 +240,10 @@ impl Layout {
         }
     }
 
-    /// One line as it is: signs and digits of our own, already laid out.
+    /// Writes one line as it is: our own signs and digits, already laid out.
     pub(super) fn drawn(&mut self, indent: usize, spans: &[Span]) {
         self.out.push_str(&" ".repeat(indent));
-        // Spaces at the end of a line are of no use, also not painted ones.
+        // Spaces at the end of a line are useless, even painted ones.
         let last = spans.iter().rposition(|(text, _)| !text.trim_end().is_empty());
         for (index, (text, tone)) in spans.iter().enumerate().take(last.map_or(0, |last| last + 1)) {
             let text = if Some(index) == last { text.trim_end() } else { text.as_str() };

@@ -1,11 +1,11 @@
-//! What commands print: values in, text out. Pure: width and colours are
-//! arguments. Text of others goes through [`text::plain`] before it is laid out: nothing that
-//! a provider wrote can move the cursor, reverse the line or ring the bell.
+//! The output of commands: values in, text out. Pure: width and colours are arguments. Foreign text goes
+//! through [`text::plain`] before it is laid out, so that a provider's text can neither move the cursor, nor
+//! reverse the line, nor ring the bell.
 
-mod chart;
 pub(crate) mod doctor;
 pub(crate) mod forecast;
 mod layout;
+mod orders;
 mod records;
 pub(crate) mod rehearsal;
 mod status;
@@ -15,28 +15,29 @@ mod words;
 pub(crate) use crate::view::Status;
 pub(crate) use forecast::Forecasts;
 pub(crate) use layout::Style;
-pub(crate) use text::{harmless_json, in_columns};
+pub(crate) use status::Extent;
+pub(crate) use text::{harmless_json, in_columns, name};
 
-/// What a script learns from a command's exit status.
+/// The meaning of a command's exit status for scripts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Answer {
-    /// Nothing needs anybody.
+    /// No action is needed.
     Fine,
     NeedsYou,
-    /// Not known; never taken for fine.
+    /// Not known, which is never taken for fine.
     Unknown,
 }
 
 impl Answer {
-    /// Of several accounts: one that needs somebody decides, then one that is not known.
+    /// The answer for several accounts: one that needs somebody decides, then one that is not known.
     pub(crate) fn of_all(answers: impl Iterator<Item = Self>) -> Self {
         let order = [Self::Fine, Self::Unknown, Self::NeedsYou];
         let urgency = |answer: &Self| order.iter().position(|one| one == answer);
         answers.max_by_key(urgency).unwrap_or(Self::Unknown)
     }
 
-    /// The exit status; 2 is clap's, for a wrong command line.
+    /// The exit status. 2 is clap's, for a wrong command line.
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Fine => 0,

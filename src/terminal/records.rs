@@ -1,19 +1,20 @@
 //! `hostwatch incidents`, `outbox`, `silence --list`, `why` and `poll` as text. Pure.
 
 use chrono::{DateTime, Utc};
-use chrono_tz::Tz;
 
 use super::layout::{Cell, Emphasis, Layout, Style};
-use super::{Answer, text, words};
+use super::words::{EN, cut_off_in_full, severity};
+use super::{Answer, text};
 use crate::alert::Phase;
 use crate::model::freshness::sees_states;
-use crate::model::mails::{MailRecord, MailState};
-use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecord, SilenceRecords};
+use crate::view::records::{IncidentRecords, OutboxRecords, OwedRecord, SilenceRecord, SilenceRecords};
 use crate::view::why::WhyRecord;
-use crate::view::{AccountStatus, CollectorRow, IncidentRow, PolledRecords};
+use crate::view::{AccountStatus, CollectorRow, IncidentRow, PolledRecords, Reader, words};
 
-/// Incidents that a silence covers, of more the rest is counted.
+/// The number of listed incidents that a silence covers; others are counted.
 const MOST_COVERED: usize = 5;
+/// The number of listed events that are owed to one recipient; others are counted.
+const MOST_OWED: usize = 10;
 
 impl IncidentRecords {
     /// The text.
@@ -28,34 +29,36 @@ impl IncidentRecords {
             if index == open.len() {
                 layout.heading("Over lately");
             }
-            incident(&mut layout, row, self.time_zones.of(&row.account), self.generated_at);
+            let reader = Reader::english(self.time_zones.of(&row.account), self.generated_at);
+            incident(&mut layout, row, reader, true);
         }
         layout.finish()
     }
 }
 
-/// One incident: what, how it stands, why, its key.
-pub(super) fn incident(layout: &mut Layout, row: &IncidentRow, zone: Tz, now: DateTime<Utc>) {
-    let (sign, tone) = words::severity(row.severity);
+/// One incident: what, how it stands, its key; why, where that is asked for.
+pub(super) fn incident(layout: &mut Layout, row: &IncidentRow, reader: Reader, with_reason: bool) {
+    let (sign, tone) = severity(row.severity);
     let (sign, tone) = if row.phase == Phase::Resolved { ("✓", Emphasis::Good) } else { (sign, tone) };
     layout.item(2, sign, tone, &row.title);
-    let known = row.looked_after_words(zone, now).map(|known| format!("; {known}")).unwrap_or_default();
-    layout.text(4, format!("{}, {}{known}", row.severity, stands(row, zone, now)), Emphasis::Plain);
-    layout.text(4, &row.reason, Emphasis::Faint);
+    let known = row.looked_after_words(reader).map(|known| format!("; {known}")).unwrap_or_default();
+    layout.text(4, format!("{}, {}{known}", row.severity, stands(row, reader)), Emphasis::Plain);
+    if with_reason {
+        layout.text(4, &row.reason, Emphasis::Faint);
+    }
     layout.text(4, row.key.to_string(), Emphasis::Faint);
 }
 
 /// `open for 23 min, since Tue 24 Nov 07:15 MSK`
-fn stands(row: &IncidentRow, zone: Tz, now: DateTime<Utc>) -> String {
-    let when = |at| words::sentence_moment(at, zone, now);
-    let open = |word: &str| format!("{word} {}, since {}", words::lasted(now - row.since), when(row.since));
+fn stands(row: &IncidentRow, reader: Reader) -> String {
+    let open = |word: &str| format!("{word} {}, since {}", reader.age(row.since), reader.moment(row.since));
     match row.phase {
         Phase::Pending => open("not confirmed for"),
-        Phase::Firing | Phase::Watching => open("open for"),
+        Phase::Firing => open("open for"),
         Phase::Recovering => open("recovering, open for"),
-        Phase::Resolved | Phase::Unwatched => {
+        Phase::Resolved | Phase::Removed | Phase::Unwatched => {
             let ended = row.resolved_at.unwrap_or(row.last_change);
-            format!("over since {}, after {}", when(ended), words::lasted(ended - row.since))
+            format!("over since {}, after {}", reader.moment(ended), words::lasted(ended - row.since, EN))
         }
     }
 }
@@ -64,38 +67,72 @@ impl OutboxRecords {
     /// The text.
     pub(crate) fn text(&self, style: Style) -> String {
         let mut layout = Layout::new(style);
-        if self.mails.is_empty() {
-            layout.text(0, "no mails", Emphasis::Plain);
+        if self.owed.is_empty() {
+            layout.text(0, "nothing is owed to anybody", Emphasis::Plain);
         }
-        for row in &self.mails {
-            let zone =
-                row.account.as_ref().map_or_else(|| self.time_zones.common(), |one| self.time_zones.of(one));
-            mail(&mut layout, row, zone, self.generated_at);
+        for one in &self.owed {
+            self.owed_to(&mut layout, one);
+        }
+        if !self.sent.is_empty() {
+            layout.heading("Sent lately");
+        }
+        for mail in &self.sent {
+            layout.text(2, format!("{}  {}", self.when(mail.sent_at), mail.recipient), Emphasis::Plain);
+            layout.text(4, &mail.subject, Emphasis::Faint);
         }
         layout.finish()
     }
-}
 
-/// `  12  given up  Tue 24 Nov 07:15 MSK  ops@example.com`, below it the subject and what the server said.
-fn mail(layout: &mut Layout, row: &MailRecord, zone: Tz, now: DateTime<Utc>) {
-    let tone = match row.state {
-        MailState::Dead => Emphasis::Bad,
-        MailState::Queued | MailState::Sending => Emphasis::Warn,
-        MailState::Sent => Emphasis::Good,
-        MailState::Withdrawn => Emphasis::Faint,
-    };
-    let created = words::sentence_moment(row.created_at, zone, now);
-    let head = [
-        (text::pad(&row.id.to_string(), 6, true), Emphasis::Plain),
-        ("  ".to_owned(), Emphasis::Plain),
-        (text::pad(row.state.words(), 9, false), tone),
-        (format!("  {created}"), Emphasis::Plain),
-    ];
-    layout.drawn(0, &head);
-    layout.text(8, format!("{}: {}", row.recipient, row.subject), Emphasis::Plain);
-    if let Some(error) = &row.error {
-        let tried = words::count(row.attempts as usize, "attempt", "attempts");
-        layout.text(8, format!("after {tried}: {error}"), Emphasis::Faint);
+    /// One recipient: the events and their times, the last error, the next attempt.
+    fn owed_to(&self, layout: &mut Layout, one: &OwedRecord) {
+        layout.heading(&one.recipient);
+        let span = self.reader().age(one.since);
+        layout.text(2, format!("owed for {span}, since {}", self.when(one.since)), Emphasis::Warn);
+        for event in one.events.iter().take(MOST_OWED) {
+            let what = event.event.as_deref().unwrap_or("not decided yet");
+            layout.text(
+                4,
+                format!("{}  {what}, since {}", event.key, self.when(event.since)),
+                Emphasis::Plain,
+            );
+        }
+        if one.events.len() > MOST_OWED {
+            layout.text(4, words::more(one.events.len() - MOST_OWED, EN), Emphasis::Faint);
+        }
+        let mails = [("first mail", one.first_mail_since), ("digest", one.digest_since)];
+        for (what, since) in mails.into_iter().filter_map(|(what, since)| Some((what, since?))) {
+            layout.text(4, format!("{what}, since {}", self.when(since)), Emphasis::Plain);
+        }
+        for mail in &one.in_flight {
+            let about = words::count(mail.keys.len(), "incident", "incidents");
+            layout.text(
+                4,
+                format!("on its way, since {}: a mail about {about}", self.when(mail.since)),
+                Emphasis::Plain,
+            );
+        }
+        if let Some(since) = one.refused_since {
+            let text = format!("the server refuses mails to this recipient since {}", self.when(since));
+            layout.text(2, text, Emphasis::Bad);
+        }
+        if one.limited {
+            let text = "the hourly limit holds back what is not about money (email.max_per_hour)";
+            layout.text(2, text, Emphasis::Plain);
+        }
+        if let Some(error) = &one.error {
+            layout.text(2, format!("last error: {error}"), Emphasis::Faint);
+        }
+        if let Some(at) = one.next_try {
+            layout.text(2, format!("next try {}", self.when(at)), Emphasis::Plain);
+        }
+    }
+
+    fn when(&self, at: DateTime<Utc>) -> String {
+        self.reader().moment(at)
+    }
+
+    fn reader(&self) -> Reader {
+        Reader::english(self.time_zones.common(), self.generated_at)
     }
 }
 
@@ -114,7 +151,7 @@ impl SilenceRecords {
 }
 
 fn silence(layout: &mut Layout, one: &SilenceRecord, now: DateTime<Utc>) {
-    let until = words::sentence_moment(one.until, one.zone(), now);
+    let until = Reader::english(one.zone(), now).moment(one.until);
     let note = if one.note.is_empty() { String::new() } else { format!(": {}", one.note) };
     layout.item(
         0,
@@ -122,14 +159,18 @@ fn silence(layout: &mut Layout, one: &SilenceRecord, now: DateTime<Utc>) {
         Emphasis::Strong,
         format!("{}{note}", one.pattern),
     );
-    layout.text(5, format!("until {until}, {} more", words::lasted(one.until - now)), Emphasis::Plain);
+    layout.text(5, format!("until {until}, {} more", words::lasted(one.until - now, EN)), Emphasis::Plain);
     for covered in one.covers.iter().take(MOST_COVERED) {
         layout.text(5, format!("{}  {}", covered.key, covered.title), Emphasis::Faint);
     }
     match one.covers.len() {
         0 => layout.text(5, "nothing that is open now", Emphasis::Faint),
         count if count > MOST_COVERED => {
-            layout.text(5, format!("and {} more that are open", count - MOST_COVERED), Emphasis::Faint);
+            layout.text(
+                5,
+                format!("{} that are open", words::more(count - MOST_COVERED, EN)),
+                Emphasis::Faint,
+            );
         }
         _ => {}
     }
@@ -139,10 +180,10 @@ impl WhyRecord {
     /// The text.
     pub(crate) fn text(&self, style: Style) -> String {
         let mut layout = Layout::new(style);
-        let (zone, now) = (self.zone(), self.generated_at);
+        let reader = Reader::english(self.zone(), self.generated_at);
         layout.heading(if self.title.is_empty() { self.key.to_string() } else { self.title.clone() });
         if let Some(row) = &self.incident {
-            layout.text(2, format!("{}, {}", row.severity, stands(row, zone, now)), Emphasis::Plain);
+            layout.text(2, format!("{}, {}", row.severity, stands(row, reader)), Emphasis::Plain);
         }
         if !self.title.is_empty() {
             layout.text(2, self.key.to_string(), Emphasis::Faint);
@@ -150,8 +191,7 @@ impl WhyRecord {
         if !self.decisions.is_empty() {
             layout.heading("What was decided");
         }
-        let when = |at| words::sentence_moment(at, zone, now);
-        let moments: Vec<String> = self.decisions.iter().map(|one| when(one.at)).collect();
+        let moments: Vec<String> = self.decisions.iter().map(|one| reader.moment(one.at)).collect();
         let pairs: Vec<(&str, Cell)> = moments
             .iter()
             .map(String::as_str)
@@ -166,13 +206,14 @@ impl WhyRecord {
     }
 }
 
-/// What a poll that was asked for could not read: it reads states and the balance alone, so others' failures are not its.
+/// The collectors that the requested poll could not read. It polls states and the balance only, so failures of
+/// others do not count.
 fn failed(account: &AccountStatus) -> impl Iterator<Item = &CollectorRow> {
     account.collectors.iter().filter(|row| sees_states(row.collector) && row.success == Some(false))
 }
 
 impl PolledRecords {
-    /// What a script wants to know: everything that was asked for was read.
+    /// The exit status: whether everything that was requested was read.
     pub(crate) fn answer(&self) -> Answer {
         let failed = |account: &AccountStatus| failed(account).next().is_some();
         let well = self.unfinished.is_empty() && !self.status.accounts.iter().any(failed);
@@ -190,11 +231,11 @@ impl PolledRecords {
     }
 
     fn account(&self, layout: &mut Layout, account: &AccountStatus) {
-        let (zone, now) = (account.zone(), self.status.generated_at);
         if let Some(billing) = &account.billing {
-            let balance = words::known_spaced_amount(billing.facts.balance, &account.currency);
-            let read = words::distance(billing.read_at, now);
-            let cut_off = words::cut_off_in_full(&billing.facts, Emphasis::Warn, zone, now);
+            let reader = Reader::english(account.zone(), self.status.generated_at);
+            let balance = words::known_spaced_amount(billing.facts.balance, &account.currency, EN);
+            let read = reader.distance(billing.read_at);
+            let cut_off = cut_off_in_full(&billing.facts, Emphasis::Warn, reader);
             layout.pairs(&[("Balance", Cell::new(format!("{balance}, read {read}"))), ("Cut-off", cut_off)]);
         }
         for row in failed(account) {

@@ -1,14 +1,16 @@
-//! `hostwatch rehearse`: the mails to come, in the order of time, and those that never come. Pure.
+//! `hostwatch rehearse` as text: the mails to come, sorted by time, and those that never come. Pure.
 
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
+use super::Answer;
 use super::layout::{Emphasis, Layout, Style};
-use super::{Answer, words};
+use super::words::{EN, severity};
 use crate::alert::Severity;
 use crate::model::PayBy;
 use crate::model::forecast::Disconnect;
 use crate::view::billing::ToPay;
+use crate::view::{Reader, words};
 
 /// The rehearsal of one account.
 #[derive(Clone, Debug)]
@@ -17,12 +19,12 @@ pub(crate) struct Rehearsal {
     pub currency: String,
     pub zone: Tz,
     pub now: DateTime<Utc>,
-    /// The days that the money was supposed to last, where the real report does not decide.
+    /// The supposed number of days that the money lasts, if the real report does not decide.
     pub supposed_days: Option<u32>,
-    /// `Err` says why nothing is known.
+    /// `Err` holds the reason why nothing is known.
     pub disconnect: Result<Disconnect, String>,
     pub mails: Vec<Mail>,
-    /// What is not mailed, and why; a sentence each.
+    /// Mails that are never sent, each a sentence with the reason.
     pub never: Vec<String>,
 }
 
@@ -33,19 +35,23 @@ pub(crate) struct Mail {
     pub severity: Severity,
     pub subject: String,
     pub to: Vec<String>,
-    /// `None` where it is not about money.
+    /// `None` if the mail is not about money.
     pub pay: Option<ToPay>,
     pub pay_by: Option<PayBy>,
 }
 
 impl Rehearsal {
-    /// Needs somebody where a cut-off is ahead and nobody would hear of it.
+    /// `NeedsYou` if a cut-off is ahead and nobody would be told.
     pub(crate) fn answer(&self) -> Answer {
         match self.disconnect {
             Ok(Disconnect::At { .. } | Disconnect::Now) if self.mails.is_empty() => Answer::NeedsYou,
             Ok(Disconnect::At { .. } | Disconnect::Now | Disconnect::NotExpected) => Answer::Fine,
             Ok(Disconnect::Unknown) | Err(_) => Answer::Unknown,
         }
+    }
+
+    fn reader(&self) -> Reader {
+        Reader::english(self.zone, self.now)
     }
 
     fn write(&self, layout: &mut Layout) {
@@ -58,7 +64,7 @@ impl Rehearsal {
         };
         let heading = match &self.disconnect {
             Ok(Disconnect::At { at, .. }) => {
-                format!("{name}: cut-off {}{supposed}", words::sentence_moment(*at, self.zone, self.now))
+                format!("{name}: cut-off {}{supposed}", self.reader().moment(*at))
             }
             Ok(Disconnect::Now) => format!("{name}: the balance is used up{supposed}"),
             Ok(Disconnect::NotExpected) => format!("{name}: no cut-off is expected"),
@@ -92,22 +98,21 @@ impl Rehearsal {
     }
 
     fn mail(&self, layout: &mut Layout, mail: &Mail) {
-        let (sign, tone) = words::severity(mail.severity);
-        let when = words::sentence_moment(mail.at, self.zone, self.now);
-        let distance =
-            if mail.at <= self.now { "now".to_owned() } else { words::distance(mail.at, self.now) };
+        let ((sign, tone), reader) = (severity(mail.severity), self.reader());
+        let when = reader.moment(mail.at);
+        let distance = if mail.at <= self.now { "now".to_owned() } else { reader.distance(mail.at) };
         layout.item(2, sign, tone, format!("{when} ({distance}), {}", mail.severity));
         layout.text(4, &mail.subject, Emphasis::Strong);
         layout.text(4, format!("to {}", mail.to.join(", ")), Emphasis::Plain);
         let by = match mail.pay_by {
             Some(PayBy::Now | PayBy::Missed(_)) => " now".to_owned(),
             Some(PayBy::Today(_)) => " that day".to_owned(),
-            Some(PayBy::On(date)) => format!(" by {}", words::subject_day(date, self.zone, self.now)),
+            Some(PayBy::On(date)) => format!(" by {}", reader.day(date)),
             None => String::new(),
         };
         let text = match mail.pay {
             Some(ToPay::Amount(amount, days) | ToPay::Later { amount, days, .. }) => {
-                format!("pay {}{by} for {days} days", words::spaced_to_pay(amount, &self.currency))
+                format!("pay {}{by} for {days} days", words::spaced_to_pay(amount, &self.currency, EN))
             }
             Some(ToPay::Nothing) => format!("pay{by}; by its report nothing needs to be paid yet"),
             Some(ToPay::NotKnown) => format!("pay{by}; the amount is not known"),

@@ -1,22 +1,32 @@
-//! `hostwatch status`: what a running daemon answers on `/api/v1/status` (docs/api.md), for the terminal.
-//! Takes the answer as it is and judges nothing anew. Pure.
-
-use chrono::{DateTime, Utc};
+//! `hostwatch status` as text: a running daemon's answer on `/api/v1/status` (docs/api.md). The daemon's
+//! judgements are taken as they are. Pure.
 
 use super::layout::{Cell, Column, Emphasis, Layout, Style};
-use super::{Answer, records, text, words};
-use crate::model::Money;
-use crate::view::cut_off;
-use crate::view::{AccountStatus, Billing, CollectorRow, Health, ResourceRow, Status, Urgency};
+use super::orders::OrderTable;
+use super::words::{EN, cut_off_in_full};
+use super::{Answer, records, text};
+use crate::model::{Health, Money};
+use crate::view::{
+    AccountStatus, Billing, CollectorRow, Reader, ResourceRow, Status, Urgency, cut_off, words,
+};
 
-/// Of several accounts, no more are shown in full.
+/// The number of accounts that are shown in full.
 const MOST_IN_FULL: usize = 3;
-/// Lists end after so many lines; the status page has them all.
-const MOST_LISTED: usize = 20;
+/// The number of lines of a screen.
+const MOST_LINES: usize = 30;
 const MOST_ORDERS: usize = 5;
 
+/// How much is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Extent {
+    /// As much as fits on a screen.
+    Screen,
+    /// Everything that the daemon answered.
+    All,
+}
+
 impl Status {
-    /// What a script wants to know.
+    /// The exit status for scripts.
     pub(crate) fn answer(&self) -> Answer {
         match self.headline.level {
             Urgency::Attention => Answer::NeedsYou,
@@ -26,26 +36,40 @@ impl Status {
     }
 
     /// The text.
-    pub(crate) fn text(&self, style: Style) -> String {
-        let mut layout = Layout::new(style);
-        self.headline(&mut layout);
-        let in_full = self.accounts.len() <= MOST_IN_FULL;
+    pub(crate) fn text(&self, style: Style, extent: Extent) -> String {
+        let is_all = extent == Extent::All;
+        let in_full = if is_all { self.accounts.len() <= MOST_IN_FULL } else { self.accounts.len() == 1 };
+        let section = |write: &dyn Fn(&mut Layout)| {
+            let mut layout = Layout::new(style);
+            write(&mut layout);
+            layout.finish()
+        };
+        let mut sections = vec![section(&|layout| self.headline(layout))];
         if self.accounts.len() > 1 {
-            self.accounts(&mut layout);
+            sections.push(section(&|layout| self.accounts(layout)));
         }
         for account in self.accounts.iter().filter(|_| in_full) {
-            if let Some(billing) = &account.billing {
-                self.billing(&mut layout, account, billing);
-            }
+            let billing = |billing| section(&|layout| self.billing(layout, account, billing, is_all));
+            sections.extend(account.billing.as_ref().map(billing));
         }
-        self.incidents(&mut layout);
-        self.resources(&mut layout);
-        self.collectors(&mut layout, in_full);
-        self.mails(&mut layout);
-        layout.text(0, "", Emphasis::Plain);
-        let running = words::age(self.started_at, self.generated_at);
-        layout.text(0, format!("hostwatch {}, running for {running}", self.version), Emphasis::Faint);
-        layout.finish()
+        // The headline stays whole, and so does the balance of the only account.
+        let whole = if self.accounts.len() > 1 { 1 } else { sections.len() };
+        sections.push(section(&|layout| self.incidents(layout, is_all)));
+        sections.push(section(&|layout| self.resources(layout)));
+        sections.push(section(&|layout| self.collectors(layout, is_all && in_full)));
+        sections.push(section(&|layout| self.mails(layout)));
+        let running = self.reader().age(self.started_at);
+        let own = format!("hostwatch {}, running for {running}", self.version);
+        sections.push(section(&|layout| layout.text(0, &own, Emphasis::Faint)));
+        sections.retain(|section| !section.is_empty());
+        match extent {
+            Extent::All => sections.join("\n"),
+            Extent::Screen => shortened(&sections, whole, style),
+        }
+    }
+
+    fn reader(&self) -> Reader {
+        Reader::new(EN, self.generated_at)
     }
 
     fn headline(&self, layout: &mut Layout) {
@@ -71,11 +95,10 @@ impl Status {
 
     fn account_row(&self, account: &AccountStatus) -> Vec<Cell> {
         let (sign, tone) = sign(account.headline.level);
-        let zone = account.zone();
+        let reader = self.reader().within(account.zone());
         let billing = account.billing.as_ref();
-        let cut_off =
-            billing.map(|billing| words::cut_off_day(billing.facts.disconnect, zone, self.generated_at));
-        let pay = words::known_to_pay(billing.and_then(|billing| billing.to_pay(30)), &account.currency);
+        let cut_off = billing.map(|billing| reader.cut_off(billing.facts.disconnect));
+        let pay = words::known_to_pay(billing.and_then(|billing| billing.to_pay(30)), &account.currency, EN);
         vec![
             Cell::toned(sign, tone),
             Cell::new(account.name.as_str()),
@@ -85,69 +108,42 @@ impl Status {
         ]
     }
 
-    fn billing(&self, layout: &mut Layout, account: &AccountStatus, billing: &Billing) {
-        let (zone, now) = (account.zone(), self.generated_at);
+    fn billing(&self, layout: &mut Layout, account: &AccountStatus, billing: &Billing, with_orders: bool) {
+        let reader @ Reader { now, .. } = self.reader().within(account.zone());
         let of = if self.accounts.len() > 1 { format!(" of {}", account.name) } else { String::new() };
-        layout.heading(format!("Billing{of}, read {}", words::distance(billing.read_at, now)));
-        let balance = words::known_spaced_amount(billing.facts.balance, &account.currency);
+        layout.heading(format!("Billing{of}, read {}", reader.distance(billing.read_at)));
+        let balance = words::known_spaced_amount(billing.facts.balance, &account.currency, EN);
         let mut pairs = vec![("Balance", Cell::new(balance))];
         let tone = if billing.facts.disconnect.at().is_some_and(|at| at <= now) {
             Emphasis::Bad
         } else {
             Emphasis::Warn
         };
-        let cut_off = words::cut_off_in_full(&billing.facts, tone, zone, now);
-        pairs.push(("Cut-off", cut_off));
-        let by = billing.facts.pay_by.map(|by| by.seen_at(zone, now));
-        let by = by.map(|by| format!(" {}", cut_off::by(Some(by), zone, now)));
-        let by = by.unwrap_or_default();
+        pairs.push(("Cut-off", cut_off_in_full(&billing.facts, tone, reader)));
+        let by = billing.facts.by(reader);
+        let by = by.map(|by| format!(" {}", cut_off::by(Some(by), reader))).unwrap_or_default();
         let mut label = "Pay";
         for pay in &billing.pay {
             let by = if pay.amount.is_some_and(Money::is_positive) { by.as_str() } else { "" };
-            let amount = words::known_to_pay(pay.amount, &account.currency);
+            let amount = words::known_to_pay(pay.amount, &account.currency, EN);
             let line = format!("{amount}{by} for {} days", pay.days);
             pairs.push((std::mem::take(&mut label), Cell::new(line)));
         }
         layout.pairs(&pairs);
-        self.orders(layout, account, billing);
-    }
-
-    fn orders(&self, layout: &mut Layout, account: &AccountStatus, billing: &Billing) {
-        const COLUMNS: [Column; 4] = [
-            Column::flexible("Costs most"),
-            Column::right("A day"),
-            Column::right("Share"),
-            Column::left("Without it"),
-        ];
-        let rows = billing.orders.dearest.iter().take(MOST_ORDERS).map(|order| {
-            let name = words::order(order);
-            vec![
-                Cell::new(name),
-                Cell::new(words::spaced_amount(order.per_day, &account.currency)),
-                Cell::new(format!("{:.1} %", order.share_percent)),
-                Cell::new(words::without_order(order.buys_days)),
-            ]
-        });
-        let rows: Vec<Vec<Cell>> = rows.collect();
-        if !rows.is_empty() {
-            // Without a cut-off there is nothing to gain.
-            let is_ahead = billing.facts.is_cut_off_ahead(self.generated_at);
-            let columns = if is_ahead { &COLUMNS[..] } else { &COLUMNS[..3] };
-            layout.table(2, columns, &rows);
-            let others = billing.orders.orders_with_charges.saturating_sub(rows.len());
-            if others > 0 {
-                layout.text(2, words::count(others, "other order", "other orders"), Emphasis::Faint);
-            }
+        if with_orders {
+            let table =
+                OrderTable { title: "Costs most", most: MOST_ORDERS, currency: Some(&account.currency) };
+            table.write(layout, &billing.orders, billing.facts.is_cut_off_ahead(now));
         }
     }
 
-    fn incidents(&self, layout: &mut Layout) {
+    fn incidents(&self, layout: &mut Layout, with_reason: bool) {
         let open = &self.incidents.open;
         layout.heading(if open.is_empty() { "No open incidents" } else { "Open incidents" });
-        for row in open.iter().take(MOST_LISTED) {
-            records::incident(layout, row, self.zone_of(&row.account), self.generated_at);
+        for row in open {
+            let reader = self.reader().within(self.zone_of(&row.account));
+            records::incident(layout, row, reader, with_reason);
         }
-        more(layout, open.len());
     }
 
     fn resources(&self, layout: &mut Layout) {
@@ -161,26 +157,31 @@ impl Status {
                     let state = text::cut(&text::name(&count.state), 40);
                     format!("{} {state}", count.count)
                 });
-                (of_kind[0].kind.plural(), Cell::new(states.collect::<Vec<_>>().join(" · ")))
+                (words::sorts(of_kind[0].kind, EN), Cell::new(states.collect::<Vec<_>>().join(" · ")))
             })
             .collect();
         layout.pairs(&pairs);
-        let odd = |row: &&ResourceRow| is_odd(row.health);
+        let odd = |row: &&ResourceRow| row.health.is_problem();
         let odd: Vec<&ResourceRow> = resources.rows.iter().filter(odd).collect();
-        for row in odd.iter().take(MOST_LISTED) {
+        for row in &odd {
             let tone = if row.health == Health::Bad { Emphasis::Bad } else { Emphasis::Warn };
-            let sign = row.health.words().0;
+            let sign = row.health.words(EN).0;
             let name = row.name.as_deref().map_or_else(String::new, |name| {
                 format!(" {}", text::cut(&text::name(name), layout.width().saturating_sub(24).max(8)))
             });
             let of = if self.accounts.len() > 1 { format!("{}: ", row.account) } else { String::new() };
             let state = text::name(&row.state);
-            layout.item(2, sign, tone, format!("{of}{}{name} ({}): {state}", row.kind.in_sentence(), row.id));
+            layout.item(
+                2,
+                sign,
+                tone,
+                format!("{of}{}{name} ({}): {state}", words::sort(row.kind, EN), row.id),
+            );
         }
-        let not_well = resources.states.iter().filter(|count| is_odd(count.health));
+        let not_well = resources.states.iter().filter(|count| count.health.is_problem());
         let not_well: usize = not_well.map(|count| count.count).sum();
-        if not_well > odd.len().min(MOST_LISTED) {
-            more(layout, not_well);
+        if let Some(left) = not_well.checked_sub(odd.len()).filter(|left| *left > 0) {
+            layout.text(2, format!("{}; the status page lists all", words::more(left, EN)), Emphasis::Faint);
         }
     }
 
@@ -208,12 +209,11 @@ impl Status {
     }
 
     fn collector(&self, row: &CollectorRow) -> Vec<Cell> {
-        let now = self.generated_at;
         let read = self.last_read(row);
         let (sign, tone, words) = match (row.success, row.complete) {
             (None, _) => ("?", Emphasis::Warn, "not read yet".to_owned()),
             (Some(false), _) => {
-                let since = row.failing_since.map(|at| format!(" for {}", words::age(at, now)));
+                let since = row.failing_since.map(|at| format!(" for {}", self.reader().age(at)));
                 ("✕", Emphasis::Bad, format!("failing{}", since.unwrap_or_default()))
             }
             (Some(true), Some(false)) => ("!", Emphasis::Warn, format!("{read}, not all of it")),
@@ -223,7 +223,7 @@ impl Status {
     }
 
     fn last_read(&self, row: &CollectorRow) -> String {
-        let read = row.last_success.map(|at| format!("read {}", words::distance(at, self.generated_at)));
+        let read = row.last_success.map(|at| format!("read {}", self.reader().distance(at)));
         read.unwrap_or_else(|| "never read".to_owned())
     }
 
@@ -241,21 +241,17 @@ impl Status {
             layout.text(2, "off: no [email] is configured", Emphasis::Plain);
             return;
         };
-        let now = self.generated_at;
-        let last =
-            |at: Option<DateTime<Utc>>| at.map(|at| format!(", the last {}", words::distance(at, now)));
-        let queued = outbox.waiting();
-        let oldest = outbox.oldest.filter(|_| queued > 0);
-        let oldest = oldest.map(|at| format!(", the oldest for {}", words::age(at, now)));
-        let waiting = if queued > 0 { Emphasis::Warn } else { Emphasis::Plain };
-        let given_up = if outbox.dead > 0 { Emphasis::Bad } else { Emphasis::Plain };
+        let reader = self.reader();
+        let last = self.mails.last_mail_at.map_or_else(|| "never".to_owned(), |at| reader.distance(at));
+        let count = outbox.waiting();
+        let oldest = outbox.oldest.filter(|_| count > 0);
+        let oldest = oldest.map(|at| format!(", the oldest for {}", reader.age(at)));
+        let waiting = if count > 0 { Emphasis::Warn } else { Emphasis::Plain };
+        let refused = if outbox.refused > 0 { Emphasis::Bad } else { Emphasis::Plain };
         layout.pairs(&[
-            (
-                "Sent",
-                Cell::new(format!("{}{}", outbox.sent, last(self.mails.last_mail_at).unwrap_or_default())),
-            ),
-            ("Waiting", Cell::toned(format!("{queued}{}", oldest.unwrap_or_default()), waiting)),
-            ("Given up", Cell::toned(outbox.dead.to_string(), given_up)),
+            ("Last sent", Cell::new(last)),
+            ("Waiting", Cell::toned(format!("{count}{}", oldest.unwrap_or_default()), waiting)),
+            ("Refused", Cell::toned(outbox.refused.to_string(), refused)),
         ]);
     }
 }
@@ -269,13 +265,25 @@ fn sign(level: Urgency) -> (&'static str, Emphasis) {
     (level.sign(), tone)
 }
 
-fn more(layout: &mut Layout, all: usize) {
-    if all > MOST_LISTED {
-        layout.text(2, format!("and {} more; the status page lists all", all - MOST_LISTED), Emphasis::Faint);
+/// The sections with a line between them. The longest ones lose their last lines until all fit; how many is said.
+fn shortened(sections: &[String], whole: usize, style: Style) -> String {
+    let mut kept: Vec<(Vec<&str>, usize)> =
+        sections.iter().map(|section| (section.lines().collect(), 0)).collect();
+    let height = |(lines, left): &(Vec<&str>, usize)| lines.len() + usize::from(*left > 0);
+    while kept.iter().map(height).sum::<usize>() + kept.len() - 1 > MOST_LINES {
+        let longest = kept.iter_mut().skip(whole).filter(|section| section.0.len() > 1);
+        let Some((lines, left)) = longest.max_by_key(|section| section.0.len()) else { break };
+        lines.pop();
+        *left += 1;
     }
-}
-
-/// Somebody should look at it.
-fn is_odd(health: Health) -> bool {
-    matches!(health, Health::Bad | Health::Unknown)
+    let section = |(lines, left): (Vec<&str>, usize)| {
+        let mut text = lines.join("\n") + "\n";
+        if left > 0 {
+            let mut layout = Layout::new(style);
+            layout.text(2, format!("… {left} more (--all)"), Emphasis::Faint);
+            text += &layout.finish();
+        }
+        text
+    };
+    kept.into_iter().map(section).collect::<Vec<_>>().join("\n")
 }

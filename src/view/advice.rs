@@ -1,98 +1,131 @@
-//! What to do about an incident, in one line for each kind, and what helps to find its resource in the provider's
-//! panel. Mails and the page say the same. Pure.
-
-use std::borrow::Cow;
+//! The advice for an incident, one line for each kind, and hints for finding its resource in the provider's
+//! panel. Mails and the page show the same. Pure.
 
 use super::words;
-use crate::alert::{Key, Kind, Sort};
-use crate::model::{AccountState, Collector, ContainerId, ContainerState, SiteId, SiteState, VmId, sanitize};
+use crate::alert::{Key, Kind};
+use crate::model::{
+    AccountState, ContainerId, ContainerState, Language, SiteId, SiteState, Sort, VmId, sanitize, say,
+};
 
-/// One line; takes into account why a container or a site was stopped, where that is known.
-pub(crate) fn of(key: &Key, state: Option<&AccountState>) -> Cow<'static, str> {
-    Cow::Borrowed(match key.kind {
-        Kind::CollectorFailing => return Cow::Owned(collector(key)),
-        Kind::Disconnect => "Pay the amount below by the day named; the next report closes this by itself.",
-        Kind::BillingReport => {
-            "Look at the balance in the provider's panel: until a report can be read, hostwatch warns by the last date it knows."
-        }
-        Kind::OrderSuspended => {
-            "Open the order in the provider's panel: pay what is due, or close it if it is not wanted any more."
-        }
-        Kind::BalanceDrop => "Compare the last charges in the provider's panel with what you expected.",
-        Kind::VmError => {
-            "Restart the VM in the provider's panel; if it stays in error, write to the provider's support."
-        }
-        Kind::VmBlocked => {
-            "The provider blocked it: look for an unpaid order or a complaint in the panel, then ask support."
-        }
-        Kind::VmStopped => "Start it in the provider's panel if it should run.",
-        Kind::VmStuck | Kind::SiteStuck => {
-            "Nothing to wait for any more: ask the provider's support what holds it up."
-        }
-        Kind::SiteError => {
-            "Read the site's error log and restart it in the provider's panel; if it stays in error, ask support."
-        }
+/// The advice in one line. It depends on why a container or a site was stopped, if that is known.
+pub(crate) fn of(key: &Key, state: Option<&AccountState>, language: Language) -> &'static str {
+    let (en, ru) = match key.kind {
+        Kind::CollectorFailing => (
+            "Look at the error and at the provider's own status page: what cannot be read is not watched until this works.",
+            "Посмотрите на ошибку и на страницу состояния самого провайдера: пока данных нет, наблюдения за ними тоже нет.",
+        ),
+        Kind::Disconnect => (
+            "Pay the amount by the day named; the next report closes this by itself.",
+            "Оплатите указанную сумму до названного дня — следующий отчёт закроет проблему сам.",
+        ),
+        Kind::BillingReport => (
+            "Look at the balance in the provider's panel: until a report can be read, hostwatch warns by the last date it knows.",
+            "Проверьте баланс в панели провайдера: пока отчёта нет, hostwatch предупреждает по последней известной дате.",
+        ),
+        Kind::OrderSuspended => (
+            "Open the order in the provider's panel: pay what is due, or close it if it is not wanted any more.",
+            "Откройте заказ в панели провайдера: оплатите долг или закройте заказ, если он больше не нужен.",
+        ),
+        Kind::BalanceDrop => (
+            "Compare the last charges in the provider's panel with what you expected.",
+            "Сверьте последние начисления в панели провайдера с тем, что вы ожидали.",
+        ),
+        Kind::OrderCost => DEARER,
+        Kind::VmError => (
+            "Restart the VM in the provider's panel; if it stays in error, write to the provider's support.",
+            "Перезапустите сервер в панели провайдера; если ошибка останется, напишите в поддержку.",
+        ),
+        Kind::VmBlocked => (
+            "The provider blocked it: look for an unpaid order or a complaint in the panel, then ask support.",
+            "Сервер заблокировал провайдер: поищите в панели неоплаченный заказ или жалобу, затем спросите поддержку.",
+        ),
+        Kind::VmStopped => (
+            "Start it in the provider's panel if it should run.",
+            "Если сервер должен работать, запустите его в панели провайдера.",
+        ),
+        Kind::VmStuck | Kind::SiteStuck => (
+            "Waiting won't help. Ask support what is blocking it.",
+            "Ждать бесполезно: спросите поддержку, что его держит.",
+        ),
+        Kind::SiteError => (
+            "Read the site's error log and restart it in the provider's panel; if it stays in error, ask support.",
+            "Посмотрите журнал ошибок сайта и перезапустите его в панели провайдера; если ошибка останется, напишите в поддержку.",
+        ),
         Kind::SiteBlocked => site(key, state),
         Kind::ContainerDisabled => container(key, state),
-        Kind::ResourceGone => {
-            "If nobody deleted it on purpose, write to the provider's support at once, while a backup may exist."
-        }
-        Kind::UnknownState => {
-            "See in the provider's panel what the state means, or ask the provider's support."
-        }
-        Kind::CredentialsRejected => {
-            "Put valid credentials into the configuration and reload (SIGHUP). Nothing behind these endpoints is watched until then."
-        }
-    })
-}
-
-fn collector(key: &Key) -> String {
-    let read = Collector::ALL.into_iter().find(|one| key.resource.to_string() == one.as_str());
-    let unwatched = match read {
-        Some(Collector::ExpectedBalance) => "The balance is".to_owned(),
-        Some(read) => format!("{} are", words::capital(read.words())),
-        None => "It is".to_owned(),
+        Kind::ResourceGone => (
+            "If nobody deleted it on purpose, write to the provider's support at once, while a backup may exist.",
+            "Если его не удаляли намеренно, сразу напишите в поддержку: пока может сохраниться резервная копия.",
+        ),
+        Kind::UnknownState => (
+            "See in the provider's panel what the state means, or ask the provider's support.",
+            "Посмотрите в панели провайдера, что значит это состояние, или спросите поддержку.",
+        ),
+        Kind::CredentialsRejected => (
+            "Put valid credentials into the configuration and reload (SIGHUP). Nothing behind these endpoints is watched until then.",
+            "Укажите в конфигурации действующие учётные данные и перечитайте её (SIGHUP). До этого за этой частью наблюдения нет.",
+        ),
     };
-    format!(
-        "Look at the error and at the provider's own status page. {unwatched} not being watched until this works."
-    )
+    language.pick(en, ru)
 }
 
-fn site(key: &Key, state: Option<&AccountState>) -> &'static str {
+type Both = (&'static str, &'static str);
+
+const BY_ADMIN: Both = (
+    "The provider's administrators stopped it: ask support for the reason.",
+    "Его остановили администраторы провайдера: спросите причину у поддержки.",
+);
+const FOR_NON_PAYMENT: Both = (
+    "The provider stopped it, as it does for non-payment: check the balance and pay.",
+    "Его остановил провайдер, как бывает при неуплате: проверьте баланс и оплатите.",
+);
+
+const DEARER: Both = (
+    "Look at the order in the provider's panel: its price, or its options, changed. Cut-off dates go by the new price.",
+    "Посмотрите заказ в панели провайдера: изменилась его цена или состав. Дата отключения считается по новой цене.",
+);
+
+fn site(key: &Key, state: Option<&AccountState>) -> Both {
     let id = key.id().map(SiteId::new);
     let found = state.zip(id).and_then(|(state, id)| state.site(id)).map(|site| &site.state);
     match found {
-        Some(SiteState::StoppedByService) => {
-            "The provider stopped it, as it does for non-payment: check the balance and pay."
-        }
-        Some(SiteState::StoppedByQuota) => {
-            "It went past its container's quota: free disk space, or take a larger tariff."
-        }
-        Some(SiteState::StoppedByAdmin) => {
-            "The provider's administrators stopped it: ask support for the reason."
-        }
-        _ => "See in the provider's panel who stopped it: an unpaid order, the quota, or an administrator.",
+        Some(SiteState::StoppedByService) => FOR_NON_PAYMENT,
+        Some(SiteState::StoppedByQuota) => (
+            "The container is over quota. Free disk space or upgrade the plan.",
+            "Контейнер превысил квоту. Освободите место на диске или перейдите на тариф побольше.",
+        ),
+        Some(SiteState::StoppedByAdmin) => BY_ADMIN,
+        _ => (
+            "See in the provider's panel who stopped it: an unpaid order, the quota, or an administrator.",
+            "Посмотрите в панели провайдера, почему он остановлен: неоплаченный заказ, квота или администратор.",
+        ),
     }
 }
 
-fn container(key: &Key, state: Option<&AccountState>) -> &'static str {
+fn container(key: &Key, state: Option<&AccountState>) -> Both {
     let id = key.id().map(ContainerId::new);
     let found = state.zip(id).and_then(|(state, id)| state.containers.get(id)).map(|found| &found.state);
     match found {
-        Some(ContainerState::DisabledByService) => {
-            "The provider disabled it, as it does for non-payment: check the balance and pay."
-        }
-        Some(ContainerState::DisabledByQuota) => {
-            "It went past its quota: free disk space, or take a larger tariff."
-        }
-        Some(ContainerState::DisabledByAdmin) => {
-            "The provider's administrators disabled it: ask support for the reason."
-        }
-        _ => "See in the provider's panel who disabled it: an unpaid order, the quota, or an administrator.",
+        Some(ContainerState::DisabledByService) => (
+            "The provider disabled it, as it does for non-payment: check the balance and pay.",
+            "Его отключил провайдер, как бывает при неуплате: проверьте баланс и оплатите.",
+        ),
+        Some(ContainerState::DisabledByQuota) => (
+            "It is over quota. Free disk space or upgrade the plan.",
+            "Превышена квота. Освободите место на диске или перейдите на тариф побольше.",
+        ),
+        Some(ContainerState::DisabledByAdmin) => (
+            "The provider's administrators disabled it: ask support for the reason.",
+            "Его отключили администраторы провайдера: спросите причину у поддержки.",
+        ),
+        _ => (
+            "See in the provider's panel who disabled it: an unpaid order, the quota, or an administrator.",
+            "Посмотрите в панели провайдера, почему он отключён: неоплаченный заказ, квота или администратор.",
+        ),
     }
 }
 
-/// What helps to find a resource in the provider's panel.
+/// Hints for finding a resource in the provider's panel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct PanelHint {
     pub sort: Sort,
@@ -103,7 +136,7 @@ pub(crate) struct PanelHint {
 }
 
 impl PanelHint {
-    /// `web-1 (id 10001), 198.51.100.7`: where its sort stands before it.
+    /// `web-1 (id 10001), 198.51.100.7`: for places where the sort stands before it.
     pub(crate) fn in_full(&self) -> String {
         let name = match &self.name {
             Some(name) => format!("{name} (id {})", self.id),
@@ -112,15 +145,18 @@ impl PanelHint {
         std::iter::once(name).chain(self.place.iter().cloned()).collect::<Vec<_>>().join(", ")
     }
 
-    /// `VM 10001, 198.51.100.7`: where its name stands already.
-    pub(crate) fn beside_its_name(&self) -> String {
-        let number = format!("{} {}", self.sort.noun(), self.id);
+    /// `VM 10001, 198.51.100.7`: for places where the name stands already.
+    pub(crate) fn beside_its_name(&self, language: Language) -> String {
+        let number = match language {
+            Language::En => format!("{} {}", words::sort_label(self.sort, language), self.id),
+            Language::Ru => format!("ID {}", self.id),
+        };
         std::iter::once(number).chain(self.place.iter().cloned()).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// What helps to find it in the provider's panel.
-pub(crate) fn which(key: &Key, state: &AccountState) -> Option<PanelHint> {
+/// The hints for the resource of an incident.
+pub(crate) fn which(key: &Key, state: &AccountState, language: Language) -> Option<PanelHint> {
     let id = key.id()?;
     let plain = |name: &str| sanitize::one_line(name, 40);
     let sort = key.kind.sort()?;
@@ -133,14 +169,17 @@ pub(crate) fn which(key: &Key, state: &AccountState) -> Option<PanelHint> {
         }
         Sort::Site => {
             let site = state.site(SiteId::new(id))?;
-            let container = state.containers.get(site.container).and_then(|found| found.name.as_deref());
-            let container = container.map_or_else(|| site.container.to_string(), plain);
-            let place = vec![format!("container {container}")];
+            let container = state.container_name(site.container, 40);
+            let name = container.unwrap_or_else(|| site.container.to_string());
+            let place = vec![say!(language, "container {name}", "контейнер {name}")];
             Some(PanelHint { sort, name: site.name.as_deref().map(plain), id, place })
         }
         Sort::Container => {
             let container = state.containers.get(ContainerId::new(id))?;
-            let place = container.server.as_deref().map(|name| format!("server {}", plain(name)));
+            let place = container.server.as_deref().map(|name| {
+                let name = plain(name);
+                say!(language, "server {name}", "узел {name}")
+            });
             let name = container.name.as_deref().map(plain);
             Some(PanelHint { sort, name, id, place: place.into_iter().collect() })
         }

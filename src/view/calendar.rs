@@ -1,55 +1,53 @@
-//! Cut-offs as calendars take them (RFC 5545): the last day to pay as a day, the cut-off as a moment. The same two events
-//! an account in every mail and in the feed. Pure.
+//! Cut-offs as calendar events (RFC 5545): the last day to pay as a day, the cut-off as a moment. Each account
+//! has the same two events in every mail and in the feed. Pure.
 
 use std::fmt::Write as _;
 
-use chrono::{DateTime, Days, Utc};
+use chrono::{DateTime, Days, Duration, NaiveDate, Utc};
 
-use super::cut_off::{CutOff, Payer};
+use super::cut_off::CutOff;
+use super::payer::Payer;
+use super::reader::Reader;
+use super::words::capital;
 use crate::alert::CalendarEntry;
-use crate::model::AccountName;
 use crate::model::forecast::Disconnect;
 use crate::model::pay_by::last_day;
+use crate::model::{AccountName, say};
 
 pub(crate) const MEDIA_TYPE: &str = "text/calendar; charset=utf-8";
-/// Bytes of a line, without its end (RFC 5545, 3.1).
+/// The maximum bytes of a line, without its end (RFC 5545, 3.1).
 const LONGEST_LINE: usize = 75;
 
-/// The cut-off of one account, as a calendar is told of it.
+/// The cut-off of one account and the facts that its events show.
 pub(crate) struct Deadline<'a> {
     pub account: &'a AccountName,
     pub entry: CalendarEntry,
     pub payer: Payer<'a>,
 }
 
-/// Whose events these are: part of what tells them from those of another installation with an account of the same name.
-/// Nothing of the store, which may be lost.
+/// The installation that publishes the events. It is a part of their ids, so that accounts of the same name in
+/// two installations differ. It does not come from the store, which may be lost.
 #[derive(Clone, Copy)]
 pub(crate) struct Publisher<'a> {
     /// `example.com`.
     pub domain: &'a str,
-    /// The address that sends them, where they are sent.
+    /// The sender's address, if the events are sent by mail.
     pub sender: Option<&'a str>,
 }
 
-/// What goes with a mail: the events as they are now, or that they are cancelled. `None` where there are none.
+/// The calendar file of a mail: the present events, or their cancellation. `None` without events.
 pub(crate) fn attachment<'a>(
     deadlines: impl Iterator<Item = Deadline<'a>>,
     publisher: Publisher<'_>,
-    now: DateTime<Utc>,
 ) -> Option<String> {
     let mut deadlines = deadlines.peekable();
     deadlines.peek()?;
-    Some(Lines::calendar(&[("METHOD", "PUBLISH")], deadlines, publisher, now))
+    Some(Lines::calendar(&[("METHOD", "PUBLISH")], deadlines, publisher))
 }
 
-/// What a calendar subscribes to: what is over is not in it.
-pub(crate) fn feed<'a>(
-    deadlines: impl Iterator<Item = Deadline<'a>>,
-    domain: &str,
-    now: DateTime<Utc>,
-) -> String {
-    // Outlook asks for names of its own.
+/// The feed that a calendar subscribes to. Events of cut-offs that are over are left out.
+pub(crate) fn feed<'a>(deadlines: impl Iterator<Item = Deadline<'a>>, domain: &str) -> String {
+    // Outlook reads its own properties for the name.
     let head = [
         ("NAME", "hostwatch: cut-offs"),
         ("X-WR-CALNAME", "hostwatch: cut-offs"),
@@ -57,33 +55,43 @@ pub(crate) fn feed<'a>(
         ("X-PUBLISHED-TTL", "PT1H"),
     ];
     let ahead = deadlines.filter(|deadline| !deadline.entry.cancelled);
-    Lines::calendar(&head, ahead, Publisher { domain, sender: None }, now)
+    Lines::calendar(&head, ahead, Publisher { domain, sender: None })
 }
 
 /// One of an account's two events.
 struct Moment {
     name: &'static str,
-    /// The whole line, as that of the end. A moment has none (RFC 5545, 3.8.2.2).
+    /// The whole line of the start, and of the end. A moment has no end (RFC 5545, 3.8.2.2).
     start: String,
     end: Option<String>,
     summary: String,
-    /// How long before or after the start to remind.
+    /// The times of the reminders, counted from the start.
     alarms: [&'static str; 2],
 }
 
 impl Deadline<'_> {
-    /// The day by which to pay, where it can be computed, and the cut-off.
+    /// The day to pay by, if it can be computed, and the cut-off.
     fn moments(&self) -> impl Iterator<Item = Moment> {
         let (at, account) = (self.entry.cut_off, self.account);
-        let computed = || last_day(at, self.payer.lead_days, self.payer.zone);
-        let pay_by = self.entry.pay_by.or_else(computed).and_then(|day| {
-            let date =
-                |name: &str, day: chrono::NaiveDate| format!("{name};VALUE=DATE:{}", day.format("%Y%m%d"));
+        let language = self.payer.reader.language;
+        let pay_by = self.day_to_pay().and_then(|(day, is_over)| {
+            let date = |name: &str, day: NaiveDate| format!("{name};VALUE=DATE:{}", day.format("%Y%m%d"));
             Some(Moment {
                 name: "pay-by",
                 start: date("DTSTART", day),
                 end: Some(date("DTEND", day.checked_add_days(Days::new(1))?)),
-                summary: format!("Last day to pay for account {account}"),
+                summary: match is_over {
+                    false => {
+                        say!(
+                            language,
+                            "Last day to pay for account {account}",
+                            "Последний день оплаты аккаунта {account}"
+                        )
+                    }
+                    true => {
+                        say!(language, "Pay for account {account} now", "Оплатите аккаунт {account} сейчас")
+                    }
+                },
                 alarms: ["-PT15H", "PT9H"],
             })
         });
@@ -91,10 +99,24 @@ impl Deadline<'_> {
             name: "cut-off",
             start: format!("DTSTART:{}", moment(at)),
             end: None,
-            summary: format!("Cut-off of account {account} for non-payment"),
+            summary: say!(
+                language,
+                "Cut-off of account {account} for non-payment",
+                "Отключение аккаунта {account} за неуплату"
+            ),
             alarms: ["-P1D", "-PT2H"],
         };
         pay_by.into_iter().chain([cut_off])
+    }
+
+    /// The last day to pay. After it, today, until the cut-off.
+    fn day_to_pay(&self) -> Option<(NaiveDate, bool)> {
+        let Payer { lead_days, reader: reader @ Reader { zone, now, .. }, .. } = self.payer;
+        let CalendarEntry { cut_off, cancelled, .. } = self.entry;
+        let last = self.entry.pay_by.or_else(|| last_day(cut_off, lead_days, zone))?;
+        // A cut-off at midnight belongs to the day that it ends.
+        let today = reader.date(now.min(cut_off - Duration::seconds(1)));
+        Some(if cancelled || last >= today { (last, false) } else { (today, true) })
     }
 }
 
@@ -103,7 +125,8 @@ fn moment(at: DateTime<Utc>) -> impl std::fmt::Display {
     at.format("%Y%m%dT%H%M%SZ")
 }
 
-/// The lines of a calendar file. No clock and no chance in it: a mail that is sent twice is the same.
+/// The lines of a calendar file. They depend on neither clock nor chance, so that a mail that is sent twice has
+/// the same bytes.
 struct Lines(String);
 
 impl Lines {
@@ -111,7 +134,6 @@ impl Lines {
         head: &[(&str, &str)],
         deadlines: impl Iterator<Item = Deadline<'a>>,
         publisher: Publisher<'_>,
-        now: DateTime<Utc>,
     ) -> String {
         let mut lines = Self(String::new());
         for line in ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//hostwatch//EN"] {
@@ -122,37 +144,33 @@ impl Lines {
         }
         for deadline in deadlines {
             for one in deadline.moments() {
-                lines.event(&deadline, &one, publisher, now);
+                lines.event(&deadline, &one, publisher);
             }
         }
         lines.add("END:VCALENDAR");
         lines.0
     }
 
-    /// Blocks nobody's time.
-    fn event(&mut self, deadline: &Deadline<'_>, one: &Moment, publisher: Publisher<'_>, now: DateTime<Utc>) {
-        let Deadline { account, entry, payer } = deadline;
-        let organizer = publisher.sender.map(|sender| format!("ORGANIZER:mailto:{sender}"));
+    /// Writes an event, which blocks nobody's time.
+    fn event(
+        &mut self,
+        Deadline { account, entry, payer }: &Deadline<'_>,
+        one: &Moment,
+        publisher: Publisher<'_>,
+    ) {
         let disconnect = Disconnect::At { at: entry.cut_off, computed: false };
-        let said = text(&CutOff::of(disconnect, *payer, now).sentence());
+        let said = text(&capital(&CutOff::of(disconnect, *payer).sentence()));
         let status = if entry.cancelled { "CANCELLED" } else { "CONFIRMED" };
-        for line in [
-            "BEGIN:VEVENT",
-            &format!("UID:{account}.{}@{}", one.name, publisher.domain),
-            &format!("SEQUENCE:{}", entry.sequence),
-            &format!("DTSTAMP:{}", moment(now)),
-            &one.start,
-        ] {
-            self.add(line);
-        }
-        for line in one.end.iter().chain(&organizer) {
-            self.add(line);
-        }
-        for line in
-            [&format!("SUMMARY:{}", text(&one.summary)), &format!("STATUS:{status}"), "TRANSP:TRANSPARENT"]
-        {
-            self.add(line);
-        }
+        self.add("BEGIN:VEVENT");
+        self.add(&format!("UID:{account}.{}@{}", one.name, publisher.domain));
+        self.add(&format!("SEQUENCE:{}", entry.sequence));
+        self.add(&format!("DTSTAMP:{}", moment(payer.reader.now)));
+        self.add(&one.start);
+        one.end.iter().for_each(|end| self.add(end));
+        publisher.sender.iter().for_each(|sender| self.add(&format!("ORGANIZER:mailto:{sender}")));
+        self.add(&format!("SUMMARY:{}", text(&one.summary)));
+        self.add(&format!("STATUS:{status}"));
+        self.add("TRANSP:TRANSPARENT");
         if !entry.cancelled {
             self.add(&format!("DESCRIPTION:{said}"));
             for before in one.alarms {
@@ -166,7 +184,7 @@ impl Lines {
         self.add("END:VEVENT");
     }
 
-    /// A line, folded where it is too long, never within a character.
+    /// Adds a line; a long one is folded between characters.
     fn add(&mut self, line: &str) {
         let mut room = LONGEST_LINE;
         for c in line.chars() {
@@ -181,7 +199,7 @@ impl Lines {
     }
 }
 
-/// As the value of a text (RFC 5545, 3.3.11).
+/// Escapes a text value (RFC 5545, 3.3.11).
 fn text(words: &str) -> String {
     let mut out = String::new();
     for c in words.chars() {
@@ -202,13 +220,15 @@ mod tests {
 
     use super::*;
 
-    fn deadline(account: &AccountName, cancelled: bool) -> Deadline<'_> {
+    fn deadline(account: &AccountName, cancelled: bool, now: DateTime<Utc>) -> Deadline<'_> {
         let cut_off = "2026-03-09T21:00:00Z".parse().unwrap();
-        let payer = Payer { report: None, currency: "RUB", lead_days: 3, zone: Tz::Europe__Moscow };
-        Deadline { account, entry: CalendarEntry { sequence: 7, cut_off, pay_by: None, cancelled }, payer }
+        let reader = Reader::english(Tz::Europe__Moscow, now);
+        let payer = Payer { report: None, currency: "RUB", lead_days: 3, reader };
+        let entry = CalendarEntry { sequence: 7, cut_off, pay_by: None, cancelled };
+        Deadline { account, entry, payer }
     }
 
-    /// A cut-off at midnight of the account's zone belongs to the day that it ends.
+    /// A cut-off at midnight in the account's zone belongs to the day that it ends.
     #[test]
     fn two_events_an_account() {
         let (account, now) = ("main".parse().unwrap(), "2026-03-01T12:00:00Z".parse().unwrap());
@@ -231,18 +251,36 @@ mod tests {
             let all = format!("BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//hostwatch//EN\n{head}{events}");
             (all + "END:VCALENDAR\n").replace('\n', "\r\n")
         };
-        let text =
-            feed([deadline(&account, false), deadline(&account, true)].into_iter(), "example.com", now);
+        let both_accounts = [deadline(&account, false, now), deadline(&account, true, now)];
+        let text = feed(both_accounts.into_iter(), "example.com");
         let head = "NAME:hostwatch: cut-offs\nX-WR-CALNAME:hostwatch: cut-offs\n\
                     REFRESH-INTERVAL;VALUE=DURATION:PT1H\nX-PUBLISHED-TTL:PT1H\n";
         let alarms = |all: [&str; 2]| format!("{said}{}{}", alarm(all[0]), alarm(all[1]));
         let ahead = both("", "CONFIRMED", &alarms(["-PT15H", "PT9H"]), &alarms(["-P1D", "-PT2H"]));
         assert_eq!(text, calendar(head, &ahead));
         let publisher = Publisher { domain: "example.com", sender: Some("hostwatch@example.com") };
-        let of_mail = attachment([deadline(&account, true)].into_iter(), publisher, now).unwrap();
+        let of_mail = attachment([deadline(&account, true, now)].into_iter(), publisher).unwrap();
         let sent = both("\nORGANIZER:mailto:hostwatch@example.com", "CANCELLED", "", "");
         assert_eq!(of_mail, calendar("METHOD:PUBLISH\n", &sent));
-        assert_eq!(attachment(std::iter::empty(), publisher, now), None);
+        assert_eq!(attachment(std::iter::empty(), publisher), None);
+    }
+
+    /// The cut-off is at midnight in Moscow, so the last day to pay is Friday the 6th.
+    #[test]
+    fn after_the_last_safe_day_the_calendar_has_an_event_each_day_until_the_cut_off() {
+        let account = "main".parse().unwrap();
+        for (now, cancelled, day, summary) in [
+            ("2026-03-06T20:59:59Z", false, "20260306", "Last day to pay for account main"),
+            ("2026-03-06T21:00:00Z", false, "20260307", "Pay for account main now"),
+            ("2026-03-09T20:59:59Z", false, "20260309", "Pay for account main now"),
+            ("2026-03-12T12:00:00Z", false, "20260309", "Pay for account main now"),
+            ("2026-03-08T12:00:00Z", true, "20260306", "Last day to pay for account main"),
+        ] {
+            let deadline = deadline(&account, cancelled, now.parse().unwrap());
+            let moment = deadline.moments().next().unwrap();
+            assert_eq!(moment.start, format!("DTSTART;VALUE=DATE:{day}"), "{now}");
+            assert_eq!(moment.summary, summary, "{now}");
+        }
     }
 
     #[test]

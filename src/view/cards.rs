@@ -1,28 +1,28 @@
-//! Problems as cards: one for what has one cause, the worst first, money before all. What is covered by another stands
-//! in its card; what is alike stands in one. Pure.
+//! Problems as cards: one card for each cause, the worst first, money first among equals. A covered problem is
+//! listed in the card of its cause, and problems of the same sort share a card. Pure.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Duration, Utc};
+use chrono::Duration;
 
 use super::advice;
 use super::billing::Due;
-use super::causes::Causes;
-use super::cut_off::{self, CutOff, Payer};
+use super::cut_off::{self, CutOff};
 use super::headline::problem;
-use super::incidents::IncidentRow;
+use super::incidents::{self, IncidentRow};
 use super::links::Link;
-use super::sentence::{Problem, ProblemGroup};
+use super::payer::Payer;
+use super::reader::Reader;
+use super::sentence::Problem;
 use super::words;
 use crate::alert::{Key, Kind, Phase, Severity};
-use crate::model::{AccountState, PayBy, sanitize};
+use crate::model::{AccountState, Language, account_of, sanitize, say};
 
-/// The cards that are shown unless all are asked for.
+/// The number of cards on a page, unless all are asked for.
 const FIRST: usize = 10;
-/// All of them: more nobody reads in a browser.
+/// The number of cards if all are asked for. Nobody reads more in a browser.
 const MOST: usize = 200;
-/// The names on a card, and on one of all cards.
+/// The number of names on a card; `MOST_NAMES` if all cards are asked for.
 const NAMES: usize = 3;
 const MOST_NAMES: usize = 100;
 
@@ -30,18 +30,18 @@ const MOST_NAMES: usize = 100;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cards {
     pub shown: Vec<Card>,
-    /// Cards that are not shown.
+    /// The number of cards that are not shown.
     pub more: usize,
-    /// Open incidents, on whatever card.
+    /// The number of open incidents, on shown cards or not.
     pub open: usize,
 }
 
-/// Incidents that one card speaks of.
+/// The incidents of one card.
 #[derive(Clone, Debug)]
 pub(crate) struct Card {
-    /// Of the worst of them.
+    /// The key of the worst incident.
     pub key: Key,
-    /// `None` where nobody is needed.
+    /// `None` if nobody has to act.
     pub urgency: Option<Severity>,
     /// `26 sites in error in agency`.
     pub title: String,
@@ -49,43 +49,44 @@ pub(crate) struct Card {
     pub stage: Option<String>,
     /// `Since Tue 24 Nov 07:15 MSK (23 min)`.
     pub since: String,
-    /// What helps to find it in the provider's panel.
+    /// Hints for finding it in the provider's panel.
     pub place: Option<String>,
-    /// What was seen, where the title does not say it.
+    /// The observation, if the title does not show it.
     pub detail: Option<String>,
-    /// What to do.
-    pub advice: Cow<'static, str>,
-    /// Of a cut-off: what to pay, and where.
+    /// The advice.
+    pub advice: &'static str,
+    /// For a cut-off: the amounts and where to pay.
     pub payment: Option<Payment>,
-    /// Somebody took it on.
+    /// Somebody acknowledged it.
     pub acknowledged: bool,
-    /// Where the card is about several: their names.
+    /// If the card is about several incidents: their names.
     pub alike: Names,
-    /// What it covers.
+    /// The incidents that it covers.
     pub covers: Names,
 }
 
-/// What the card of a cut-off says of paying.
+/// The lines about paying on the card of a cut-off.
 #[derive(Clone, Debug)]
 pub(crate) struct Payment {
     /// `Pay by Wed 25 Nov: 45 RUB for 7 days, 275 RUB for 30 days, 875 RUB for 90 days`.
     pub amounts: String,
-    /// Where one pays, and the provider's panel.
-    pub links: Vec<Link>,
-    /// Of the account's owner.
+    /// The links to pay and to the provider's panel.
+    pub pay: Option<Link>,
+    pub panel: Option<Link>,
+    /// The note of the account's owner.
     pub note: Option<String>,
     /// `Data deleted Tue 1 Dec 12:00 MSK, in 5 d`.
     pub deletion: Option<String>,
 }
 
-/// Some names, and how many there are.
+/// The first names of several, and their number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     pub shown: Vec<NamedIncident>,
     pub count: usize,
 }
 
-/// One incident by its name.
+/// One incident with its name.
 #[derive(Clone, Debug)]
 pub(crate) struct NamedIncident {
     pub key: Key,
@@ -103,42 +104,30 @@ impl Names {
 }
 
 impl Cards {
-    /// Of accounts together; the first ten, unless `all` are asked for.
+    /// The cards of these accounts: the first ten, or `all`.
     pub(crate) fn of(
         accounts: &[&AccountState],
         incidents: &[&IncidentRow],
         all: bool,
-        now: DateTime<Utc>,
+        reader: Reader,
     ) -> Self {
-        let drafts = Draft::of(accounts, incidents, now);
+        let drafts = Draft::of(accounts, incidents, reader);
         let most = if all { MOST } else { FIRST };
         let names = if all { MOST_NAMES } else { NAMES };
         Self {
-            shown: drafts.iter().take(most).map(|draft| draft.card(accounts, names, now)).collect(),
+            shown: drafts.iter().take(most).map(|draft| draft.card(accounts, names, reader)).collect(),
             more: drafts.len().saturating_sub(most),
             open: incidents.iter().filter(|row| row.is_open()).count(),
         }
     }
 
-    /// The card of one incident alone, whoever covers it.
-    pub(crate) fn one(row: &IncidentRow, accounts: &[&AccountState], now: DateTime<Utc>) -> Card {
-        Draft::new(row, accounts).card(accounts, MOST_NAMES, now)
-    }
-
-    /// Does a card of these stand for this incident?
-    pub(crate) fn show(&self, key: &Key) -> bool {
-        let names = |card: &Card, key: &Key| {
-            card.alike
-                .shown
-                .iter()
-                .chain(&card.covers.shown)
-                .any(|one| one.key == *key && one.key.kind.sort().is_some())
-        };
-        self.shown.iter().any(|card| card.key == *key || names(card, key))
+    /// The card of one incident alone, even if another incident covers it.
+    pub(crate) fn one(row: &IncidentRow, accounts: &[&AccountState], reader: Reader) -> Card {
+        Draft::new(row, accounts, reader.language).card(accounts, MOST_NAMES, reader)
     }
 }
 
-/// A card before it is known whether it is shown.
+/// A card, before it is decided whether it is shown.
 struct Draft<'a> {
     worst: &'a IncidentRow,
     problem: Problem<'a>,
@@ -147,19 +136,22 @@ struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    fn new(row: &'a IncidentRow, accounts: &[&AccountState]) -> Self {
-        let alike = vec![named(row, &row.resource_name)];
+    fn new(row: &'a IncidentRow, accounts: &[&AccountState], language: Language) -> Self {
+        let alike = vec![named(row, &row.name_in(language))];
         Self { worst: row, problem: problem(row, accounts), alike, covers: Vec::new() }
     }
 
-    /// The worst first: cut-offs, what needs somebody, what somebody looks after, what is not confirmed yet.
-    fn of(accounts: &[&AccountState], incidents: &[&'a IncidentRow], now: DateTime<Utc>) -> Vec<Self> {
-        let causes = Causes::among(accounts, incidents);
+    /// Drafts, the worst first: problems that need somebody, acknowledged problems, unconfirmed ones.
+    fn of(accounts: &[&AccountState], incidents: &[&'a IncidentRow], reader: Reader) -> Vec<Self> {
+        let Reader { language, now, .. } = reader;
+        let roots = incidents::roots(incidents);
         let mut covered: BTreeMap<&Key, Vec<NamedIncident>> = BTreeMap::new();
         let mut rows: Vec<&IncidentRow> = Vec::new();
         for row in incidents.iter().copied().filter(|row| row.is_open() || row.phase == Phase::Pending) {
-            match causes.of(row) {
-                Some(cause) => covered.entry(&cause.key).or_default().push(named(row, &row.title)),
+            match row.root(&roots) {
+                Some(cause) => {
+                    covered.entry(&cause.key).or_default().push(named(row, &row.title_in(language)));
+                }
                 None => rows.push(row),
             }
         }
@@ -167,7 +159,7 @@ impl<'a> Draft<'a> {
         let mut drafts: Vec<Self> = Vec::new();
         for row in rows {
             let covers = covered.remove(&row.key).unwrap_or_default();
-            let next = Self::new(row, accounts);
+            let next = Self::new(row, accounts, language);
             let alike = |draft: &&mut Self| {
                 draft.covers.is_empty()
                     && draft.worst.rank(now) == row.rank(now)
@@ -175,73 +167,97 @@ impl<'a> Draft<'a> {
                     && draft.problem.is_like(&next.problem)
             };
             match drafts.iter_mut().find(alike).filter(|_| covers.is_empty() && row.kind.sort().is_some()) {
-                Some(draft) => draft.alike.extend(next.alike),
+                Some(draft) => {
+                    draft.alike.extend(next.alike);
+                    draft.problem.count += 1;
+                }
                 None => drafts.push(Self { covers, ..next }),
             }
         }
         drafts
     }
 
-    fn card(&self, accounts: &[&AccountState], names: usize, now: DateTime<Utc>) -> Card {
+    fn card(&self, accounts: &[&AccountState], names: usize, reader: Reader) -> Card {
         let row = self.worst;
-        let state = accounts.iter().find(|state| state.profile.name == row.account).copied();
-        let zone = state.map_or(chrono_tz::Tz::UTC, |state| state.profile.zone());
+        let state = account_of(accounts, &row.account);
+        let reader @ Reader { language, now, .. } = reader.of(state);
         let count = self.alike.len();
-        let lasted = now - row.since;
-        // Of what has only just begun how long it lasts is no news.
-        let lasted = (lasted >= Duration::minutes(1)).then(|| format!(" ({})", words::lasted(lasted)));
-        let since = words::sentence_moment(row.since, zone, now) + &lasted.unwrap_or_default();
-        let place = state.and_then(|state| advice::which(&row.key, state));
-        let stages: Vec<String> =
-            row.looked_after_words(zone, now).into_iter().chain(stage(row).map(str::to_owned)).collect();
+        // The duration of a problem that has only just begun is not worth showing.
+        let lasted =
+            (now - row.since >= Duration::minutes(1)).then(|| format!(" ({})", reader.age(row.since)));
+        let since = reader.since(row.since) + &lasted.unwrap_or_default();
+        let place = state.and_then(|state| advice::which(&row.key, state, language));
+        let stages: Vec<String> = row
+            .looked_after_words(reader)
+            .into_iter()
+            .chain(stage(row, language).map(str::to_owned))
+            .collect();
         Card {
             key: row.key.clone(),
             urgency: row.needs_you(now).then_some(row.severity),
-            title: self.title(state, now),
+            title: self.title(state, reader),
             stage: Some(words::capital(&stages.join(", "))).filter(|words| !words.is_empty()),
-            since: if count > 1 { format!("The last since {since}") } else { format!("Since {since}") },
-            place: place.filter(|_| count == 1).map(|which| which.beside_its_name()),
-            detail: says_more(row.kind).then(|| sanitize::one_line(&words::capital(&row.reason), 300)),
-            advice: advice::of(&row.key, state),
-            payment: state.and_then(|state| Payment::of(row, state, now)),
+            since: match count > 1 {
+                true => say!(language, "The last {since}", "Последняя — {since}"),
+                false => words::capital(&since),
+            },
+            place: place.filter(|_| count == 1).map(|which| which.beside_its_name(language)),
+            detail: says_more(row.kind)
+                .then(|| sanitize::one_line(&words::capital(&row.reason_in(language)), 300)),
+            advice: if row.phase == Phase::Recovering {
+                language.pick(
+                    "It works again. The incident ends if it stays so.",
+                    "Снова работает. Проблема закроется, если так и останется.",
+                )
+            } else {
+                advice::of(&row.key, state, language)
+            },
+            payment: state.and_then(|state| Payment::of(row, state, reader)),
             acknowledged: row.acknowledged,
             alike: if count > 1 { Names::of(&self.alike, names) } else { Names::default() },
             covers: Names::of(&self.covers, names),
         }
     }
 
-    fn title(&self, state: Option<&AccountState>, now: DateTime<Utc>) -> String {
+    fn title(&self, state: Option<&AccountState>, reader: Reader) -> String {
+        let language = reader.language;
         match (self.worst.cut_off, state) {
             (Some(disconnect), Some(state)) if self.worst.kind == Kind::Disconnect => {
-                CutOff::of(disconnect, Payer::of(state), now).sentence()
+                words::capital(&CutOff::of(disconnect, Payer::of(state, reader)).sentence())
             }
-            _ if self.alike.len() == 1 => self.worst.title.clone(),
-            _ => ProblemGroup { first: self.problem.clone(), count: self.alike.len() }.text(),
+            _ if self.alike.len() == 1 => self.worst.title_in(language),
+            _ => words::capital(&self.problem.text(language)),
         }
     }
 }
 
 impl Payment {
-    /// `None` of what is no cut-off.
-    fn of(row: &IncidentRow, state: &AccountState, now: DateTime<Utc>) -> Option<Self> {
+    /// The payment lines; `None` if the incident is no cut-off.
+    fn of(row: &IncidentRow, state: &AccountState, reader: Reader) -> Option<Self> {
         let disconnect = row.cut_off.filter(|_| row.kind == Kind::Disconnect)?;
-        let profile = &state.profile;
-        let zone = profile.zone();
-        let by = cut_off::by(PayBy::of(disconnect, profile.lead_days, zone, now), zone, now);
+        let payer = Payer::of(state, reader);
+        let (by, language) = (cut_off::by(payer.by(disconnect), reader), reader.language);
         let amount = |due: Due| {
-            let amount = words::known_to_pay(due.amount, &profile.currency);
-            format!("{amount} for {} days", due.days)
+            let amount = words::known_to_pay(due.amount, payer.currency, language);
+            let days = language.count(due.days as usize, words::DAYS);
+            say!(language, "{amount} for {days}", "{amount} на {days}")
         };
-        let amounts = match state.billing.last_known() {
-            Some((report, _)) => Due::of(report, now).map(amount).join(", "),
-            None => "how much is not known, no report could be read yet".to_owned(),
+        let amounts = match payer.report {
+            Some(report) => Due::of(report, reader.now).map(amount).join(", "),
+            None => language
+                .pick(
+                    "how much is not known, no report could be read yet",
+                    "сумма неизвестна — отчёт получить не удалось",
+                )
+                .to_owned(),
         };
-        let guide = &profile.guide;
+        let guide = &state.profile.guide;
         Some(Self {
-            amounts: format!("Pay {by}: {amounts}"),
-            links: Link::pay(guide).into_iter().chain(Link::panel(guide, None)).collect(),
+            amounts: say!(language, "Pay {by}: {amounts}", "Оплатите {by}: {amounts}"),
+            pay: Link::pay(guide, language),
+            panel: Link::panel(guide, None, language),
             note: guide.pay_note.clone(),
-            deletion: row.deleted_at.map(|at| words::deletion(at, zone, now)),
+            deletion: row.deleted_at.map(|at| reader.deletion(at)),
         })
     }
 }
@@ -250,15 +266,15 @@ fn named(row: &IncidentRow, name: &str) -> NamedIncident {
     NamedIncident { key: row.key.clone(), name: sanitize::one_line(name, 80) }
 }
 
-/// What was seen is more than the title says.
+/// Whether the observation shows more than the title.
 fn says_more(kind: Kind) -> bool {
     kind.sort().is_none() && kind != Kind::Disconnect
 }
 
-fn stage(row: &IncidentRow) -> Option<&'static str> {
+fn stage(row: &IncidentRow, language: Language) -> Option<&'static str> {
     match row.phase {
-        Phase::Pending => Some("not confirmed yet"),
-        Phase::Recovering => Some("recovering"),
-        Phase::Watching | Phase::Firing | Phase::Resolved | Phase::Unwatched => None,
+        Phase::Pending => Some(language.pick("not confirmed yet", "ещё не подтверждено")),
+        Phase::Recovering => Some(language.pick("recovering", "восстанавливается")),
+        Phase::Firing | Phase::Resolved | Phase::Removed | Phase::Unwatched => None,
     }
 }

@@ -1,42 +1,41 @@
-//! The balance to come as a line, made once: what is drawn of a report and where it stands. Page, mail and terminal
-//! only paint it. Pure.
+//! The forecast balance as a line, made once: its points and their places. Page, mail and terminal only paint
+//! it. Pure.
 
 use chrono::{DateTime, Duration, Utc};
 use chrono_tz::Tz;
 
+use super::reader::Reader;
 use super::words;
 use crate::model::money::{self, Money};
-use crate::model::{Report, forecast, pay_by};
+use crate::model::{Language, Report, forecast, pay_by, say};
 
-/// A chart of less time shows nothing.
+/// The shortest span of a chart.
 const LEAST_ZOOM: Duration = Duration::days(7);
 
-/// What is drawn. Widths are parts of the whole, 0 to 1.
+/// A chart. Widths are parts of the whole, 0 to 1.
 #[derive(Clone, Debug)]
 pub(crate) struct Chart {
-    /// The left end: when the report was read.
+    /// The left end: the time of the report.
     pub from: DateTime<Utc>,
-    /// The right end: how far the report reaches.
+    /// The right end: the end of the report's span.
     pub end: DateTime<Utc>,
-    /// From where on which balance; the first is the balance now.
+    /// The place from which on the account has a balance; the first is the balance now.
     pub steps: Vec<(f64, Money)>,
-    pub highest: Money,
-    pub lowest: Money,
-    /// `None` where no cut-off falls into the span.
+    /// `None` if no cut-off falls into the span.
     pub marks: Option<Marks>,
-    pub zone: Tz,
 }
 
-/// The end of the account in a chart. One that is past stands at the left end.
+/// The cut-off of the account in a chart. A past one is at the left end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Marks {
-    /// From when on a payment comes too late; the cut-off itself where it takes no time.
+    /// The time from which on a payment comes too late. It is the cut-off itself if payments take no time.
     pub late: DateTime<Utc>,
     pub cut_off: DateTime<Utc>,
 }
 
 impl Chart {
-    /// `None` where the report has no balance or covers no time. `lead_days` is how long a payment takes to arrive.
+    /// The chart of a report; `None` if the report has no balance or covers no time. `lead_days`: how long a
+    /// payment takes to arrive.
     pub(crate) fn new(
         report: &Report,
         from: DateTime<Utc>,
@@ -50,28 +49,27 @@ impl Chart {
             let late = pay_by::too_late_from(cut_off, lead_days, zone).unwrap_or(cut_off);
             Marks { late, cut_off }
         });
-        let mut chart = Self { from, end, steps: vec![(0.0, now)], highest: now, lowest: now, marks, zone };
+        let mut chart = Self { from, end, steps: vec![(0.0, now)], marks };
         for moment in report.moments.iter().filter(|moment| moment.at <= end) {
             chart.steps.push((chart.x(moment.at), moment.balance));
-            chart.highest = chart.highest.max(moment.balance);
-            chart.lowest = chart.lowest.min(moment.balance);
         }
         Some(chart)
     }
 
-    /// Where a moment stands; what is outside of the span, at its end.
+    /// The place of a moment. Moments outside of the span are at its ends.
     pub(crate) fn x(&self, at: DateTime<Utc>) -> f64 {
         let span = (self.end - self.from).num_seconds().max(1) as f64;
         ((at - self.from).num_seconds() as f64 / span).clamp(0.0, 1.0)
     }
 
-    /// Days on which a payment may come too late are drawn: not where the cut-off is past, or a payment takes no time.
+    /// Whether the days on which a payment may come too late are drawn. They are not if the cut-off is past or
+    /// a payment takes no time.
     pub(crate) fn has_late_days(&self) -> bool {
         self.marks.is_some_and(|marks| self.x(marks.late) < self.x(marks.cut_off))
     }
 
-    /// The same up to twice the time that is left until the cut-off, but no less than a week: that is what a person
-    /// has to act in. Whole where no cut-off is ahead.
+    /// The first part of the chart: twice the time left until the cut-off, since a person has to act in that
+    /// time, and at least a week. Without a cut-off ahead it is the whole chart.
     pub(crate) fn zoomed(&self, now: DateTime<Utc>) -> Self {
         let mut zoomed = self.clone();
         let Some(marks) = self.marks.filter(|marks| marks.cut_off > now) else { return zoomed };
@@ -85,15 +83,14 @@ impl Chart {
         for (x, _) in &mut zoomed.steps {
             *x /= part;
         }
-        let balances = || zoomed.steps.iter().map(|(_, balance)| *balance);
-        zoomed.highest = balances().max().unwrap_or(self.highest);
-        zoomed.lowest = balances().min().unwrap_or(self.lowest);
         zoomed
     }
 
-    /// The lowest and the highest that has to have room: zero is always seen.
+    /// The lowest and the highest balance that need room. Zero is always included.
     pub(crate) fn range(&self) -> (f64, f64) {
-        (self.lowest.min(Money::ZERO).to_f64(), self.highest.max(Money::ZERO).to_f64())
+        let balances = || self.steps.iter().map(|(_, balance)| *balance);
+        let lowest = balances().fold(Money::ZERO, Money::min);
+        (lowest.to_f64(), balances().fold(Money::ZERO, Money::max).to_f64())
     }
 
     /// The scale of the balance: round numbers, zero among them.
@@ -103,31 +100,31 @@ impl Chart {
         Scale { low: (low / step).floor() * step, high: ((high / step).ceil() * step).max(step), step }
     }
 
-    /// What is drawn, in words.
-    pub(crate) fn summary(&self, currency: &str, now: DateTime<Utc>) -> String {
-        let (first, last) = self.ends();
-        let (first, last) = (words::spaced_amount(first, currency), words::spaced_amount(last, currency));
-        let mut text = format!("Balance: {first} now, {last} expected on {}", self.day(self.end, now));
-        if let Some(Marks { cut_off, .. }) = self.marks {
-            text.push_str(&format!("; cut-off {}", self.day(cut_off, now)));
-        }
-        text.push('.');
-        text
+    /// The chart in words.
+    pub(crate) fn summary(&self, currency: &str, reader: Reader) -> String {
+        let (language, (first, last)) = (reader.language, self.ends());
+        let (first, last) =
+            (words::spaced_amount(first, currency, language), words::spaced_amount(last, currency, language));
+        let end = reader.short_day_of(self.end);
+        let cut_off = self.marks.map_or_else(String::new, |Marks { cut_off, .. }| {
+            let day = reader.short_day_of(cut_off);
+            say!(language, "; cut-off {day}", "; отключение {day}")
+        });
+        say!(
+            language,
+            "Balance: {first} now, {last} expected on {end}{cut_off}.",
+            "Баланс: сейчас {first}, к {end} ожидается {last}{cut_off}."
+        )
     }
 
-    /// `26 Mar`, in the account's zone.
-    pub(crate) fn day(&self, at: DateTime<Utc>, now: DateTime<Utc>) -> String {
-        words::short_day_of(at, self.zone, now)
-    }
-
-    /// The balance now and at the end.
+    /// The balance now and at the end of the chart.
     pub(crate) fn ends(&self) -> (Money, Money) {
         let at = |step: Option<&(f64, Money)>| step.map_or(Money::ZERO, |step| step.1);
         (at(self.steps.first()), at(self.steps.last()))
     }
 }
 
-/// The axis of the balance, from a round number to a round number.
+/// The axis of the balance, from one round number to another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     pub low: f64,
@@ -136,12 +133,12 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// How far above the lower end a balance stands, 0 to 1.
+    /// The height of a balance above the lower end, 0 to 1.
     pub(crate) fn part(&self, balance: f64) -> f64 {
         ((balance - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
     }
 
-    /// Where lines are drawn, and what stands beside them; the lowest first.
+    /// The lines of the scale with their labels, the lowest first.
     pub(crate) fn ticks(&self) -> Vec<(f64, String)> {
         let count = ((self.high - self.low) / self.step).round() as i32;
         let values = (0..=count).map(|index| self.low + f64::from(index) * self.step);
@@ -159,7 +156,7 @@ impl Scale {
     }
 }
 
-/// The least of 1, 2, 5 times a power of ten that is no less.
+/// The lowest of 1, 2, 5 times a power of ten that is at least `least`.
 fn nice_step(least: f64) -> f64 {
     if !(least.is_finite() && least > 0.0) {
         return 1.0;
@@ -177,7 +174,7 @@ fn tick(value: f64, step: f64) -> String {
         _ => (1.0, ""),
     };
     let digits = if step / size < 0.1 { 2 } else { usize::from(step / size < 1.0) };
-    format!("{}{unit}", money::apart(&format!("{:.digits$}", value / size)))
+    format!("{}{unit}", money::apart(&format!("{:.digits$}", value / size), Language::En))
 }
 
 #[cfg(test)]
@@ -186,18 +183,18 @@ pub(crate) mod tests {
     use crate::model::Edd;
     use crate::model::forecast::tests::{money, report, t};
 
-    /// A chart from 1 March 2026 on, where payments take three days.
+    /// A chart from 1 March 2026 on. Payments take three days.
     pub(crate) fn chart(report: &Report, cut_off: Option<DateTime<Utc>>) -> Option<Chart> {
         Chart::new(report, t("2026-03-01T12:00:00"), cut_off, 3, Tz::UTC)
     }
 
     #[test]
-    fn what_is_drawn_lies_between_now_and_the_reports_end() {
+    fn the_chart_lies_between_now_and_the_reports_end() {
         let mut falling = report("250", "10", 90, Edd::Null);
         let drawn = chart(&falling, Some(t("2026-03-26T11:00:00"))).unwrap();
         assert_eq!((drawn.steps.len(), drawn.ends()), (91, (money("250"), money("-650"))));
         assert_eq!(drawn.range(), (-650.0, 250.0));
-        assert_eq!(drawn.marks.map(|marks| marks.late), Some(t("2026-03-24T00:00:00")));
+        assert_eq!(drawn.marks.map(|marks| marks.late), Some(t("2026-03-23T00:00:00")));
         let past = chart(&falling, Some(t("2026-02-20T11:00:00"))).unwrap();
         assert_eq!(past.marks.map(|marks| past.x(marks.cut_off)), Some(0.0));
         assert!(chart(&falling, Some(t("2027-03-26T11:00:00"))).unwrap().marks.is_none());
@@ -212,7 +209,7 @@ pub(crate) mod tests {
         let now = t("2026-03-01T12:00:00");
         let zoomed = whole(Some(t("2026-03-21T12:00:00"))).zoomed(now);
         assert_eq!((zoomed.end, zoomed.ends()), (t("2026-04-10T12:00:00"), (money("250"), money("-150"))));
-        assert_eq!((zoomed.lowest, zoomed.x(t("2026-03-21T12:00:00"))), (money("-150"), 0.5));
+        assert_eq!((zoomed.range().0, zoomed.x(t("2026-03-21T12:00:00"))), (-150.0, 0.5));
         assert!((zoomed.steps[1].0 - zoomed.x(t("2026-03-02T11:00:00"))).abs() < 1e-6);
         assert_eq!(whole(Some(t("2026-03-03T12:00:00"))).zoomed(now).end, t("2026-03-08T12:00:00"));
         for unchanged in [None, Some(t("2026-05-20T12:00:00")), Some(t("2026-02-20T12:00:00"))] {

@@ -1,179 +1,234 @@
-//! The one sentence about a cut-off: when, how much, by which day. Subject, headline, title, terminal and the first line
-//! of a mail say it alike. Pure.
+//! The one sentence about a cut-off: when, how much, by which day. Subject, headline, title, terminal and the
+//! first line of a mail show the same sentence. Pure.
 
 use chrono::{DateTime, Duration, NaiveDate, Utc};
-use chrono_tz::Tz;
 
 use super::billing::{Due, ToPay};
+use super::payer::Payer;
+use super::reader::Reader;
 use super::words;
 use crate::model::forecast::{self, Disconnect};
 use crate::model::pay_by::friday_before;
-use crate::model::{AccountState, Money, PayBy, Report};
+use crate::model::{Language, Money, PayBy, say, when};
 
 const DAY: Duration = Duration::days(1);
 
-/// What such a sentence is made from.
+/// The facts of the sentence.
 #[derive(Clone, Debug)]
 pub(crate) struct CutOff<'a> {
     disconnect: Disconnect,
     to_pay: ToPay,
     by: Option<PayBy>,
-    /// Nothing is left on the account.
+    /// The balance is used up.
     used_up: bool,
     payer: Payer<'a>,
-    now: DateTime<Utc>,
-    /// What a first line says behind the date. A subject has neither room for it nor for the time of day.
+    /// The words behind the date in a first line. A subject has room neither for these words nor for the time
+    /// of day.
     aside: Option<String>,
 }
 
-/// An account as far as its cut-off is concerned.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Payer<'a> {
-    /// The last that could be read.
-    pub report: Option<&'a Report>,
-    pub currency: &'a str,
-    pub lead_days: u32,
-    pub zone: Tz,
-}
-
-impl<'a> Payer<'a> {
-    pub(crate) fn of(state: &'a AccountState) -> Self {
-        let profile = &state.profile;
-        Self {
-            report: state.billing.last_known().map(|(report, _)| report),
-            currency: &profile.currency,
-            lead_days: profile.lead_days,
-            zone: profile.zone(),
-        }
-    }
-}
-
 impl<'a> CutOff<'a> {
-    /// Of a date as it is known at `now`.
-    pub(crate) fn of(disconnect: Disconnect, payer: Payer<'a>, now: DateTime<Utc>) -> Self {
+    /// The sentence about a date that is known now.
+    pub(crate) fn of(disconnect: Disconnect, payer: Payer<'a>) -> Self {
         Self {
             disconnect,
-            to_pay: ToPay::of(payer.report, now),
-            by: PayBy::of(disconnect, payer.lead_days, payer.zone, now),
+            to_pay: ToPay::of(payer.report, payer.reader.now),
+            by: payer.by(disconnect),
             used_up: payer.report.and_then(forecast::is_used_up) == Some(true),
             payer,
-            now,
             aside: None,
         }
     }
 
-    /// The same as one of the mails about it has it: that nothing is left has a mail of its own.
+    /// The same for a mail: a used-up balance is named if `used_up` says so, since it has a mail of its own.
     pub(crate) fn telling(self, used_up: bool) -> Self {
         Self { used_up, ..self }
     }
 
-    /// The same as a mail's first line has it: with the time of day, `aside` behind the date, and the least that helps.
+    /// The same for a mail's first line: with the time of day, `aside` behind the date, and the lowest amount
+    /// that helps.
     pub(crate) fn in_full(self, aside: String) -> Self {
         Self { aside: Some(aside), ..self }
     }
 
-    /// `Cut-off Sat 28 Nov: pay 6488 RUB by Wed 25 Nov`, `Balance used up, cut-off …`, `OVERDUE since Tue 24 Nov: …`.
+    /// `cut-off Sat 28 Nov: pay 6488 RUB by Wed 25 Nov`, `balance used up, cut-off …`, `OVERDUE since Tue 24
+    /// Nov: …`; inside of a sentence.
     pub(crate) fn sentence(&self) -> String {
+        let reader @ Reader { language, now, .. } = self.payer.reader;
         let what = match self.disconnect {
-            Disconnect::At { at, .. } if at <= self.now => {
-                let since = Some(self.now - at).filter(|since| *since >= DAY && self.says_the_same_amount());
-                let since = since.map(|since| format!(", for {}", words::lasted(since)));
-                format!("OVERDUE since {}{}", self.day(at), since.unwrap_or_default())
+            Disconnect::At { at, .. } if at <= now => {
+                let lasts = Some(at).filter(|at| now - *at >= DAY && self.says_the_same_amount());
+                let lasts = lasts.map(|at| reader.age(at));
+                let lasts =
+                    lasts.map_or_else(String::new, |span| say!(language, ", for {span}", ", уже {span}"));
+                let day = self.since(at);
+                say!(language, "OVERDUE {day}{lasts}", "ПРОСРОЧЕНО {day}{lasts}")
             }
-            Disconnect::Now => "OVERDUE, balance used up".to_owned(),
+            Disconnect::Now => language
+                .pick("OVERDUE, balance used up", "ПРОСРОЧЕНО, деньги на балансе закончились")
+                .to_owned(),
             Disconnect::At { at, .. } => {
-                let what = if self.used_up { "Balance used up, cut-off" } else { "Cut-off" };
-                let left =
-                    self.says_the_same_amount().then(|| format!(", in {}", words::lasted(at - self.now)));
-                format!("{what} {}{}", self.day(at), left.unwrap_or_default())
+                let left = self.says_the_same_amount().then(|| reader.distance(at));
+                let left = left.map_or_else(String::new, |left| format!(", {left}"));
+                let day = self.on(at);
+                if self.used_up {
+                    say!(
+                        language,
+                        "balance used up, cut-off {day}{left}",
+                        "деньги закончились, отключение {day}{left}"
+                    )
+                } else {
+                    say!(language, "cut-off {day}{left}", "отключение {day}{left}")
+                }
             }
-            Disconnect::NotExpected | Disconnect::Unknown => "Cut-off, date not known".to_owned(),
+            Disconnect::NotExpected | Disconnect::Unknown => {
+                language.pick("cut-off, date not known", "отключение, дата неизвестна").to_owned()
+            }
         };
         self.with_amount(&what)
     }
 
-    /// As a day ago: without the time that is left, two mails about one date would be the same.
+    /// Whether the amount was the same a day ago. Then the time that is left tells two mails about one date
+    /// apart.
     fn says_the_same_amount(&self) -> bool {
-        self.to_pay == ToPay::of(self.payer.report, self.now - DAY)
+        self.to_pay == ToPay::of(self.payer.report, self.payer.reader.now - DAY)
     }
 
-    /// `Cut-off now Tue 24 Mar, was 4 Mar: …`; `None` where that is the same day.
+    /// `cut-off now Tue 24 Mar, was 4 Mar: …`; `None` if both are the same day.
     pub(crate) fn moved(&self, before: Option<DateTime<Utc>>) -> Option<String> {
-        let (at, before) = (self.disconnect.at()?, before?);
-        let date = |at: DateTime<Utc>| at.with_timezone(&self.payer.zone).date_naive();
-        let was = words::short_day(date(before), self.payer.zone, self.now);
-        let what = format!("Cut-off now {}, was {was}", self.day(at));
-        (date(before) != date(at)).then(|| self.with_amount(&what))
+        let (at, before, reader) = (self.disconnect.at()?, before?, self.payer.reader);
+        let (day, was) = (self.on(at), reader.short_day_of(before));
+        let what =
+            say!(reader.language, "cut-off now {day}, was {was}", "отключение теперь {day}, было {was}");
+        (reader.date(before) != reader.date(at)).then(|| self.with_amount(&what))
     }
 
-    /// Whatever is said, with what to pay: `…: pay 75 RUB by Sat 21 Mar`.
+    /// Any words with the amount to pay: `…: pay 75 RUB by Sat 21 Mar`.
     pub(crate) fn with_amount(&self, what: &str) -> String {
-        let by = by(self.by, self.payer.zone, self.now);
+        let language = self.payer.reader.language;
+        let by = by(self.by, self.payer.reader);
         match (&self.aside, self.to_pay) {
             (Some(aside), to_pay) => format!("{what}{aside}{}", self.amount_in_full(to_pay, &by)),
             (None, ToPay::Amount(amount, _)) => {
-                format!("{what}: pay {} {by}", words::to_pay(amount, self.payer.currency))
+                let amount = words::to_pay(amount, self.payer.currency, language);
+                say!(language, "{what}: pay {amount} {by}", "{what}: оплатите {amount} {by}")
             }
-            (None, ToPay::NotKnown | ToPay::Later { .. }) => format!("{what}: pay {by}"),
+            (None, ToPay::NotKnown | ToPay::Later { .. }) => {
+                say!(language, "{what}: pay {by}", "{what}: оплатите {by}")
+            }
             (None, ToPay::Nothing) => what.to_owned(),
         }
     }
 
     /// `: pay 275 RUB today for 30 days, at least 45 RUB for 7`.
     fn amount_in_full(&self, to_pay: ToPay, by: &str) -> String {
-        let money = |money: Money| words::spaced_to_pay(money, self.payer.currency);
+        let language = self.payer.reader.language;
+        let money = |money: Money| words::spaced_to_pay(money, self.payer.currency, language);
+        let for_days = |days: u32| language.count(days as usize, words::DAYS);
         match (to_pay, self.payer.report) {
             (ToPay::Amount(amount, days), Some(report)) => {
-                let least = Due::first(&Due::of(report, self.now)).filter(|(least, _)| *least < days);
-                let least = least.map(|(days, amount)| format!(", at least {} for {days}", money(amount)));
-                format!(": pay {} {by} for {days} days{}", money(amount), least.unwrap_or_default())
+                let least =
+                    Due::first(&Due::of(report, self.payer.reader.now)).filter(|(least, _)| *least < days);
+                let least = least.map_or_else(String::new, |(days, amount)| {
+                    let (amount, span) = (money(amount), for_days(days));
+                    say!(language, ", at least {amount} for {days}", "; минимум — {amount} на {span}")
+                });
+                let (amount, days) = (money(amount), for_days(days));
+                say!(
+                    language,
+                    ": pay {amount} {by} for {days}{least}",
+                    ": оплатите {amount} {by} (хватит на {days}{least})"
+                )
             }
             (ToPay::Later { free, amount, days }, _) => {
-                format!(": pay {} {by} for {days} days, nothing for {free}", money(amount))
+                let (amount, days, free_days) = (money(amount), for_days(days), for_days(free));
+                say!(
+                    language,
+                    ": pay {amount} {by} for {days}, nothing for {free}",
+                    ": оплатите {amount} {by} (хватит на {days}; на {free_days} денег и так достаточно)"
+                )
             }
-            (ToPay::Nothing, _) => "; by its report nothing needs to be paid yet".to_owned(),
+            (ToPay::Nothing, _) => language
+                .pick("; by its report nothing needs to be paid yet", "; по отчёту платить пока не нужно")
+                .to_owned(),
             (ToPay::NotKnown, Some(_)) => {
-                format!(": pay {by}; how much is not known, the report does not reach far enough")
+                say!(
+                    language,
+                    ": pay {by}; how much is not known, the report does not reach far enough",
+                    ": оплатите {by}; сумма неизвестна — отчёт охватывает слишком короткий срок"
+                )
             }
             (ToPay::NotKnown | ToPay::Amount(..), None) => {
-                format!(": pay {by}; how much is not known, no report could be read yet")
+                say!(
+                    language,
+                    ": pay {by}; how much is not known, no report could be read yet",
+                    ": оплатите {by}; сумма неизвестна — отчёт получить не удалось"
+                )
             }
         }
     }
 
-    /// `Tue 24 Nov`, in the account's zone; with the time of day in full.
-    pub(crate) fn day(&self, at: DateTime<Utc>) -> String {
-        let zone = self.payer.zone;
+    /// `Tue 24 Nov`; with the time of day in full.
+    fn day(&self, at: DateTime<Utc>) -> String {
         match self.aside {
-            Some(_) => words::sentence_moment(at, zone, self.now),
-            None => words::day_of(at, zone, self.now),
+            Some(_) => self.payer.reader.moment(at),
+            None => self.payer.reader.day_of(at),
         }
+    }
+
+    /// The same day with its preposition: `Tue 24 Nov`, `во вт 24 ноя`.
+    pub(crate) fn on(&self, at: DateTime<Utc>) -> String {
+        let (day, reader) = (self.day(at), self.payer.reader);
+        match reader.language {
+            Language::En => day,
+            Language::Ru => format!("{} {day}", when::preposition(reader.date(at), reader.language)),
+        }
+    }
+
+    /// The same day as a beginning: `since Tue 24 Nov`, `со вт 24 ноя`.
+    fn since(&self, at: DateTime<Utc>) -> String {
+        let reader = self.payer.reader;
+        format!("{} {}", when::since_word(reader.date(at), reader.language), self.day(at))
     }
 }
 
 /// `by Wed 25 Nov`, `today`, `now`: behind an amount to pay.
-pub(crate) fn by(by: Option<PayBy>, zone: Tz, now: DateTime<Utc>) -> String {
+pub(crate) fn by(by: Option<PayBy>, reader: Reader) -> String {
+    let day = day_to_pay(by.unwrap_or(PayBy::Now), reader);
     match by {
-        Some(by @ PayBy::On(_)) => format!("by {}", day_to_pay(by, zone, now)),
-        Some(by) => day_to_pay(by, zone, now),
-        None => "now".to_owned(),
+        Some(PayBy::On(_)) => say!(reader.language, "by {day}", "до {day} включительно"),
+        _ => day,
     }
 }
 
-/// `better by Fri 27 Mar`: of a day to pay by that is on a weekend, when a payment may lie until Monday.
-pub(crate) fn weekend_advice(date: NaiveDate, zone: Tz, now: DateTime<Utc>) -> Option<String> {
-    let friday = friday_before(date)?;
-    let is_ahead = friday >= now.with_timezone(&zone).date_naive();
-    let better = || format!("better by {}", words::subject_day(friday, zone, now));
-    Some(if is_ahead { better() } else { "banks may be slower".to_owned() })
+/// `a payment takes 3 days`: the reason for the day to pay by.
+pub(crate) fn payment_takes(lead_days: u32, language: Language) -> String {
+    match lead_days {
+        0 => language.pick("a payment arrives at once", "платёж доходит сразу").to_owned(),
+        days => {
+            let days = language.count(days as usize, words::DAYS);
+            say!(language, "a payment takes {days}", "платёж идёт {days}")
+        }
+    }
 }
 
-/// `Wed 25 Nov`, `today`, `now`: in a column of days.
-pub(crate) fn day_to_pay(by: PayBy, zone: Tz, now: DateTime<Utc>) -> String {
+/// `better by Fri 27 Mar`: the day to pay by is on a weekend, and a payment may be held until Monday.
+pub(crate) fn weekend_advice(date: NaiveDate, reader: Reader) -> Option<String> {
+    let friday = friday_before(date)?;
+    let day = reader.day(friday);
+    Some(if friday >= reader.date(reader.now) {
+        say!(reader.language, "better by {day}", "лучше до {day} включительно")
+    } else {
+        reader.language.pick("banks may be slower", "банки могут проводить платежи дольше").to_owned()
+    })
+}
+
+/// `Wed 25 Nov`, `today`, `now`: for a column of days.
+pub(crate) fn day_to_pay(by: PayBy, reader: Reader) -> String {
     match by {
-        PayBy::On(date) => words::subject_day(date, zone, now),
-        PayBy::Today(_) => "today".to_owned(),
-        PayBy::Now | PayBy::Missed(_) => "now".to_owned(),
+        PayBy::On(date) => reader.day(date),
+        PayBy::Today(_) => reader.language.pick("today", "сегодня").to_owned(),
+        PayBy::Now | PayBy::Missed(_) => reader.language.pick("now", "сейчас").to_owned(),
     }
 }
 
@@ -183,7 +238,7 @@ mod tests {
     use crate::model::Edd;
     use crate::model::forecast::tests::{report, t};
 
-    /// One charge of 300 a month: what is to be paid is the same on many days.
+    /// One charge of 300 a month: the amount to pay is the same on many days.
     #[test]
     fn no_two_days_have_the_same_sentence() {
         let at = t("2026-03-20T12:00:00");
@@ -199,18 +254,26 @@ mod tests {
             })
             .collect();
         monthly.date = Some(t("2026-06-01T12:00:00"));
-        let payer = Payer { report: Some(&monthly), currency: "RUB", lead_days: 3, zone: Tz::UTC };
-        let on = |day: &str| CutOff::of(Disconnect::At { at, computed: false }, payer, t(day)).sentence();
-        assert_eq!(on("2026-03-06T12:00:00"), "Cut-off Fri 20 Mar, in 14 d: pay 51 RUB by Tue 17 Mar");
-        assert_eq!(on("2026-03-13T12:00:00"), "Cut-off Fri 20 Mar, in 7 d: pay 51 RUB by Tue 17 Mar");
-        assert_eq!(on("2026-03-18T12:00:00"), "Cut-off Fri 20 Mar, in 2 d: pay 51 RUB now");
-        assert_eq!(on("2026-03-19T12:00:00"), "Cut-off Fri 20 Mar, in 1 d: pay 51 RUB now");
+        let said = |report, day: &str, language| {
+            let reader = Reader::new(language, t(day));
+            let payer = Payer { report: Some(report), currency: "RUB", lead_days: 3, reader };
+            CutOff::of(Disconnect::At { at, computed: false }, payer).sentence()
+        };
+        let on = |day: &str| said(&monthly, day, Language::En);
+        assert_eq!(on("2026-03-06T12:00:00"), "cut-off Fri 20 Mar, in 14 d: pay 51 RUB by Mon 16 Mar");
+        assert_eq!(on("2026-03-13T12:00:00"), "cut-off Fri 20 Mar, in 7 d: pay 51 RUB by Mon 16 Mar");
+        assert_eq!(on("2026-03-18T12:00:00"), "cut-off Fri 20 Mar, in 2 d: pay 51 RUB now");
+        assert_eq!(on("2026-03-19T12:00:00"), "cut-off Fri 20 Mar, in 1 d: pay 51 RUB now");
         assert_eq!(on("2026-03-23T12:00:00"), "OVERDUE since Fri 20 Mar, for 3 d: pay 351 RUB now");
-        // What grows each day says enough.
+        let ru = |day: &str| said(&monthly, day, Language::Ru);
+        assert_eq!(
+            ru("2026-03-06T12:00:00"),
+            "отключение в пт 20 мар, через 14 д: оплатите 51 ₽ до пн 16 мар включительно"
+        );
+        assert_eq!(ru("2026-03-23T12:00:00"), "ПРОСРОЧЕНО с пт 20 мар, уже 3 д: оплатите 351 ₽ сейчас");
+        // An amount that grows each day tells the days apart.
         let daily = report("250", "10", 90, Edd::At(at));
-        let payer = Payer { report: Some(&daily), ..payer };
-        let sentence =
-            CutOff::of(Disconnect::At { at, computed: false }, payer, t("2026-03-18T12:00:00")).sentence();
-        assert!(sentence.starts_with("Cut-off Fri 20 Mar: pay "), "{sentence}");
+        let sentence = said(&daily, "2026-03-18T12:00:00", Language::En);
+        assert!(sentence.starts_with("cut-off Fri 20 Mar: pay "), "{sentence}");
     }
 }

@@ -1,34 +1,34 @@
-//! What a command says that it did. Pure.
+//! The answers of commands that changed something. Pure.
 
 use chrono::{DateTime, Utc};
 
 use super::records::SilenceRecord;
-use super::troubles::STORE_FAILS;
-use super::words::{count, sentence_moment};
-use crate::alert::{Incident, Key, Kind};
+use super::troubles::store_fails;
+use super::words::{capital, sentence_moment};
+use crate::alert::{CutOff, Key, Kind};
+use crate::model::Language;
 use crate::model::sanitize::one_line;
 
-const NO_MAILS: &str =
-    "nobody is mailed, as there is no [email] and no webhook, and it is forgotten when the daemon restarts";
+const NO_MAILS: &str = "nobody is mailed, as there is no [email], no webhook and no Telegram chat";
 
-/// What was done, where the daemon's store cannot be written.
+/// The answer if the daemon's store cannot be written.
 pub(crate) fn in_memory(done: &str) -> String {
-    format!("{done}\n{STORE_FAILS}")
+    format!("{done}\n{}", capital(store_fails(Language::En)))
 }
 
-pub(crate) fn acknowledged(incident: &Incident, now: DateTime<Utc>) -> String {
-    let is_overdue = incident.ladder.as_ref().is_some_and(|ladder| ladder.is_overdue(now));
-    let effect = if incident.key.kind != Kind::Disconnect {
+/// The answer to `ack`; `cut_off` is set for a cut-off.
+pub(crate) fn acknowledged(key: &Key, cut_off: Option<&CutOff>, now: DateTime<Utc>) -> String {
+    let effect = if key.kind != Kind::Disconnect {
         "no more reminders, a mail when it is over"
-    } else if is_overdue {
+    } else if cut_off.is_some_and(|cut_off| cut_off.is_overdue(now)) {
         "no reminders for 3 days; mails before the data are deleted, and when it is over"
     } else {
         "you will still be mailed as the date comes nearer"
     };
-    format!("{}: acknowledged; {effect}", incident.key)
+    format!("{key}: acknowledged; {effect}")
 }
 
-/// Of an exporter only.
+/// The answer of a daemon that sends no mails.
 pub(crate) fn acknowledged_without_mails(key: &Key) -> String {
     format!("{key}: acknowledged; {NO_MAILS}")
 }
@@ -41,9 +41,9 @@ pub(crate) fn not_open(key: &Key) -> String {
     format!("{key} is not open; there is nothing to acknowledge")
 }
 
-/// With what it covers, a line each.
+/// The answer to `silence`, with a line for each covered incident.
 pub(crate) fn silenced(one: &SilenceRecord, mails: bool, now: DateTime<Utc>) -> String {
-    let until = sentence_moment(one.until, one.zone(), now);
+    let until = sentence_moment(one.until, one.zone(), now, Language::En);
     let covers: Vec<String> = one
         .covers
         .iter()
@@ -51,23 +51,34 @@ pub(crate) fn silenced(one: &SilenceRecord, mails: bool, now: DateTime<Utc>) -> 
         .collect();
     let covers = if covers.is_empty() { "\n  nothing that is open now".to_owned() } else { covers.concat() };
     let (id, pattern) = (one.id, &one.pattern);
+    let what = match pattern.as_str() {
+        "*" => "everything except cut-off mails".to_owned(),
+        pattern => format!("no mail about '{pattern}'"),
+    };
     if !mails {
-        return format!("silence {id}: '{pattern}' until {until}; {NO_MAILS}{covers}");
+        return format!("silence {id} until {until}: '{pattern}'; {NO_MAILS}{covers}");
     }
     format!(
-        "silence {id}: no mail about '{pattern}' until {until}; problems that begin meanwhile and persist are mailed \
-         then{covers}"
+        "silence {id} until {until}: {what}; problems that begin meanwhile and persist are mailed then{covers}"
     )
 }
 
 pub(crate) fn silence_ended(id: i64) -> String {
-    format!("silence {id} ended; what is still wrong is mailed now")
+    format!("silence {id} ended; problems that it held back and that are still open are mailed now")
 }
 
-pub(crate) fn tried_again(mails: usize) -> String {
-    format!("{} will be tried again now", count(mails, "mail", "mails"))
+/// The answer to `outbox retry`, for one recipient or all.
+pub(crate) fn tried_again(to: Option<&str>) -> String {
+    let to = to.map_or_else(|| "all recipients".to_owned(), |to| one_line(to, 80));
+    format!("nothing holds mails to {to} back any more")
 }
 
-pub(crate) fn dropped(mails: usize) -> String {
-    format!("{} dropped", count(mails, "mail", "mails"))
+/// The answer to `outbox drop`, with a line for each incident that the recipient hears nothing more of.
+pub(crate) fn dropped(to: &str, keys: &[Key]) -> String {
+    let lines: String = keys.iter().map(|key| format!("\n  {key}")).collect();
+    format!("no more mails to {}, until they begin anew, about:{lines}", one_line(to, 80))
+}
+
+pub(crate) fn nothing_owed(to: &str) -> String {
+    format!("nothing of this is owed to {}; `hostwatch outbox` lists what is owed to whom", one_line(to, 80))
 }

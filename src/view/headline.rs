@@ -1,40 +1,42 @@
-//! "Am I all right?" in one sentence, and at most six lines: money first, then what else is wrong, what is alike
-//! together. Never says fine while something was not read: then it says what could not be. Pure.
+//! "Is everything fine?" in one sentence, and at most six lines: the worst first, money first among equals,
+//! equal problems together. It says fine only if everything was read; otherwise it names what could not be
+//! read. Pure.
 
-use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::causes::Causes;
-use super::cut_off::{CutOff, Payer};
-use super::health::{Health, not_known};
+use super::cut_off::CutOff;
+use super::health::not_known;
 use super::incidents::{self, IncidentRow};
+use super::payer::Payer;
+use super::reader::Reader;
 use super::said::{Line, Said, Topic};
 use super::sentence::{self, Problem};
 use super::words;
 use crate::alert::{Kind, Severity};
 use crate::model::forecast::{self, Disconnect};
-use crate::model::{AccountName, AccountState};
+use crate::model::pay_by::near_from;
+use crate::model::{AccountName, AccountState, Health, account_of, say};
 
-/// More nobody reads at a glance.
+/// The number of lines. Nobody reads more at a glance.
 const MOST_LINES: usize = 6;
 
-/// How things stand. The numbers give the order of urgency.
+/// The state of everything. The numbers give the order of urgency.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Urgency {
     /// There is a problem.
     Attention = 0,
-    /// All that is wrong is acknowledged or silenced.
+    /// All problems are acknowledged or silenced.
     Notice = 2,
     Fine = 3,
-    /// Something is not known: also what an answer of a later version means by a word that this one does not
-    /// know. Stands last because serde wants it there.
+    /// Something is not known. A client also reads this from a word of a later version. The variant is last
+    /// because serde requires it.
     #[serde(other)]
     Unknown = 1,
 }
 
 impl Urgency {
-    /// A sign beside the sentence, so that colour is never alone.
+    /// A sign beside the sentence, for people who do not see the colour.
     pub(crate) fn sign(self) -> &'static str {
         match self {
             Self::Attention => "✕",
@@ -45,87 +47,99 @@ impl Urgency {
     }
 }
 
-/// The answer.
+/// The sentence and its lines.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Headline {
     pub level: Urgency,
     pub sentence: String,
-    /// What the sentence is about, and what else is to be said; worst first.
+    /// The subject of the sentence, and other lines; the worst first.
     pub details: Vec<String>,
-    /// The same, each with what it speaks of.
+    /// The same lines, each with its topic.
     #[serde(default)]
     pub lines: Vec<Line>,
+    /// The highest severity among the lines that need somebody.
+    #[serde(skip)]
+    pub(super) worst: Option<Severity>,
 }
 
-/// All that is to be said of accounts together.
-#[derive(Default)]
+/// All lines about accounts together.
 struct Weighed {
-    /// Cut-offs that somebody has to act on; the soonest first.
-    money: Vec<Said>,
+    /// The lines that somebody has to act on: critical before warning, cut-offs first among equals, the soonest
+    /// first.
     problems: Vec<Said>,
     unknown: Vec<Said>,
-    /// What somebody looks after, and cut-offs that are no problem yet.
+    /// Acknowledged and silenced problems, and cut-offs that are no problem yet.
     known: Vec<Said>,
-    /// How many of these somebody took on, and of how many nobody is mailed for now.
+    /// The number of acknowledged ones, and of silenced ones.
     acknowledged: usize,
     silenced: usize,
+    reader: Reader,
 }
 
 impl Headline {
-    /// Of accounts together. `incidents` are theirs; `own` is what is wrong with the daemon itself.
+    /// The headline of accounts together. `incidents` are theirs; `own` are the daemon's own problems.
     pub(super) fn of(
         accounts: &[&AccountState],
         incidents: &[&IncidentRow],
         own: &[Said],
-        now: DateTime<Utc>,
+        reader: Reader,
     ) -> Self {
-        let found = Weighed::of(accounts, incidents, own, now);
-        let (level, sentence) = if !found.money.is_empty() || !found.problems.is_empty() {
+        let language = reader.language;
+        let found = Weighed::of(accounts, incidents, own, reader);
+        let (level, sentence) = if !found.problems.is_empty() {
             (Urgency::Attention, found.sentence())
         } else if accounts.is_empty() {
-            (Urgency::Unknown, "No account is configured".to_owned())
+            (
+                Urgency::Unknown,
+                language.pick("no account is configured", "ни один аккаунт не настроен").to_owned(),
+            )
         } else if let Some((first, more)) = found.unknown.split_first() {
-            let count = more.len();
-            let more = if count > 0 { format!(" and {count} more") } else { String::new() };
-            let whose = sentence::whose(found.unknown.iter().filter_map(|said| said.account.as_ref()));
-            (Urgency::Unknown, format!("{}{more}{whose}", first.part.text))
+            let whose = found.unknown.iter().filter_map(|said| said.account.as_ref());
+            let said = words::with_more(&first.part.text, more.len(), language);
+            (Urgency::Unknown, said + &sentence::whose(whose, language))
         } else {
-            found.no_problem(accounts, now)
+            found.no_problem(accounts)
         };
         let lines = found.lines();
-        Self { level, sentence, details: lines.iter().map(|line| line.text.clone()).collect(), lines }
+        let details = lines.iter().map(|line| line.text.clone()).collect();
+        let worst = found.problems.iter().map(|said| said.part.severity).max();
+        Self { level, sentence: words::capital(&sentence), details, lines, worst }
     }
 }
 
 impl Weighed {
-    fn of(accounts: &[&AccountState], incidents: &[&IncidentRow], own: &[Said], now: DateTime<Utc>) -> Self {
-        let mut found = Self { problems: own.to_vec(), ..Self::default() };
+    fn of(accounts: &[&AccountState], incidents: &[&IncidentRow], own: &[Said], reader: Reader) -> Self {
+        let now = reader.now;
+        let (unknown, known) = (Vec::new(), Vec::new());
+        let mut found = Self { problems: own.to_vec(), unknown, known, acknowledged: 0, silenced: 0, reader };
+        let cut_offs = accounts.iter();
         let mut cut_offs: Vec<AccountCutOff<'_>> =
-            accounts.iter().filter_map(|account| AccountCutOff::of(account, incidents, now)).collect();
+            cut_offs.filter_map(|account| AccountCutOff::of(account, incidents, reader)).collect();
         cut_offs.sort_by_key(|cut_off| cut_off.soonest());
         for cut_off in cut_offs {
             if cut_off.is_problem {
-                found.money.push(cut_off.said);
+                found.problems.push(cut_off.said);
             } else {
                 found.know(cut_off.said, cut_off.incident);
             }
         }
-        let causes = Causes::among(accounts, incidents);
-        let own_lines = |row: &&&IncidentRow| row.kind != Kind::Disconnect && causes.of(row).is_none();
+        let roots = incidents::roots(incidents);
+        let own_lines = |row: &&&IncidentRow| row.kind != Kind::Disconnect && row.root(&roots).is_none();
         let mut open: Vec<&IncidentRow> =
             incidents.iter().filter(|row| row.is_open()).filter(own_lines).copied().collect();
         open.sort_by(|a, b| a.order(now).cmp(&b.order(now)));
         let (needs, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|row| row.needs_you(now));
-        found.problems.extend(grouped(&needs, accounts));
+        found.problems.extend(grouped(&needs, accounts, reader));
+        found.problems.sort_by_key(|said| sentence::urgency(said.part.severity, said.part.is_money));
         for row in others.into_iter().filter(|row| row.is_looked_after()) {
-            found.know(looked_after(row, accounts, now), Some(row));
+            found.know(looked_after(row, accounts, reader), Some(row));
         }
         let is_told = |row: &&&IncidentRow| {
-            let told = causes.of(row).unwrap_or(row);
+            let told = row.root(&roots).unwrap_or(row);
             row.is_open() && needs.iter().any(|needed| needed.key == told.key)
         };
         let told: Vec<&IncidentRow> = incidents.iter().filter(is_told).copied().collect();
-        found.unknown.extend(accounts.iter().flat_map(|account| not_known(account, &told, now)));
+        found.unknown.extend(accounts.iter().flat_map(|account| not_known(account, &told, reader)));
         found
     }
 
@@ -136,31 +150,39 @@ impl Weighed {
         self.silenced += usize::from(!acknowledged && incident.is_some_and(IncidentRow::is_looked_after));
     }
 
-    /// `No new problems · 2 acknowledged`: what is silenced may be new.
+    /// `no new problems · 2 acknowledged`. A silenced problem may be new.
     fn nothing_else(&self) -> String {
+        let language = self.reader.language;
         let ahead = self.known.len() - self.acknowledged - self.silenced;
-        let ahead = (ahead > 0).then(|| words::count(ahead, "cut-off ahead", "cut-offs ahead"));
-        let count = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
-        let known = [count(self.acknowledged, "acknowledged"), count(self.silenced, "silenced"), ahead];
-        let known: Vec<String> = known.into_iter().flatten().collect();
-        let which = if self.silenced > 0 { "other" } else { "new" };
-        format!("No {which} problems · {}", known.join(", "))
+        let ahead = (ahead > 0).then(|| language.count(ahead, words::CUT_OFFS_AHEAD));
+        let (acknowledged, silenced) = (self.acknowledged, self.silenced);
+        let acknowledged = (acknowledged > 0)
+            .then(|| say!(language, "{acknowledged} acknowledged", "занимаются: {acknowledged}"));
+        let silenced = (silenced > 0).then(|| say!(language, "{silenced} silenced", "без писем: {silenced}"));
+        let known: Vec<String> = [acknowledged, silenced, ahead].into_iter().flatten().collect();
+        let no_problems = if self.silenced > 0 {
+            language.pick("no other problems", "других проблем нет")
+        } else {
+            language.pick("no new problems", "новых проблем нет")
+        };
+        format!("{no_problems} · {}", known.join(", "))
     }
 
-    /// The cut-offs, then what else is wrong.
+    /// The sentence about problems, the worst first.
     fn sentence(&self) -> String {
-        let parts = |said: &[Said]| said.iter().map(|said| said.part.clone()).collect::<Vec<_>>();
-        let all: Vec<&Said> = self.money.iter().chain(&self.problems).collect();
-        let whose = sentence::whose(all.iter().filter_map(|said| said.account.as_ref()));
-        if let [only] = all.as_slice() {
+        let language = self.reader.language;
+        let whose = sentence::whose(self.problems.iter().filter_map(|said| said.account.as_ref()), language);
+        if let [only] = self.problems.as_slice() {
             return only.words() + &whose;
         }
-        sentence::with_money(&parts(&self.money), &parts(&self.problems)) + &whose
+        let parts = self.problems.iter().map(|said| said.part.clone()).collect();
+        sentence::worst_first(parts, language) + &whose
     }
 
-    /// The sentence where everything is known and nobody is needed.
-    fn no_problem(&self, accounts: &[&AccountState], now: DateTime<Utc>) -> (Urgency, String) {
-        let whose = sentence::whose(accounts.iter().map(|account| &account.profile.name));
+    /// The sentence if everything is known and nobody has to act.
+    fn no_problem(&self, accounts: &[&AccountState]) -> (Urgency, String) {
+        let language = self.reader.language;
+        let whose = sentence::whose(accounts.iter().map(|account| &account.profile.name), language);
         if let [said] = self.known.as_slice()
             && said.topic == Topic::CutOff
         {
@@ -171,16 +193,25 @@ impl Weighed {
         }
         let bad: usize = accounts.iter().map(|account| Health::Bad.count(account)).sum();
         if bad > 0 {
-            let resources = words::count(bad, "resource", "resources");
-            return (Urgency::Notice, format!("{resources} with a problem, no open incident{whose}"));
+            let resources = language.count(bad, words::RESOURCES);
+            let said = say!(
+                language,
+                "{resources} with a problem, no open incident{whose}",
+                "{resources} с проблемой, открытых инцидентов нет{whose}"
+            );
+            return (Urgency::Notice, said);
         }
         let total: usize = accounts.iter().map(|account| account.resource_count()).sum();
-        let all =
-            if total == 1 { "1 resource fine".to_owned() } else { format!("All {total} resources fine") };
-        let paid = paid_until(accounts, now);
-        let of = |paid: &PaidUntil<'_>| sentence::whose(paid.accounts.iter().copied());
+        let resources = language.count(total, words::RESOURCES);
+        let all = if total == 1 {
+            say!(language, "{resources} fine", "{resources} в порядке")
+        } else {
+            say!(language, "all {resources} fine", "всё в порядке: {resources}")
+        };
+        let paid = paid_until(accounts, self.reader);
+        let of = |paid: &PaidUntil<'_>| sentence::whose(paid.accounts.iter().copied(), language);
         let words = match &paid {
-            // Of an account without billing nobody knows.
+            // Accounts without billing have an unknown date.
             Some(paid) if paid.accounts.len() < accounts.len() => {
                 format!("{all}{whose} · {}{}", paid.words, of(paid))
             }
@@ -191,22 +222,22 @@ impl Weighed {
     }
 
     fn lines(&self) -> Vec<Line> {
-        let all = [&self.money, &self.problems, &self.unknown, &self.known].into_iter().flatten();
-        let mut lines: Vec<Line> = all.map(Said::line).collect();
+        let all = [&self.problems, &self.unknown, &self.known].into_iter().flatten();
+        let mut lines: Vec<Line> = all.map(|said| said.line(self.reader.language)).collect();
         if lines.len() > MOST_LINES {
-            let more = lines.len() - (MOST_LINES - 1);
+            let left = lines.len() - (MOST_LINES - 1);
             lines.truncate(MOST_LINES - 1);
-            let text = format!("and {more} more");
+            let text = words::more(left, self.reader.language);
             lines.push(Line { text, topic: Topic::Resources, incident: None });
         }
         lines
     }
 }
 
-/// The cut-off of one account that is near, or has come.
+/// The cut-off of one account, near or past.
 struct AccountCutOff<'a> {
     disconnect: Disconnect,
-    /// Somebody has to act, whoever acknowledged or silenced it.
+    /// Somebody has to act, even if it is acknowledged or silenced.
     is_problem: bool,
     said: Said,
     incident: Option<&'a IncidentRow>,
@@ -214,33 +245,39 @@ struct AccountCutOff<'a> {
 }
 
 impl<'a> AccountCutOff<'a> {
-    /// Of an open incident, else of what the report says of the days in which a payment may come too late.
-    fn of(account: &'a AccountState, incidents: &[&'a IncidentRow], now: DateTime<Utc>) -> Option<Self> {
-        let profile = &account.profile;
+    /// The cut-off of an open incident, or the one in the report if it is so near that a payment may come too
+    /// late.
+    fn of(account: &'a AccountState, incidents: &[&'a IncidentRow], reader: Reader) -> Option<Self> {
+        let (profile, now) = (&account.profile, reader.now);
         let incident = incidents::disconnect_of(&profile.name, incidents.iter().copied());
         let reported = || account.billing.last_known().map(|(report, _)| forecast::disconnect(report));
         let disconnect = incident.and_then(|row| row.cut_off).or_else(reported)?;
-        let near = now + Duration::days(i64::from(profile.lead_days) + 1);
+        let used_up = || account.billing.last_known().and_then(|(report, _)| forecast::is_used_up(report));
         let is_near = match disconnect {
             Disconnect::Now => true,
-            Disconnect::At { at, .. } => at <= near,
+            Disconnect::At { at, .. } => {
+                near_from(at, profile.lead_days, profile.zone()) <= now || used_up() == Some(true)
+            }
             Disconnect::NotExpected | Disconnect::Unknown => false,
         };
-        // One that is further off is as it is without an incident: until when it is paid.
+        // A cut-off that is farther off is shown as the date until which the account is paid.
         let is_said = |row: &IncidentRow| row.severity != Severity::Info || row.is_looked_after();
         if !is_near && !incident.is_some_and(is_said) {
             return None;
         }
-        let mut text = CutOff::of(disconnect, Payer::of(account), now).sentence();
-        let looked_after = incident.and_then(|row| row.looked_after_words(profile.zone(), now));
+        let mut text = CutOff::of(disconnect, Payer::of(account, reader)).sentence();
+        let looked_after = incident.and_then(|row| row.looked_after_words(reader.of(Some(account))));
         if let Some(words) = &looked_after {
             text = format!("{text}, {words}");
         }
         let matters = incident.is_some_and(|row| row.needs_you(now));
-        let said = Said {
+        let mut said = Said {
             incident: incident.map(|row| row.key.clone()),
             ..Said::one(text, Topic::CutOff, Some(&profile.name))
         };
+        // A near cut-off is critical, even if its incident is not yet.
+        let known = incident.map(|row| row.severity).filter(|_| !is_near);
+        said.part.severity = known.unwrap_or(Severity::Critical);
         Some(Self { disconnect, is_problem: is_near || matters, said, incident, account: &profile.name })
     }
 
@@ -249,68 +286,71 @@ impl<'a> AccountCutOff<'a> {
     }
 }
 
-/// Incidents as lines, what is alike together.
-fn grouped(rows: &[&IncidentRow], accounts: &[&AccountState]) -> Vec<Said> {
+/// Incidents as lines; equal ones share a line.
+fn grouped(rows: &[&IncidentRow], accounts: &[&AccountState], reader: Reader) -> Vec<Said> {
     let problems = rows.iter().map(|row| problem(row, accounts));
     let groups = sentence::groups(sentence::of_resources(problems));
     groups
         .iter()
         .map(|group| Said {
-            part: group.part(),
+            part: group.part(reader.language),
             more: String::new(),
             topic: Topic::Incident,
-            incident: Some(group.first.key.clone()),
-            account: Some(group.first.key.account.clone()),
+            incident: Some(group.key.clone()),
+            account: Some(group.key.account.clone()),
         })
         .collect()
 }
 
 pub(super) fn problem<'a>(row: &'a IncidentRow, accounts: &[&AccountState]) -> Problem<'a> {
-    let state = accounts.iter().find(|state| state.profile.name == row.account);
     Problem {
         key: &row.key,
-        subject: row.resource_name.clone(),
-        words: row.problem.clone(),
-        place: sentence::place(&row.key, state.copied()),
+        subject: row.subject.clone(),
+        clauses: vec![row.clause.clone()],
+        severity: row.severity,
+        place: sentence::place(&row.key, account_of(accounts, &row.account)),
+        count: 1,
     }
 }
 
 /// `VM web-1 in error, acknowledged Tue 24 Nov 07:15 MSK: Ann is on it`.
-fn looked_after(row: &IncidentRow, accounts: &[&AccountState], now: DateTime<Utc>) -> Said {
-    let zone = accounts.iter().find(|state| state.profile.name == row.account);
-    let zone = zone.map_or(chrono_tz::Tz::UTC, |state| state.profile.zone());
-    let words = row.looked_after_words(zone, now).unwrap_or_default();
-    let text = format!("{}, {words}", row.title);
+fn looked_after(row: &IncidentRow, accounts: &[&AccountState], reader: Reader) -> Said {
+    let words = row.looked_after_words(reader.of(account_of(accounts, &row.account))).unwrap_or_default();
+    let text = format!("{}, {words}", row.title_in(reader.language));
     let said = Said::one(text, Topic::Incident, Some(&row.account));
     Said { incident: Some(row.key.clone()), ..said }
 }
 
-/// Until when accounts are paid.
-struct PaidUntil<'a> {
-    words: String,
-    /// Of which that is known.
-    accounts: Vec<&'a AccountName>,
+/// The date until which accounts are paid.
+pub(crate) struct PaidUntil<'a> {
+    /// `paid until 31 May at least`.
+    pub words: String,
+    /// The accounts whose date is known.
+    pub accounts: Vec<&'a AccountName>,
 }
 
-/// A report that names no date says so only for its own span.
-fn paid_until<'a>(accounts: &[&'a AccountState], now: DateTime<Utc>) -> Option<PaidUntil<'a>> {
+/// A report that names no date proves that only for its own span.
+pub(crate) fn paid_until<'a>(accounts: &[&'a AccountState], reader: Reader) -> Option<PaidUntil<'a>> {
     let dates = accounts.iter().filter_map(|account| {
         let (report, _) = account.billing.last_known()?;
         let profile = &account.profile;
         let (at, least) = match forecast::disconnect(report) {
-            // Where the charges use the balance up before the provider's date, no longer.
+            // If the charges use the balance up before the provider's date, the earlier date counts.
             Disconnect::At { at, .. } => {
-                (forecast::date_by_charges(report).map_or(at, |day| day.min(at)), "")
+                (forecast::date_by_charges(report).map_or(at, |day| day.min(at)), false)
             }
-            Disconnect::NotExpected => (report.date?, " at least"),
+            Disconnect::NotExpected => (report.date?, true),
             Disconnect::Now | Disconnect::Unknown => return None,
         };
         Some((at, least, profile))
     });
     let dates: Vec<_> = dates.collect();
-    let (at, least, profile) = dates.iter().min_by_key(|(at, _, _)| *at)?;
-    let zone = profile.zone();
-    let day = words::short_day_of(*at, zone, now);
+    let (at, least, profile) = dates.iter().min_by_key(|(at, least, _)| (*at, *least))?;
+    let day = reader.within(profile.zone()).short_day_of(*at);
     let accounts = dates.iter().map(|(_, _, profile)| &profile.name).collect();
-    Some(PaidUntil { words: format!("paid until {day}{least}"), accounts })
+    let words = match least {
+        true => say!(reader.language, "paid until {day} at least", "оплачено как минимум до {day}"),
+        false => say!(reader.language, "paid until {day}", "оплачено до {day}"),
+    };
+    Some(PaidUntil { words, accounts })
 }

@@ -1,192 +1,93 @@
-//! Whether the state of a resource is good or bad, and what of an account is not known. Pure; `headline` makes one
-//! sentence of both.
-
-use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
+//! Whether the state of a resource is good or bad, and the part of an account that is not known. `headline`
+//! makes one sentence of both. Pure.
 
 use super::incidents::IncidentRow;
+use super::reader::Reader;
 use super::said::{Said, Topic};
 use super::words;
-use crate::alert::{Kind, Sort, Target};
+use crate::alert::{Kind, Target};
 use crate::model::forecast::{self, Disconnect};
 use crate::model::freshness::{is_read, state_collectors};
-use crate::model::{AccountName, AccountState, Collector, ContainerState, SiteState, VmState, sanitize};
-
-/// What a state means. The numbers give the order of lists: the worst first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Health {
-    Bad = 0,
-    /// Changing to another state.
-    Passing = 2,
-    /// Its owner switched it off.
-    Off = 3,
-    Fine = 4,
-    /// A state that the interface does not list; or, in an answer of a later version, a word that this one does
-    /// not know. Stands last because serde wants it there.
-    #[serde(other)]
-    Unknown = 1,
-}
+use crate::model::{AccountState, Collector, Health, Language, SeenResource, Sort, sanitize, say};
 
 impl Health {
-    /// A sign and a word, so that colour is never alone.
-    pub(crate) fn words(self) -> (&'static str, &'static str) {
+    /// A sign and a word, for people who do not see the colour.
+    pub(crate) fn words(self, language: Language) -> (&'static str, &'static str) {
         match self {
-            Self::Bad => ("✕", "problem"),
-            Self::Unknown => ("?", "not known"),
-            Self::Passing => ("…", "changing"),
-            Self::Off => ("○", "off"),
-            Self::Fine => ("●", "fine"),
-        }
-    }
-
-    /// How many of an account's resources have it.
-    pub(super) fn count(self, account: &AccountState) -> usize {
-        SeenResource::all(account).filter(|seen| seen.health == self).count()
-    }
-}
-
-/// A VM, container or site as it was last read.
-#[derive(Clone, Copy)]
-pub(crate) struct SeenResource<'a> {
-    pub account: &'a AccountName,
-    pub kind: Sort,
-    pub id: u64,
-    pub name: Option<&'a str>,
-    pub state: &'a str,
-    pub health: Health,
-    /// Of a site.
-    pub container: Option<u64>,
-    pub read_at: Option<DateTime<Utc>>,
-}
-
-impl<'a> SeenResource<'a> {
-    /// All of an account.
-    pub(crate) fn all(state: &'a AccountState) -> impl Iterator<Item = Self> {
-        let account = &state.profile.name;
-        let vms = state.vms.rows.iter().map(move |vm| Self {
-            account,
-            kind: Sort::Vm,
-            id: vm.id.get(),
-            name: vm.name.as_deref(),
-            state: vm.state.as_str(),
-            health: (&vm.state).into(),
-            container: None,
-            read_at: state.vms.read_at,
-        });
-        let containers = state.containers.rows.iter().map(move |container| Self {
-            account,
-            kind: Sort::Container,
-            id: container.id.get(),
-            name: container.name.as_deref(),
-            state: container.state.as_str(),
-            health: (&container.state).into(),
-            container: None,
-            read_at: state.containers.read_at,
-        });
-        let sites = state.sites.values();
-        let sites = sites.flat_map(|listing| listing.rows.iter().map(|site| (site, listing.read_at)));
-        let sites = sites.map(move |(site, read_at)| Self {
-            account,
-            kind: Sort::Site,
-            id: site.id.get(),
-            name: site.name.as_deref(),
-            state: site.state.as_str(),
-            health: (&site.state).into(),
-            container: Some(site.container.get()),
-            read_at,
-        });
-        vms.chain(containers).chain(sites)
-    }
-}
-
-impl From<&VmState> for Health {
-    fn from(state: &VmState) -> Self {
-        match state {
-            VmState::Active => Self::Fine,
-            VmState::Stopped => Self::Off,
-            VmState::Pending | VmState::Building => Self::Passing,
-            VmState::Blocked | VmState::Error => Self::Bad,
-            VmState::Unknown(_) => Self::Unknown,
+            Self::Bad => ("✕", language.pick("problem", "проблема")),
+            Self::Unknown => ("?", language.pick("not known", "неизвестно")),
+            Self::Passing => ("…", language.pick("changing", "меняется")),
+            Self::Off => ("○", language.pick("off", "выключено")),
+            Self::Fine => ("●", language.pick("fine", "в порядке")),
         }
     }
 }
 
-impl From<&SiteState> for Health {
-    fn from(state: &SiteState) -> Self {
-        match state {
-            SiteState::Active => Self::Fine,
-            SiteState::Stopped => Self::Off,
-            SiteState::Building
-            | SiteState::Starting
-            | SiteState::Stopping
-            | SiteState::Restarting
-            | SiteState::Updating
-            | SiteState::Backuping
-            | SiteState::Restoring => Self::Passing,
-            SiteState::StoppedByAdmin
-            | SiteState::StoppedByService
-            | SiteState::StoppedByQuota
-            | SiteState::Error => Self::Bad,
-            SiteState::Unknown(_) => Self::Unknown,
-        }
-    }
-}
-
-impl From<&ContainerState> for Health {
-    fn from(state: &ContainerState) -> Self {
-        match state {
-            ContainerState::Enabled => Self::Fine,
-            ContainerState::DisabledByService
-            | ContainerState::DisabledByAdmin
-            | ContainerState::DisabledByQuota => Self::Bad,
-            ContainerState::Unknown(_) => Self::Unknown,
-        }
-    }
-}
-
-/// What of an account's state is not known. Empty only when every collector that sees a state has read all of it, and
-/// recently. What an open incident says already (`told`) is not said again.
-pub(super) fn not_known(account: &AccountState, told: &[&IncidentRow], now: DateTime<Utc>) -> Vec<Said> {
-    let profile = &account.profile;
+/// The parts of an account's state that are not known. The list is empty only if every collector that sees a
+/// state has read all of it, recently. Parts that an open incident names (`told`) are left out.
+pub(super) fn not_known(account: &AccountState, told: &[&IncidentRow], reader: Reader) -> Vec<Said> {
+    let (profile, language) = (&account.profile, reader.language);
+    let reader = reader.of(Some(account));
     let mut on: Vec<Collector> = state_collectors(profile).collect();
-    // A cut-off is the worst that may be unknown.
+    // An unknown cut-off is the worst, so it comes first.
     on.sort_by_key(|&collector| collector != Collector::ExpectedBalance);
     let mut unknown = Vec::new();
     if on.is_empty() {
-        unknown.push("Nothing is watched: no collector that sees a state is on".to_owned());
+        let nothing = language.pick(
+            "nothing is watched: no collector that sees a state is on",
+            "наблюдения нет: не включён ни один опрос, который видит состояния",
+        );
+        unknown.push(nothing.to_owned());
     }
     unknown.extend(
         on.into_iter()
             .filter(|&collector| !is_told(account, collector, told))
-            .filter_map(|collector| not_read(account, collector, now)),
+            .filter_map(|collector| not_read(account, collector, reader)),
     );
     if profile.collectors.contains(&Collector::Sites) {
         let missing = account.containers_without_sites_read();
         if missing > 0 {
-            unknown
-                .push(format!("Sites of {} not read yet", words::count(missing, "container", "containers")));
+            unknown.push(sites_not_read(missing, language));
         }
     }
     if let Some(report) = &account.billing.report
         && forecast::disconnect(report) == Disconnect::Unknown
     {
-        unknown.push("Cut-off not known: the report does not say".to_owned());
+        let said = language.pick(
+            "cut-off not known: the report does not say",
+            "дата отключения неизвестна: в отчёте её нет",
+        );
+        unknown.push(said.to_owned());
     }
     unknown.extend(account.billing.unconfirmed().map(|at| {
-        let at = words::sentence_moment(at, profile.zone(), now);
-        format!("Cut-off as of {at}: no newer report confirms it")
+        let at = reader.moment(at);
+        say!(
+            language,
+            "cut-off as of {at}: no newer report confirms it",
+            "дата отключения по данным на {at}: новый отчёт её не подтвердил"
+        )
     }));
-    unknown.extend(unknown_states(account));
+    unknown.extend(unknown_states(account, language));
     let said = |text| Said::one(text, Topic::Reading, Some(&profile.name));
     unknown.into_iter().map(said).collect()
 }
 
-/// Does an open incident say that this collector fails?
+/// `sites of 3 containers not read yet`.
+pub(crate) fn sites_not_read(containers: usize, language: Language) -> String {
+    let of = language.count(containers, words::noun_of(Sort::Container));
+    say!(language, "sites of {of} not read yet", "ещё не получены сайты: {of}")
+}
+
+/// The unknown parts as lines of a mail.
+pub(crate) fn not_known_lines(account: &AccountState, reader: Reader) -> Vec<String> {
+    let lines = not_known(account, &[], reader).into_iter();
+    lines.map(|said| sanitize::one_line(&words::capital(&said.part.text), 300)).collect()
+}
+
+/// Whether an open incident names this collector as failing.
 fn is_told(account: &AccountState, collector: Collector, told: &[&IncidentRow]) -> bool {
     told.iter().any(|row| {
         let its = match &row.key.resource {
-            Target::Collector(other) => *other == collector,
             Target::Group(group) => *group == collector.group(),
             Target::Account => row.kind == Kind::BillingReport && collector == Collector::ExpectedBalance,
             Target::Id(_) | Target::Of(..) | Target::Other(_) => false,
@@ -195,33 +96,32 @@ fn is_told(account: &AccountState, collector: Collector, told: &[&IncidentRow]) 
     })
 }
 
-/// `Unknown state: files-8 (rebooting)`.
-fn unknown_states(account: &AccountState) -> Option<String> {
-    let mut odd = SeenResource::all(account).filter(|seen| seen.health == Health::Unknown);
+/// `unknown state: files-8 (rebooting)`.
+fn unknown_states(account: &AccountState, language: Language) -> Option<String> {
+    let mut odd = account.resources().filter(|seen| seen.health == Health::Unknown);
     let SeenResource { name, id, state, .. } = odd.next()?;
     let name = name.map_or_else(|| id.to_string(), |name| sanitize::one_line(name, 60));
-    let first = format!("Unknown state: {name} ({})", sanitize::one_line(state, 40));
-    Some(match odd.count() {
-        0 => first,
-        more => format!("{first} and {more} more"),
-    })
+    let state = sanitize::one_line(state, 40);
+    let first = say!(language, "unknown state: {name} ({state})", "неизвестное состояние: {name} ({state})");
+    Some(words::with_more(&first, odd.count(), language))
 }
 
-/// Why what this collector sees is not known; `None` where it is.
-fn not_read(account: &AccountState, collector: Collector, now: DateTime<Utc>) -> Option<String> {
-    let (what, zone) = (collector.words(), account.profile.zone());
+/// The reason why the state that this collector reads is not known; `None` if it is known.
+fn not_read(account: &AccountState, collector: Collector, reader: Reader) -> Option<String> {
+    let language = reader.language;
+    let what = words::collected(collector, language);
     let status = account.collectors.get(&collector).cloned().unwrap_or_default();
     if status.polls == 0 {
-        Some(format!("{} not read yet", words::capital(what)))
+        Some(say!(language, "{what} not read yet", "{what}: данных ещё не было"))
     } else if !status.success {
-        let since =
-            status.failing_since.map(|at| format!(" since {}", words::sentence_moment(at, zone, now)));
-        let reason = status.failure.as_ref().map_or("failed", |failure| failure.message.as_str());
-        Some(format!("Cannot read {what}{}: {reason}", since.unwrap_or_default()))
-    } else if !is_read(account, collector, now) {
-        Some(format!("{} not read for too long", words::capital(what)))
+        let since = status.failing_since.map(|at| format!(" {}", reader.since(at))).unwrap_or_default();
+        let failed = language.pick("failed", "опрос не удался");
+        let reason = status.failure.as_ref().map_or(failed, |failure| failure.message.as_str());
+        Some(say!(language, "cannot read {what}{since}: {reason}", "{what}: нет данных{since} — {reason}"))
+    } else if !is_read(account, collector, reader.now) {
+        Some(say!(language, "{what} not read for too long", "{what}: данные слишком давно не обновлялись"))
     } else if !status.complete {
-        Some(format!("Could not read all of {what}"))
+        Some(say!(language, "could not read all of {what}", "{what}: получены не все данные"))
     } else {
         None
     }

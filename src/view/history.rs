@@ -1,114 +1,155 @@
-//! Incidents of the past as rows and as a bar. Time in which nobody watched is no good time: it is said. Pure.
+//! Past incidents as rows and as a bar. The time in which the daemon did not run is shown as unwatched, and
+//! never as good. Pure.
 
-use chrono::{DateTime, Duration, Utc};
+use chrono::{DateTime, Duration, NaiveDate, NaiveTime, TimeZone as _, Utc};
 use chrono_tz::Tz;
 
-use super::words;
+use super::reader::Reader;
+use super::{forms, words};
 use crate::alert::{Episode, History, Key, Kind, Severity};
-use crate::model::AccountState;
+use crate::model::{Language, say};
 
-/// One incident of the past, or one that is open.
+/// One incident, past or open.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct PastRow {
     pub key: Key,
     pub title: String,
     pub severity: Severity,
     pub began: String,
-    /// `23 min`; of an open one so far.
+    /// `23 min`; for an open incident until now.
     pub lasted: String,
     pub is_open: bool,
 }
 
-/// A span of time from left to right, 0 to 1.
+/// Days from left to right, the last of them today.
 #[derive(Clone, Debug)]
 pub(crate) struct Bar {
-    pub spans: Vec<BarSpan>,
+    pub days: Vec<Day>,
     pub first_day: String,
-    /// The same for who does not see it.
+    /// The bar in words, for people who do not see it.
     pub summary: String,
 }
 
-/// A part of a bar.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct BarSpan {
-    /// What was wrong, how badly; `None`: not watched.
-    pub severity: Option<Severity>,
-    pub from: f64,
-    pub to: f64,
+/// One day of a bar. A day before hostwatch began to watch is blank.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(crate) struct Day {
+    /// The highest severity of the incidents that were open.
+    pub worst: Option<Severity>,
+    /// The part of the day that was watched, and the part that was missed.
+    pub watched: f64,
+    pub missed: f64,
 }
 
 type Span = (DateTime<Utc>, DateTime<Utc>);
 
-/// Rows, the latest first, each in its account's zone.
-pub(crate) fn rows(episodes: &[Episode], zone_of: impl Fn(&Key) -> Tz, now: DateTime<Utc>) -> Vec<PastRow> {
+/// The rows, the latest first, each in its account's zone.
+pub(crate) fn rows(episodes: &[Episode], zone_of: impl Fn(&Key) -> Tz, reader: Reader) -> Vec<PastRow> {
     let row = |episode: &Episode| PastRow {
         key: episode.key.clone(),
-        title: episode.title.clone(),
+        title: forms::title(&episode.title, &episode.key, reader.language),
         severity: episode.severity,
-        began: words::sentence_moment(episode.since, zone_of(&episode.key), now),
-        lasted: words::lasted(episode.ended.unwrap_or(now) - episode.since),
+        began: reader.within(zone_of(&episode.key)).moment(episode.since),
+        lasted: words::lasted(episode.ended.unwrap_or(reader.now) - episode.since, reader.language),
         is_open: episode.ended.is_none(),
     };
     episodes.iter().map(row).collect()
 }
 
-/// What an account's zone is; UTC where it is not there any more.
-pub(crate) fn zone(accounts: &[&AccountState], key: &Key) -> Tz {
-    let account = accounts.iter().find(|state| state.profile.name == key.account);
-    account.map_or(Tz::UTC, |state| state.profile.zone())
-}
-
-/// Is this about reading, not about what is read?
+/// Whether incidents of this kind are about reading, and not about the state that is read.
 pub(crate) const fn is_about_reading(kind: Kind) -> bool {
     matches!(kind, Kind::CollectorFailing | Kind::CredentialsRejected | Kind::BillingReport)
 }
 
-impl Bar {
-    /// Of the time up to `now`. What is about reading is time in which nobody could watch.
-    pub(crate) fn of(history: &History, days: i64, zone: Tz, now: DateTime<Utc>) -> Self {
-        let from = now - Duration::days(days);
-        let mut unwatched: Vec<Span> = history.gaps.clone();
-        unwatched.extend(history.watched_since.filter(|&since| since > from).map(|since| (from, since)));
+/// The facts that a bar shows.
+pub(crate) struct BarOf<'a> {
+    /// The incidents of the resource and of reading it.
+    pub episodes: Vec<&'a Episode>,
+    pub history: &'a History,
+    /// Whether the resource is known to be fine now.
+    pub is_fine: bool,
+}
+
+impl BarOf<'_> {
+    /// The days up to `now`. While reading failed, the time counts as not watched.
+    pub(crate) fn bar(&self, days: i64, reader: Reader) -> Bar {
+        let Reader { zone, now, .. } = reader;
+        let today = reader.date(now);
+        let begin = |ago: i64| day_begins(today - Duration::days(ago), zone).min(now);
+        let from = begin(days - 1);
         let (reading, wrong): (Vec<&Episode>, Vec<&Episode>) =
-            history.episodes.iter().partition(|episode| is_about_reading(episode.key.kind));
+            self.episodes.iter().partition(|episode| is_about_reading(episode.key.kind));
         let span = |episode: &&Episode| (episode.since, episode.ended.unwrap_or(now));
-        unwatched.extend(reading.iter().map(span));
-        let whole = (now - from).num_seconds().max(1) as f64;
-        let x = |at: DateTime<Utc>| ((at - from).num_seconds() as f64 / whole).clamp(0.0, 1.0);
-        let part = |severity, (from, to): Span| BarSpan { severity, from: x(from), to: x(to) };
-        // The worst is painted last.
-        let mut sorted = wrong.clone();
-        sorted.sort_by_key(|episode| episode.severity);
-        let mut spans: Vec<BarSpan> = unwatched.iter().map(|&gap| part(None, gap)).collect();
-        spans.extend(sorted.iter().map(|episode| part(Some(episode.severity), span(episode))));
-        spans.retain(|span| span.to > 0.0);
-        let wrong: Vec<Span> = wrong.iter().map(span).collect();
-        Self {
-            spans,
-            first_day: words::day_of(from, zone, now),
-            summary: summary(&wrong, &unwatched, days, from, now),
+        let watched_from = self.history.watched_since.map_or(from, |since| since.clamp(from, now));
+        let unwatched: Vec<Span> =
+            self.history.gaps.iter().copied().chain(reading.iter().map(span)).collect();
+        let day = |ago: i64| {
+            let (begin, end) = (begin(ago), if ago == 0 { now } else { begin(ago - 1) });
+            let is_open =
+                |episode: &&&Episode| episode.since < end && episode.ended.is_none_or(|at| at > begin);
+            let worst = wrong.iter().filter(is_open).map(|episode| episode.severity).max();
+            let whole = (end - begin).num_seconds().max(1) as f64;
+            let part = |time: Duration| time.num_seconds() as f64 / whole;
+            let seen = part((end - watched_from.clamp(begin, end)).max(Duration::zero()));
+            let missed = part(together(&unwatched, watched_from.clamp(begin, end), end));
+            match ago == 0 && !self.is_fine {
+                true => Day { worst, watched: 0.0, missed: 1.0 },
+                false => Day { worst, watched: seen - missed, missed },
+            }
+        };
+        let wrong_spans: Vec<Span> = wrong.iter().map(span).collect();
+        let since = (watched_from > from).then(|| reader.day_of(watched_from));
+        Bar {
+            days: (0..days).rev().map(day).collect(),
+            first_day: reader.day_of(from),
+            summary: summary((days, since), &wrong_spans, &unwatched, (watched_from, now), reader.language),
         }
     }
 }
 
-/// `Last 30 days: 2 incidents, 3 h 5 min together; not watched for 2 h`.
-fn summary(wrong: &[Span], unwatched: &[Span], days: i64, from: DateTime<Utc>, now: DateTime<Utc>) -> String {
+/// The first moment of a day, also on a day whose midnight the clocks skip.
+fn day_begins(day: NaiveDate, zone: Tz) -> DateTime<Utc> {
+    let hours = (0..4).filter_map(|hour| day.and_hms_opt(hour, 0, 0));
+    let found = hours.filter_map(|at| zone.from_local_datetime(&at).earliest()).next();
+    found.map_or_else(|| day.and_time(NaiveTime::MIN).and_utc(), |at| at.with_timezone(&Utc))
+}
+
+/// `Last 30 days: 2 incidents, 3 h 5 min together; not watched for 2 h`; `Watched since Mon 16 Mar: no incident` where that
+/// is less.
+fn summary(
+    (days, since): (i64, Option<String>),
+    wrong: &[Span],
+    unwatched: &[Span],
+    (from, now): Span,
+    language: Language,
+) -> String {
     let wrong_words = match wrong.len() {
-        0 => "no incident".to_owned(),
+        0 => language.pick("no incident", "проблем не было").to_owned(),
         count => {
-            let incidents = words::count(count, "incident", "incidents");
-            format!("{incidents}, {} together", words::lasted(together(wrong, from, now)))
+            let incidents = language.count(count, words::INCIDENTS);
+            let lasted = words::lasted(together(wrong, from, now), language);
+            say!(language, "{incidents}, {lasted} together", "{incidents}, в сумме {lasted}")
         }
     };
     let missed = together(unwatched, from, now);
     let missed = match missed.num_minutes() {
         ..1 => String::new(),
-        _ => format!("; not watched for {}", words::lasted(missed)),
+        _ => {
+            let span = words::lasted(missed, language);
+            say!(language, "; not watched for {span}", "; без наблюдения {span}")
+        }
     };
-    format!("Last {days} days: {wrong_words}{missed}")
+    let days = language.count(usize::try_from(days).unwrap_or(0), words::DAYS);
+    match since {
+        Some(since) => say!(
+            language,
+            "Since hostwatch began to watch ({since}): {wrong_words}{missed}",
+            "С начала наблюдения ({since}): {wrong_words}{missed}"
+        ),
+        None => say!(language, "Last {days}: {wrong_words}{missed}", "За {days}: {wrong_words}{missed}"),
+    }
 }
 
-/// How long these last together; what two of them share counts once.
+/// The total time of these spans; overlaps count once.
 fn together(spans: &[Span], from: DateTime<Utc>, to: DateTime<Utc>) -> Duration {
     let mut sorted: Vec<Span> = spans.iter().map(|span| (span.0.max(from), span.1.min(to))).collect();
     sorted.sort_unstable();
@@ -126,12 +167,13 @@ fn together(spans: &[Span], from: DateTime<Utc>, to: DateTime<Utc>) -> Duration 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::alert::Title;
     use crate::model::forecast::tests::t;
 
     fn episode(kind: Kind, since: &str, ended: Option<&str>) -> Episode {
         Episode {
             key: Key::new(&"main".parse().unwrap(), kind, 17),
-            title: "VM web-1 in error".into(),
+            title: Title::of_stored("VM web-1 in error".into()),
             severity: Severity::Critical,
             since: t(since),
             ended: ended.map(t),
@@ -139,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_watched_is_no_good_time() {
+    fn unwatched_time_does_not_count_as_good() {
         let now = t("2026-03-31T12:00:00");
         let history = History {
             episodes: vec![
@@ -151,15 +193,27 @@ mod tests {
             watched_since: Some(t("2026-03-16T12:00:00")),
             more: false,
         };
-        let bar = Bar::of(&history, 30, Tz::UTC, now);
+        let bar = |history: &History, is_fine| {
+            let episodes = history.episodes.iter().collect();
+            BarOf { episodes, history, is_fine }.bar(30, Reader::english(Tz::UTC, now))
+        };
+        let seen = bar(&history, false);
         assert_eq!(
-            bar.summary, "Last 30 days: 2 incidents, 4 h together; not watched for 17 d",
+            seen.summary,
+            "Since hostwatch began to watch (Mon 16 Mar): 2 incidents, 4 h together; not watched for 2 d",
             "what two share counts once"
         );
-        let before = bar.spans.iter().find(|span| span.from == 0.0).unwrap();
-        assert_eq!((before.severity, before.to), (None, 0.5));
-        assert!(bar.spans.iter().any(|span| span.to == 1.0), "what is open goes on to now");
-        let none = Bar::of(&History::default(), 30, Tz::UTC, now);
-        assert_eq!((none.summary.as_str(), none.spans.len()), ("Last 30 days: no incident", 0));
+        let day = |worst, watched, missed| Day { worst, watched, missed };
+        // From 2 to 31 March.
+        assert_eq!(seen.days.len(), 30);
+        assert_eq!((seen.days[13], seen.days[14]), (day(None, 0.0, 0.0), day(None, 0.5, 0.0)));
+        assert_eq!((seen.days[17], seen.days[18]), (day(None, 1.0, 0.0), day(None, 0.0, 1.0)));
+        assert_eq!((seen.days[19], seen.days[20]), (day(None, 0.0, 1.0), day(None, 1.0, 0.0)));
+        assert_eq!(seen.days[29].worst, Some(Severity::Critical), "what is open goes on to now");
+        let none = bar(&History::default(), true);
+        assert_eq!(none.summary, "Last 30 days: no incident");
+        assert!(none.days.iter().all(|day| day.watched == 1.0 && day.worst.is_none()));
+        let unknown = bar(&History::default(), false).days;
+        assert_eq!((unknown[28].watched, unknown[29].watched), (1.0, 0.0), "today is not known to be fine");
     }
 }

@@ -1,5 +1,5 @@
-//! What is shown of incidents and mails at one moment; incidents by account: what changes of one is made anew, the others'
-//! rows stay as they are. Pure.
+//! The incidents and mails that are shown at one moment. Incidents are kept by account: a change replaces the
+//! rows of its account, and other rows stay. Pure.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ pub(crate) struct Alerting {
     pub mails: Mails,
     /// The cut-off of each account that ever had one.
     pub calendar: BTreeMap<AccountName, CalendarEntry>,
-    /// How this machine's clock differs from the provider's.
+    /// The difference between this machine's clock and the provider's, in words.
     pub clock: Option<String>,
-    /// The store's file does not take what is decided.
+    /// The store's file cannot be written.
     pub store_fails: bool,
 }
 
-/// Open incidents and recently closed ones, of each account in any order. Clones share the rows.
+/// Open and recently closed incidents by account, in any order. Clones share the rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IncidentRows(Arc<BTreeMap<AccountName, Arc<[IncidentRow]>>>);
 
@@ -30,7 +30,7 @@ impl IncidentRows {
         self.0.values().flat_map(|rows| rows.iter())
     }
 
-    /// Replaces those of one account.
+    /// Replaces the rows of one account.
     pub(crate) fn put(&mut self, account: &AccountName, rows: Vec<IncidentRow>) {
         let accounts = Arc::make_mut(&mut self.0);
         if rows.is_empty() {
@@ -54,14 +54,11 @@ impl FromIterator<IncidentRow> for IncidentRows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::alert::{Incident, Key, Kind, Muted, Phase, Severity};
-    use chrono::DateTime;
+    use crate::alert::{Kind, Phase, Severity};
+    use crate::unit::account::incident_row;
 
     fn row(account: &AccountName) -> IncidentRow {
-        let now = DateTime::UNIX_EPOCH;
-        let mut incident = Incident::new(Key::new(account, Kind::VmError, 7), Severity::Critical, now);
-        incident.phase = Phase::Firing;
-        IncidentRow::of(&incident, &Muted::default(), now).unwrap()
+        incident_row(account.as_str(), Kind::VmError, Severity::Critical, Phase::Firing)
     }
 
     #[test]

@@ -1,20 +1,23 @@
-//! Incidents and mails as people see them: which are shown, in which order, with which words. Pure.
+//! Incidents and mails as people see them: the selection, the order and the words. Pure.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Duration, Utc};
-use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use super::words;
-use crate::alert::rules::SITES_STOPPED;
-use crate::alert::{Incident, Key, Kind, Ladder, Muted, Phase, SHOWN, Severity};
+use super::forms::{self, Clause, Tense};
+use super::reader::Reader;
+use super::{reasons, sentence, words};
+use crate::alert::{self, Cause, Detail, Incident, Key, Kind, Log, Phase, Severity, Subject};
 use crate::model::forecast::Disconnect;
-use crate::model::mails::GivenUpMails;
-use crate::model::{AccountName, sanitize};
+use crate::model::mails::OutboxSummary;
+use crate::model::{AccountName, Language, sanitize, say};
 
 const STOPPED_KNOWN_AFTER: Duration = Duration::hours(24);
+/// An incident that is over is shown for seven days; at most 20 of them are shown.
+const SHOWN_FOR: Duration = Duration::days(7);
+const SHOWN: usize = 20;
 
 /// One incident.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -25,35 +28,38 @@ pub(crate) struct IncidentRow {
     pub severity: Severity,
     #[serde(rename = "state")]
     pub phase: Phase,
-    /// In words for people.
+    /// The title for people.
     pub title: String,
     pub resource_name: String,
     pub since: DateTime<Utc>,
     pub last_change: DateTime<Utc>,
     pub resolved_at: Option<DateTime<Utc>>,
-    /// Why it is in this state.
+    /// The reason for its state.
     pub reason: String,
     pub acknowledged: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledged_at: Option<DateTime<Utc>>,
-    /// No mail of it until then.
+    /// The end of the silence that it is under.
     pub silenced_until: Option<DateTime<Utc>>,
-    /// What whoever acknowledged or silenced it wrote.
+    /// The comment of the acknowledgement or the silence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The incident that explains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caused_by: Option<Key>,
-    /// What is wrong, without its name: `in error`.
+    /// The values from which its title and reason are made.
     #[serde(skip)]
-    pub problem: String,
-    /// Of a container: only its stopped sites show that it is off.
+    pub subject: Subject,
     #[serde(skip)]
-    pub by_sites: bool,
-    /// Of a disconnect.
+    pub clause: Clause,
+    #[serde(skip)]
+    pub detail: Detail,
+    #[serde(skip)]
+    pub why: Option<Cause>,
+    /// The date, if it is a cut-off.
     #[serde(skip)]
     pub cut_off: Option<Disconnect>,
-    /// When the data are deleted, where the account is cut off and that is known.
+    /// The time at which the data are deleted, if the account is cut off and the time is known.
     #[serde(skip)]
     pub deleted_at: Option<DateTime<Utc>>,
 }
@@ -68,102 +74,182 @@ pub(super) fn disconnect_of<'a>(
     rows.into_iter().find(is_its)
 }
 
+/// Open incidents that no other explains, by key. Lists show the explained ones together with these.
+pub(super) fn roots<'a>(rows: &[&'a IncidentRow]) -> BTreeMap<&'a Key, &'a IncidentRow> {
+    let roots = rows.iter().filter(|row| row.is_open() && row.caused_by.is_none());
+    roots.map(|row| (&row.key, *row)).collect()
+}
+
 impl IncidentRow {
-    /// An incident as it is shown; `None` for one that has not begun, that was over before
-    /// a mail went out, or that ended long ago.
-    pub(crate) fn of(incident: &Incident, muted: &Muted, now: DateTime<Utc>) -> Option<Self> {
-        let shown = match incident.phase {
-            Phase::Watching | Phase::Unwatched => false,
-            Phase::Pending | Phase::Firing | Phase::Recovering => true,
-            Phase::Resolved => incident.is_shown(now),
+    /// The incident in `roots` that explains this one.
+    pub(super) fn root<'a>(&self, roots: &BTreeMap<&'a Key, &'a Self>) -> Option<&'a Self> {
+        roots.get(self.caused_by.as_ref()?).copied()
+    }
+
+    /// The row of an incident. It is `None` for incidents that nothing watches, that ended long ago, or that
+    /// ended before anybody was told.
+    pub(crate) fn of(incident: &Incident, log: &Log, facts: &alert::Facts<'_>) -> Option<Self> {
+        let Incident { key, phase, severity, ended, .. } = incident;
+        let is_recent = || ended.is_some_and(|at| facts.now - at < SHOWN_FOR) && log.was_told(key);
+        let (phase, is_over) = match phase {
+            Phase::Pending | Phase::Firing | Phase::Recovering => (*phase, false),
+            // Both look the same to people.
+            Phase::Resolved | Phase::Removed if is_recent() => (Phase::Resolved, true),
+            Phase::Resolved | Phase::Removed | Phase::Unwatched => return None,
         };
-        let (acknowledgement, silence) = (muted.acknowledgement(incident, now), muted.silence(incident, now));
-        let note = acknowledgement.map(|ack| &ack.comment).or(silence.map(|silence| &silence.comment));
-        // Where the reason itself does not name it.
-        let cause = incident.folded_into.as_ref().map(ToString::to_string);
-        let cause = cause.filter(|cause| !incident.reason.to_string().contains(cause));
-        let cause = cause.map(|cause| format!(" (covered by {cause})"));
-        shown.then(|| Self {
-            key: incident.key.clone(),
-            account: incident.key.account.clone(),
-            kind: incident.key.kind,
-            severity: incident.severity,
-            phase: incident.phase,
-            title: incident.words_now(),
-            resource_name: incident.subject.clone(),
-            since: incident.since,
-            last_change: incident.last_change,
-            resolved_at: incident.resolved_at.filter(|_| !incident.phase.is_open()),
-            reason: format!(
-                "{}{}",
-                said_once(&incident.detail, &incident.reason.to_string()),
-                cause.unwrap_or_default()
-            ),
-            acknowledged: acknowledgement.is_some(),
-            acknowledged_at: acknowledgement.map(|ack| ack.at),
+        let (ack, silence) = (facts.ack(incident), facts.muted.silence(incident, facts.now));
+        let note = ack.map(|ack| &ack.comment).or(silence.map(|silence| &silence.comment));
+        let cut_off = facts.cut_off(key);
+        let clause = match cut_off {
+            Some(cut_off) => Clause::new(cut_off.wrong(facts.now), Tense::Is),
+            None => Clause::open(incident),
+        };
+        let subject = incident.subject.clone();
+        let said = forms::one(&subject, key, std::slice::from_ref(&clause), Language::En);
+        let resolved_at = ended.filter(|_| is_over);
+        let since = if phase == Phase::Pending { incident.run_since } else { incident.since };
+        Some(Self {
+            key: key.clone(),
+            account: key.account.clone(),
+            kind: key.kind,
+            severity: *severity,
+            phase,
+            title: words::capital(&said),
+            resource_name: words::capital(&forms::name(&subject, key, Language::En)),
+            since,
+            last_change: incident.changes.iter().copied().chain(resolved_at).fold(since, DateTime::max),
+            resolved_at,
+            reason: reason(incident, facts),
+            acknowledged: ack.is_some(),
+            acknowledged_at: ack.map(|ack| ack.at),
             silenced_until: silence.map(|silence| silence.until),
             note: note.filter(|note| !note.is_empty()).cloned(),
-            caused_by: incident.folded_into.clone(),
-            problem: incident.problem_now(),
-            by_sites: incident.held == SITES_STOPPED,
-            cut_off: incident.ladder.as_ref().map(Ladder::disconnect),
-            deleted_at: incident.ladder.as_ref().and_then(|ladder| ladder.deleted_at),
+            caused_by: incident.cause.clone(),
+            subject,
+            clause,
+            detail: incident.detail.clone(),
+            why: Some(incident.why.clone()),
+            cut_off: cut_off.map(alert::CutOff::disconnect),
+            deleted_at: facts.deleted_at(key),
         })
     }
 
-    /// Firing, or not yet recovered.
+    /// Whether the incident is open: firing, or not recovered yet.
     pub(crate) fn is_open(&self) -> bool {
         self.phase.is_open()
     }
 
-    /// It is acknowledged or silenced.
+    /// Whether it is acknowledged or silenced.
     pub(crate) fn is_looked_after(&self) -> bool {
         self.acknowledged || self.silenced_until.is_some()
     }
 
-    /// `acknowledged Tue 24 Nov 07:15 MSK: Ann is on it`; `None` where nobody decided anything.
-    pub(crate) fn looked_after_words(&self, zone: Tz, now: DateTime<Utc>) -> Option<String> {
-        let moment = |at| words::sentence_moment(at, zone, now);
+    /// `VM web-1 in error`, in this language.
+    pub(crate) fn title_in(&self, language: Language) -> String {
+        match language {
+            Language::En => self.title.clone(),
+            Language::Ru => {
+                let clauses = std::slice::from_ref(&self.clause);
+                words::capital(&forms::one(&self.subject, &self.key, clauses, language))
+            }
+        }
+    }
+
+    /// Its name with its noun, in this language.
+    pub(crate) fn name_in(&self, language: Language) -> String {
+        match language {
+            Language::En => self.resource_name.clone(),
+            Language::Ru => words::capital(&forms::name(&self.subject, &self.key, language)),
+        }
+    }
+
+    /// The observation and the reason for this state, in this language.
+    pub(crate) fn reason_in(&self, language: Language) -> String {
+        match (language, &self.why) {
+            (Language::Ru, Some(why)) => {
+                let cause = self.caused_by.as_ref().map(|cause| sentence::covered_by(cause, language));
+                let seen = reasons::detail(&self.detail, language);
+                let why = reasons::cause(why, language);
+                format!("{seen}; {why}{}", cause.unwrap_or_default())
+            }
+            (Language::En | Language::Ru, _) => self.reason.clone(),
+        }
+    }
+
+    /// `acknowledged Tue 24 Nov 07:15 MSK: Ann is on it`; `None` if nobody acknowledged or silenced it.
+    pub(crate) fn looked_after_words(&self, reader: Reader) -> Option<String> {
+        let language = reader.language;
         let words = match (self.acknowledged, self.silenced_until) {
             (true, _) => {
-                let at = self.acknowledged_at.map(|at| format!(" {}", moment(at)));
-                format!("acknowledged{}", at.unwrap_or_default())
+                let since = |at| match language {
+                    Language::En => reader.moment(at),
+                    Language::Ru => reader.since(at),
+                };
+                let at = self.acknowledged_at.map_or_else(String::new, |at| format!(" {}", since(at)));
+                say!(language, "acknowledged{at}", "этим занимаются{at}")
             }
-            (false, Some(until)) => format!("silenced until {}", moment(until)),
+            (false, Some(until)) => {
+                let until = reader.moment(until);
+                say!(language, "silenced until {until}", "без писем до {until}")
+            }
             (false, None) => return None,
         };
         let note = self.note.as_ref().map(|note| format!(": {}", sanitize::one_line(note, 80)));
         Some(words + &note.unwrap_or_default())
     }
 
-    /// The worst first, wherever incidents stand below each other: cut-offs, the soonest first and whoever looks after
-    /// them; what needs somebody; what somebody looks after; what is not confirmed yet.
+    /// The order of all lists of incidents. First come the problems that need somebody, with each near cut-off;
+    /// then acknowledged and silenced ones; then unconfirmed ones. In each group critical stands before
+    /// warning, and cut-offs come first among equals, the soonest first.
     pub(crate) fn order(&self, now: DateTime<Utc>) -> impl Ord + use<'_> {
-        let rank = self.rank(now);
-        let soonest = (rank == 0).then(|| soonest(self.cut_off));
-        (rank, soonest, Reverse(self.severity), Reverse(self.since), &self.key)
+        let is_money = self.kind == Kind::Disconnect;
+        let soonest = is_money.then(|| soonest(self.cut_off));
+        let urgency = sentence::urgency(self.severity, is_money);
+        (self.rank(now), urgency, soonest, Reverse(self.since), &self.key)
     }
 
-    /// Of those that stand together.
+    /// The group in that order.
     pub(super) fn rank(&self, now: DateTime<Utc>) -> u8 {
-        match (self.kind, self.is_open()) {
-            (Kind::Disconnect, true) => 0,
-            (_, true) if self.needs_you(now) => 1,
-            (_, true) => 2,
-            (_, false) => 3,
+        let is_near = self.kind == Kind::Disconnect && self.severity == Severity::Critical;
+        match self.is_open() {
+            true if is_near || self.needs_you(now) => 0,
+            true => 1,
+            false => 2,
         }
     }
 
-    /// Somebody has to act. That a VM is stopped is known after a day: it may well be meant to be.
+    /// Whether somebody has to act. A stopped VM counts for one day only: it may be meant to be off.
     pub(crate) fn needs_you(&self, now: DateTime<Utc>) -> bool {
         let known = self.kind == Kind::VmStopped && now - self.since >= STOPPED_KNOWN_AFTER;
         self.is_open() && !self.is_looked_after() && self.severity != Severity::Info && !known
     }
 }
 
-/// What was seen, and what was decided; of two that say the same, one.
-fn said_once(detail: &str, reason: &str) -> String {
-    if detail.starts_with(reason) { detail.to_owned() } else { format!("{detail}; {reason}") }
+/// The last observation, the reason for the state if it adds something, and the cause. A cut-off has its date
+/// and the balance first.
+fn reason(incident: &Incident, facts: &alert::Facts<'_>) -> String {
+    let account = &incident.key.account;
+    let known =
+        facts.cut_off(&incident.key).zip(facts.snapshot.accounts.get(account)).zip(facts.watcher(account));
+    let why = Some(&incident.why);
+    let (seen, why) = match known {
+        // A cut-off shows its balance first.
+        Some(((cut_off, state), watcher)) => (
+            reasons::cut_off(cut_off, state, &watcher.settings, facts.now),
+            why.filter(|why| !(cut_off.used_up && **why == Cause::UsedUp)),
+        ),
+        None => {
+            (reasons::detail(&incident.detail, Language::En), why.filter(|why| !says(why, &incident.detail)))
+        }
+    };
+    let why = why.map_or_else(String::new, |why| format!("; {}", reasons::cause(why, Language::En)));
+    let cause = incident.cause.as_ref().map(|cause| sentence::covered_by(cause, Language::En));
+    format!("{seen}{why}{}", cause.unwrap_or_default())
+}
+
+/// Whether the observation shows as much as the reason.
+fn says(why: &Cause, detail: &Detail) -> bool {
+    matches!((why, detail), (Cause::NoLongerListed, Detail::NotListed))
 }
 
 /// The order of cut-offs.
@@ -172,10 +258,10 @@ pub(crate) fn soonest(cut_off: Option<Disconnect>) -> impl Ord {
     (cut_off != Some(Disconnect::Now), at.is_none(), at)
 }
 
-/// Incidents that are open, and those that closed lately.
+/// Open incidents, and those that closed lately.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct IncidentList {
-    /// The worst first; what somebody looks after at the end.
+    /// The worst first; acknowledged and silenced ones are at the end.
     pub open: Vec<IncidentRow>,
     /// The latest first.
     pub recent: Vec<IncidentRow>,
@@ -192,34 +278,31 @@ impl IncidentList {
     }
 }
 
-/// What became of mails.
+/// The state of mail delivery.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Mails {
-    /// Absent: mails are not configured.
+    /// Absent if no mails are configured.
     pub outbox: Option<OutboxSummary>,
-    /// When a mail server last took a mail.
+    /// The last time that a mail server took a mail.
     pub last_mail_at: Option<DateTime<Utc>>,
-    /// The watched VM that the daemon itself runs on, in words; it goes dark with it.
+    /// The watched VM on which the daemon itself runs, in words. If it is off, so is the daemon.
     pub lives_on: Option<String>,
-    /// Why the mail server cannot be used, where the last attempt failed for that.
+    /// No service outside watches this daemon: `heartbeat.url` is empty.
+    #[serde(default)]
+    pub without_heartbeat: bool,
+    /// The reason why the mail server cannot be used, if the last attempt failed for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_error: Option<ServerError>,
-    /// Mails that were given up and of which not everybody concerned was told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub given_up: Option<GivenUpMails>,
-    /// The same of the mails about each account.
-    #[serde(skip)]
-    pub given_up_of: BTreeMap<AccountName, GivenUpMails>,
-    /// The outbox as far as mails about one account are concerned; of one without any nothing waits.
+    /// The outbox by account. An account that is absent has no waiting mails.
     #[serde(skip)]
     pub undelivered_of: BTreeMap<AccountName, OutboxSummary>,
-    /// The mail server takes no mail at all, whatever it is about.
+    /// The mail server takes no mail at all.
     #[serde(skip)]
     pub server_is_down: bool,
 }
 
 impl Mails {
-    /// What concerns one account: the mails about it; a mail server that takes none concerns all.
+    /// The state of the mails that concern one account: its own mails, and a mail server that takes none.
     pub(super) fn concerning(&self, account: &AccountName) -> Self {
         let about = self.about(account);
         if self.server_is_down { Self { outbox: self.outbox, ..about } } else { about }
@@ -227,41 +310,15 @@ impl Mails {
 
     /// The mails about one account alone.
     pub(super) fn about(&self, account: &AccountName) -> Self {
-        let of_it = |all: OutboxSummary| {
-            let none = OutboxSummary { queued: 0, sending: 0, dead: 0, oldest: None, ..all };
-            let its = self.undelivered_of.get(account).copied().unwrap_or(none);
-            OutboxSummary { sent: all.sent, ..its }
-        };
-        Self {
-            outbox: self.outbox.map(of_it),
-            given_up: self.given_up_of.get(account).cloned(),
-            ..self.clone()
-        }
+        let its = self.undelivered_of.get(account).copied().unwrap_or_default();
+        Self { outbox: self.outbox.map(|_| its), ..self.clone() }
     }
 }
 
-/// What a mail server said, or why none answered.
+/// The answer of a mail server, or the reason why none came.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct ServerError {
     pub error: String,
-    /// It refused the login or the sender for good.
+    /// The server refused the login or the sender for good.
     pub refused: bool,
-}
-
-/// Mails by what became of them, one a recipient.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct OutboxSummary {
-    pub queued: u64,
-    pub sending: u64,
-    pub sent: u64,
-    pub dead: u64,
-    /// When the oldest that waits was queued.
-    pub oldest: Option<DateTime<Utc>>,
-}
-
-impl OutboxSummary {
-    /// Those that are not delivered yet.
-    pub(crate) fn waiting(&self) -> u64 {
-        self.queued + self.sending
-    }
 }

@@ -1,9 +1,9 @@
-//! Where people go from here: to pay, to the provider's panel, to the status page. Made once for mails and page. Pure.
+//! Links for people: to pay, to the provider's panel, to the status page. Made once for mails and page. Pure.
 
-use crate::alert::{Key, Kind, Sort};
-use crate::model::{AccountName, Guide};
+use crate::alert::{Key, Kind};
+use crate::model::{AccountName, Guide, Language, Sort};
 
-/// An address with its word.
+/// An address with its label.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Link {
     pub word: &'static str,
@@ -11,27 +11,30 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Where one pays.
-    pub(crate) fn pay(guide: &Guide) -> Option<Self> {
-        Some(Self { word: "Pay", url: guide.pay_link.clone()? })
+    /// The link to pay.
+    pub(crate) fn pay(guide: &Guide, language: Language) -> Option<Self> {
+        Some(Self { word: language.pick("Pay", "Оплатить"), url: guide.pay_link.clone()? })
     }
 
-    /// The provider's panel, at what the incident is about; in front of all resources without one.
-    pub(crate) fn panel(guide: &Guide, key: Option<&Key>) -> Option<Self> {
+    /// The provider's panel at the incident's resource; without a resource, the part of the address that all
+    /// resources share.
+    pub(crate) fn panel(guide: &Guide, key: Option<&Key>, language: Language) -> Option<Self> {
         let link = guide.panel_link.as_deref()?;
         let resource = key.and_then(|key| Some((kind(key.kind)?, key.id()?)));
         let url = match resource {
             Some((kind, id)) => link.replace("{kind}", kind).replace("{id}", &id.to_string()),
             None => whole(link).to_owned(),
         };
-        Some(Self { word: "Panel", url })
+        Some(Self { word: language.pick("Panel", "Панель провайдера"), url })
     }
 
-    /// The status page, of one account where it is about one.
-    pub(crate) fn page(external_url: &str, account: Option<&AccountName>) -> Self {
+    /// The status page, of one account if the mail is about one.
+    pub(crate) fn page(external_url: &str, account: Option<&AccountName>, language: Language) -> Self {
         let page = external_url.trim_end_matches('/');
         let of = account.map_or_else(String::new, |account| format!("?account={account}"));
-        Self { word: "Status page", url: format!("{page}/{of}") }
+        Self {
+            word: language.pick("Status page", "Страница состояния"), url: format!("{page}/{of}")
+        }
     }
 }
 
@@ -40,7 +43,7 @@ fn kind(kind: Kind) -> Option<&'static str> {
     kind.sort().map(Sort::as_str).or(order)
 }
 
-/// The address as far as it is that of every resource.
+/// The part of an address that is the same for every resource.
 fn whole(link: &str) -> &str {
     let names = ["{kind}", "{id}"].into_iter().filter_map(|name| link.find(name)).min();
     let Some(first) = names else { return link };
@@ -72,12 +75,15 @@ mod tests {
             ("https://p/home#x", "https://p/home#x", "https://p/home#x", "https://p/home#x"),
         ] {
             let guide = Guide { panel_link: Some(link.to_owned()), ..Guide::default() };
-            let url = |key| Link::panel(&guide, key).unwrap().url;
+            let url = |key| Link::panel(&guide, key, Language::En).unwrap().url;
             let found = [url(Some(&vm)), url(Some(&order)), url(Some(&money)), url(None)];
             assert_eq!(found, [vm_at, order_at, else_at, else_at], "{link}");
         }
-        assert_eq!(Link::panel(&Guide::default(), Some(&vm)), None);
-        assert_eq!(Link::page("https://w/hw/", Some(&account)).url, "https://w/hw/?account=main");
-        assert_eq!(Link::page("https://w", None).url, "https://w/");
+        assert_eq!(Link::panel(&Guide::default(), Some(&vm), Language::En), None);
+        assert_eq!(
+            Link::page("https://w/hw/", Some(&account), Language::En).url,
+            "https://w/hw/?account=main"
+        );
+        assert_eq!(Link::page("https://w", None, Language::En).url, "https://w/");
     }
 }

@@ -1,21 +1,26 @@
-//! Which incident a person means: by its key, or by the name or number of what it is about, where that is one's alone.
-//! Pure.
+//! Finds the incident that a person means: by its key, or by a name or number that only one incident has. Finds
+//! the recipient, too. Pure.
 
-use crate::alert::Incident;
+use super::{forms, words};
+use crate::alert::{Debts, Event, Incident};
+use crate::model::Language;
 use crate::model::sanitize::one_line;
 
-/// Of more candidates, the rest is counted.
+/// The number of listed candidates; others are counted.
 const MOST: usize = 20;
 
-/// The incident of a key; else the only open one, or the only one, about what is called so.
+/// The incident with this key. Otherwise the only open one, or the only one, about a resource of this name.
 ///
 /// # Errors
-/// With the candidates, or what is near; lines for people.
-pub(crate) fn find<'a>(known: &'a [Incident], what: &str) -> Result<&'a Incident, String> {
-    if let Some(exact) = known.iter().find(|incident| incident.key.to_string() == what) {
+/// The candidates, or similar names, as lines for people.
+pub(crate) fn find<'a>(
+    known: impl Iterator<Item = &'a Incident> + Clone,
+    what: &str,
+) -> Result<&'a Incident, String> {
+    if let Some(exact) = known.clone().find(|incident| incident.key.to_string() == what) {
         return Ok(exact);
     }
-    let named: Vec<&Incident> = known.iter().filter(|incident| is_about(incident, what)).collect();
+    let named: Vec<&Incident> = known.clone().filter(|incident| is_about(incident, what)).collect();
     let open: Vec<&Incident> = named.iter().copied().filter(|incident| incident.phase.is_open()).collect();
     match (open.as_slice(), named.as_slice()) {
         ([one], _) | ([], [one]) => Ok(one),
@@ -24,23 +29,32 @@ pub(crate) fn find<'a>(known: &'a [Incident], what: &str) -> Result<&'a Incident
     }
 }
 
+/// The debts to the recipient that a person names. Case does not matter in mail addresses.
+///
+/// # Errors
+/// The recipients to whom something is owed, as lines for people.
+pub(crate) fn recipient<'a>(debts: &'a [Debts], to: &str) -> Result<&'a Debts, String> {
+    debts.iter().find(|one| one.recipient.eq_ignore_ascii_case(to)).ok_or_else(|| {
+        let known: Vec<&str> = debts.iter().take(MOST).map(|one| one.recipient.as_str()).collect();
+        let known = if known.is_empty() { "nobody".to_owned() } else { known.join(", ") };
+        format!("nothing is owed to '{}'; something is owed to: {known}", one_line(to, 80))
+    })
+}
+
 fn is_about(incident: &Incident, what: &str) -> bool {
-    incident.name() == what || incident.key.resource.to_string() == what
+    (!what.is_empty() && incident.name() == what) || incident.key.resource.to_string() == what
 }
 
 fn ambiguous(candidates: &[&Incident], what: &str) -> String {
-    let lines =
-        candidates.iter().take(MOST).map(|one| format!("\n  {}  {}", one.key, one_line(&one.words(), 80)));
-    let lines: String = lines.collect();
-    let more = match candidates.len().saturating_sub(MOST) {
-        0 => String::new(),
-        more => format!("\n  and {more} more"),
-    };
-    format!("'{what}' may mean {} incidents; name one by its key:{lines}{more}", candidates.len())
+    let title = |one: &Incident| words::capital(&forms::listed(one, &Event::Opened, Language::En));
+    let lines = candidates.iter().map(|one| format!("{}  {}", one.key, one_line(&title(one), 80)));
+    let lines = words::first(lines.collect(), MOST, Language::En);
+    let lines: String = lines.iter().map(|line| format!("\n  {line}")).collect();
+    format!("'{what}' may mean {} incidents; name one by its key:{lines}", candidates.len())
 }
 
-fn unknown(known: &[Incident], what: &str) -> String {
-    let close = known.iter().filter(|incident| {
+fn unknown<'a>(known: impl Iterator<Item = &'a Incident>, what: &str) -> String {
+    let close = known.filter(|incident| {
         let key = incident.key.to_string();
         !what.is_empty() && (key.contains(what) || what.contains(&key) || incident.name().contains(what))
     });
@@ -49,7 +63,7 @@ fn unknown(known: &[Incident], what: &str) -> String {
         true => "`hostwatch incidents` lists the keys".to_owned(),
         false => format!("did you mean {}?", close.join(", ")),
     };
-    format!("there is no incident '{what}', and none of something called so; {hint}")
+    format!("no incident has the key, name or ID '{what}'; {hint}")
 }
 
 #[cfg(test)]
@@ -57,12 +71,13 @@ mod tests {
     use chrono::{DateTime, Utc};
 
     use super::*;
-    use crate::alert::{Key, Kind, Phase, Severity};
+    use crate::alert::{Key, Kind, Phase, Severity, Subject};
 
     fn incident(account: &str, kind: Kind, id: u64, subject: &str, phase: Phase) -> Incident {
         let key = Key::new(&account.parse().unwrap(), kind, id);
         let mut incident = Incident::new(key, Severity::Critical, DateTime::<Utc>::UNIX_EPOCH);
-        (incident.subject, incident.phase) = (subject.to_owned(), phase);
+        incident.subject = Subject::Text(subject.to_owned()).of_stored(&incident.key);
+        incident.phase = phase;
         incident
     }
 
@@ -90,11 +105,25 @@ mod tests {
             ("", Err("`hostwatch incidents` lists the keys")),
         ];
         for (what, want) in table {
-            match (find(&known, what), want) {
+            match (find(known.iter(), what), want) {
                 (Ok(found), Ok(key)) => assert_eq!(found.key.to_string(), key, "{what}"),
                 (Err(said), Err(part)) => assert!(said.contains(part), "{what}: {said}"),
                 (got, want) => panic!("{what}: {got:?}, not {want:?}"),
             }
         }
+    }
+
+    #[test]
+    fn a_recipient_is_found_however_its_address_is_written() {
+        let debts = |to: &str| Debts { recipient: to.to_owned(), ..Debts::default() };
+        let all = [debts("Ann@example.com"), debts("webhook:chat")];
+        assert_eq!(recipient(&all, "ann@Example.com").unwrap().recipient, "Ann@example.com");
+        assert_eq!(recipient(&all, "webhook:chat").unwrap().recipient, "webhook:chat");
+        let said = recipient(&all, "bob@example.com").unwrap_err();
+        assert_eq!(
+            said,
+            "nothing is owed to 'bob@example.com'; something is owed to: Ann@example.com, webhook:chat"
+        );
+        assert!(recipient(&[], "bob").unwrap_err().ends_with("something is owed to: nobody"));
     }
 }

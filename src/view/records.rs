@@ -1,5 +1,5 @@
-//! What commands list: incidents, mails, silences. Made from rows of the store; the same as JSON and on the terminal.
-//! Pure.
+//! The lists of commands: incidents, mails, silences, made from rows of the store. JSON and terminal show the
+//! same. Pure.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use super::incidents::IncidentList;
-use super::words;
-use crate::alert::{Incident, Key, Muted, Silence};
-use crate::model::mails::MailRecord;
-use crate::model::{AccountName, Collector};
+use super::{forms, words};
+use crate::alert::{self, Debts, Event, Incident, Key, Silence};
+use crate::model::mails::SentMail;
+use crate::model::{AccountName, Collector, Language};
 use crate::view::{IncidentRow, Status};
 
-/// The zones of accounts, by name.
+/// The time zones of accounts, by name.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Zones(BTreeMap<AccountName, String>);
@@ -26,26 +26,26 @@ impl FromIterator<(AccountName, Tz)> for Zones {
 }
 
 impl Zones {
-    /// The zone of an account; the one that all share where it is not among them.
+    /// The zone of an account. An unknown account gets the zone that all accounts share.
     pub(crate) fn of(&self, account: &AccountName) -> Tz {
         self.0.get(account).map_or_else(|| self.common(), |name| words::zone_named(name))
     }
 
-    /// The zone of what is about no account in particular: the one that all have, else UTC.
+    /// The zone for values that concern no single account: the one that all accounts share, otherwise UTC.
     pub(crate) fn common(&self) -> Tz {
         let mut names = self.0.values();
         let first = names.next().filter(|first| names.all(|name| name == *first));
         first.map_or(Tz::UTC, |name| words::zone_named(name))
     }
 
-    /// The zone of the account that a pattern of keys names.
+    /// The zone of the account in a pattern of keys.
     fn of_pattern(&self, pattern: &str) -> Tz {
         let account = pattern.split_once('/').and_then(|(account, _)| account.parse().ok());
         account.map_or_else(|| self.common(), |account| self.of(&account))
     }
 }
 
-/// `hostwatch incidents`.
+/// The answer of `hostwatch incidents`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct IncidentRecords {
     pub generated_at: DateTime<Utc>,
@@ -55,14 +55,8 @@ pub(crate) struct IncidentRecords {
 }
 
 impl IncidentRecords {
-    /// The worst first.
-    pub(crate) fn of(known: &[Incident], muted: &Muted, zones: Zones, now: DateTime<Utc>) -> Self {
-        let rows: Vec<IncidentRow> =
-            known.iter().filter_map(|incident| IncidentRow::of(incident, muted, now)).collect();
-        Self::of_rows(rows.iter(), zones, now)
-    }
-
-    pub(crate) fn of_rows<'a>(
+    /// The records, the worst first.
+    pub(crate) fn of<'a>(
         rows: impl Iterator<Item = &'a IncidentRow>,
         zones: Zones,
         now: DateTime<Utc>,
@@ -71,12 +65,84 @@ impl IncidentRecords {
     }
 }
 
-/// `hostwatch outbox`: what was given up, what waits, then the latest.
+/// The answer of `hostwatch outbox`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OutboxRecords {
     pub generated_at: DateTime<Utc>,
     pub time_zones: Zones,
-    pub mails: Vec<MailRecord>,
+    /// One a recipient; the one that waits longest comes first.
+    pub owed: Vec<OwedRecord>,
+    /// The latest first.
+    pub sent: Vec<SentMail>,
+}
+
+/// The debts to one recipient, and the state of its deliveries.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct OwedRecord {
+    pub recipient: String,
+    pub since: DateTime<Utc>,
+    pub events: Vec<OwedEvent>,
+    /// The time since when the first mail is owed.
+    pub first_mail_since: Option<DateTime<Utc>>,
+    /// The time since when the digest is owed.
+    pub digest_since: Option<DateTime<Utc>>,
+    pub in_flight: Vec<MailOnItsWay>,
+    /// The server's last answer, if it did not take the last mail.
+    pub error: Option<String>,
+    /// The time since when the server refuses the recipient.
+    pub refused_since: Option<DateTime<Utc>>,
+    /// The next attempt, if nothing changes before it.
+    pub next_try: Option<DateTime<Utc>>,
+    /// The hourly limit holds back mails that are not about money.
+    pub limited: bool,
+}
+
+/// One event that is owed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct OwedEvent {
+    pub key: Key,
+    pub event: Option<String>,
+    pub since: DateTime<Utc>,
+}
+
+/// A mail that was handed to the server, and has no answer yet.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct MailOnItsWay {
+    pub since: DateTime<Utc>,
+    pub keys: Vec<Key>,
+}
+
+impl OutboxRecords {
+    pub(crate) fn of(debts: &[Debts], sent: Vec<SentMail>, zones: Zones, now: DateTime<Utc>) -> Self {
+        let mut owed: Vec<OwedRecord> = debts.iter().filter_map(OwedRecord::of).collect();
+        owed.sort_by(|a, b| (a.since, &a.recipient).cmp(&(b.since, &b.recipient)));
+        Self { generated_at: now, time_zones: zones, owed, sent }
+    }
+}
+
+impl OwedRecord {
+    /// The record; `None` if nothing is owed.
+    fn of(debts: &Debts) -> Option<Self> {
+        let event = |(key, owed): &(Key, alert::Owed)| OwedEvent {
+            key: key.clone(),
+            event: owed.event.as_ref().map(Event::to_string),
+            since: owed.since,
+        };
+        let mail =
+            |(since, keys): &(DateTime<Utc>, Vec<Key>)| MailOnItsWay { since: *since, keys: keys.clone() };
+        Some(Self {
+            recipient: debts.recipient.clone(),
+            since: debts.since()?,
+            events: debts.owed.iter().map(event).collect(),
+            first_mail_since: debts.first,
+            digest_since: debts.digest,
+            in_flight: debts.in_flight.iter().map(mail).collect(),
+            error: debts.error.clone(),
+            refused_since: debts.refused_since,
+            next_try: debts.next_try,
+            limited: debts.limited,
+        })
+    }
 }
 
 /// A silence that is on.
@@ -88,7 +154,7 @@ pub(crate) struct SilenceRecord {
     pub until: DateTime<Utc>,
     pub time_zone: String,
     pub note: String,
-    /// What is open and silenced by it.
+    /// The open incidents that it silences.
     pub covers: Vec<Covered>,
 }
 
@@ -106,7 +172,7 @@ impl SilenceRecord {
     }
 }
 
-/// `hostwatch silence --list`: those that keep the most back first.
+/// The answer of `hostwatch silence --list`. Silences that hold back the most come first.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SilenceRecords {
     pub generated_at: DateTime<Utc>,
@@ -114,8 +180,13 @@ pub(crate) struct SilenceRecords {
 }
 
 impl SilenceRecords {
-    pub(crate) fn of(silences: &[Silence], known: &[Incident], zones: &Zones, now: DateTime<Utc>) -> Self {
-        let open: Vec<&Incident> = known.iter().filter(|incident| incident.phase.is_open()).collect();
+    pub(crate) fn of<'a>(
+        silences: &[Silence],
+        incidents: impl Iterator<Item = &'a Incident>,
+        zones: &Zones,
+        now: DateTime<Utc>,
+    ) -> Self {
+        let open: Vec<&Incident> = incidents.filter(|incident| incident.phase.is_open()).collect();
         let record = |one: &Silence| {
             let covered = open.iter().filter(|incident| one.covers(&incident.key, incident.name()));
             SilenceRecord {
@@ -126,7 +197,10 @@ impl SilenceRecords {
                 time_zone: zones.of_pattern(&one.pattern).name().to_owned(),
                 note: one.comment.clone(),
                 covers: covered
-                    .map(|incident| Covered { key: incident.key.clone(), title: incident.words_now() })
+                    .map(|incident| Covered {
+                        key: incident.key.clone(),
+                        title: words::capital(&forms::listed(incident, &Event::Opened, Language::En)),
+                    })
                     .collect(),
             }
         };
@@ -136,10 +210,10 @@ impl SilenceRecords {
     }
 }
 
-/// `hostwatch poll`: how things stand after it.
+/// The answer of `hostwatch poll`: the status after it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PolledRecords {
     pub status: Status,
-    /// What was not read in time.
+    /// Collectors that did not finish in time.
     pub unfinished: Vec<(AccountName, Collector)>,
 }

@@ -1,53 +1,51 @@
-//! VMs, containers and sites as one list to look through: by kind and state, by name, page by page. Pure.
+//! VMs, containers and sites as one list: filtered by kind, state and name, in pages. Pure.
 
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::health::{Health, SeenResource};
-use crate::alert::Sort;
-use crate::model::freshness::is_fresh;
-use crate::model::{AccountName, AccountState};
+use crate::model::freshness::{is_fresh, is_shown};
+use crate::model::{AccountName, AccountState, Health, SeenResource, Sort};
 
-/// Rows of one page.
+/// The number of rows on a page.
 const PAGE_ROWS: usize = 100;
 
-/// Which accounts are shown, and what of their resources.
+/// The accounts and resources that are asked for.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Query {
     pub account: Option<String>,
     pub kind: Option<String>,
     pub state: Option<String>,
-    /// Part of a name, or an id.
+    /// A part of a name, or an id.
     pub text: String,
-    /// From 1; what is past the end is the last one.
+    /// Counts from 1. A number past the end means the last page.
     pub page: usize,
 }
 
 impl Query {
-    /// Is this account asked for?
+    /// Whether this account is asked for.
     pub(crate) fn is_of(&self, account: &AccountName) -> bool {
         self.account.as_deref().is_none_or(|one| one == account.as_str())
     }
 }
 
-/// The part of all resources that was asked for.
+/// The resources on one page, with counts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Resources {
-    /// All, before the filter.
+    /// The number of all resources, without the filter.
     pub total: usize,
-    /// Those that match kind, state and name.
+    /// The number of resources that match kind, state and name.
     pub matching: usize,
-    /// From 1.
+    /// Counts from 1.
     pub page: usize,
     pub pages: usize,
-    /// All of them by kind and state.
+    /// The counts of all resources by kind and state.
     pub states: Vec<StateCount>,
     pub rows: Vec<ResourceRow>,
 }
 
-/// How many of a kind are in a state.
+/// The number of resources of a kind in a state.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct StateCount {
     pub kind: Sort,
@@ -75,7 +73,7 @@ impl Resources {
         query: &Query,
         now: DateTime<Utc>,
     ) -> Self {
-        // Of 31,000 resources a page shows 100.
+        // Only the rows of one page are made: 100 of perhaps 31,000.
         let all: Vec<SeenResource<'a>> = accounts.flat_map(|account| entries(account, now)).collect();
         let mut states: BTreeMap<(Sort, Health, &str), usize> = BTreeMap::new();
         for entry in &all {
@@ -110,7 +108,7 @@ impl Resources {
     }
 }
 
-/// One resource, where it is listed.
+/// One resource, if it is listed.
 pub(super) fn find(account: &AccountState, kind: Sort, id: u64, now: DateTime<Utc>) -> Option<ResourceRow> {
     entries(account, now).find(|entry| entry.kind == kind && entry.id == id).as_ref().map(ResourceRow::of)
 }
@@ -129,10 +127,12 @@ impl ResourceRow {
     }
 }
 
-/// What is stale is not known, whatever it was.
-fn entries(account: &AccountState, now: DateTime<Utc>) -> impl Iterator<Item = SeenResource<'_>> {
-    SeenResource::all(account).map(move |seen| {
-        let is_fresh = is_fresh(&account.profile, seen.kind.seen_by(), seen.read_at, now);
-        SeenResource { health: if is_fresh { seen.health } else { Health::Unknown }, ..seen }
+/// All resources. A stale state counts as unknown; so does a fine state that the last poll did not show.
+pub(crate) fn entries(account: &AccountState, now: DateTime<Utc>) -> impl Iterator<Item = SeenResource<'_>> {
+    account.resources().map(move |seen| {
+        let collector = seen.kind.seen_by();
+        let is_known = is_fresh(&account.profile, collector, seen.read_at, now)
+            && (seen.health != Health::Fine || is_shown(account, collector, seen.read_at));
+        SeenResource { health: if is_known { seen.health } else { Health::Unknown }, ..seen }
     })
 }

@@ -1,12 +1,13 @@
-//! What a headline says, thing by thing. Pure.
+//! The parts of a headline. Pure.
 
 use serde::{Deserialize, Serialize};
 
 use super::sentence::{self, Part};
-use crate::alert::Key;
-use crate::model::AccountName;
+use super::words::capital;
+use crate::alert::{Key, Severity};
+use crate::model::{AccountName, Language};
 
-/// What a line speaks of.
+/// The topic of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Topic {
@@ -15,7 +16,7 @@ pub(crate) enum Topic {
     Store,
     Reading,
     Resources,
-    /// An incident; and what an answer of a later version says that this one does not know.
+    /// An incident. A client also reads this from a topic of a later version.
     #[serde(other)]
     Incident,
 }
@@ -25,38 +26,36 @@ pub(crate) enum Topic {
 pub(crate) struct Line {
     pub text: String,
     pub topic: Topic,
-    /// The incident that it speaks of; of several the worst.
+    /// The incident in the line; of several the worst.
     pub incident: Option<Key>,
 }
 
-/// Something that a headline says.
+/// One part of a headline.
 #[derive(Clone, Debug)]
 pub(super) struct Said {
     pub part: Part,
-    /// What there is room for where nothing else is said: why, and what to do.
+    /// The reason and the advice, for a headline that has nothing else to say.
     pub more: String,
     pub topic: Topic,
     pub incident: Option<Key>,
-    /// Whose it is; `None` where it is about the daemon.
+    /// The account; `None` if the line is about the daemon.
     pub account: Option<AccountName>,
 }
 
 impl Said {
     pub(super) fn one(text: impl Into<String>, topic: Topic, account: Option<&AccountName>) -> Self {
-        let part = Part { text: text.into(), count: 1 };
+        let is_money = topic == Topic::CutOff;
+        let part = Part { text: text.into(), count: 1, severity: Severity::Critical, is_money };
         Self { part, more: String::new(), topic, incident: None, account: account.cloned() }
     }
 
-    /// The same with `more`.
+    /// The words with `more`.
     pub(super) fn words(&self) -> String {
         format!("{}{}", self.part.text, self.more)
     }
 
-    fn in_full(&self) -> String {
-        format!("{}{}", self.words(), sentence::whose(&self.account))
-    }
-
-    pub(super) fn line(&self) -> Line {
-        Line { text: self.in_full(), topic: self.topic, incident: self.incident.clone() }
+    pub(super) fn line(&self, language: Language) -> Line {
+        let text = capital(&self.words()) + &sentence::whose(&self.account, language);
+        Line { text, topic: self.topic, incident: self.incident.clone() }
     }
 }

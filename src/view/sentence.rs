@@ -1,37 +1,45 @@
-//! Problems in one sentence: what is alike together, the cut-off first, whose it is at the end. Subjects and headlines
-//! are made here. Pure.
+//! Problems in one sentence: equal ones together, critical before warning, money first among equals, the
+//! accounts at the end. Subjects and headlines are made here, for the inside of a sentence; `words::capital`
+//! begins one. Pure.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use super::words::small;
-use crate::alert::{Key, Kind};
-use crate::model::{AccountName, AccountState, SiteId, sanitize};
+use super::forms::{self, Clause};
+use super::words::{self, PROBLEMS};
+use crate::alert::{Key, Kind, Severity, Subject};
+use crate::model::{AccountName, AccountState, Language, Noun, SiteId, sanitize, say};
 
-/// Of the names in a sentence: more than this no list of mails shows.
+/// The limits for the names in a sentence. Lists of mails show no more.
 const LONGEST_LIST: usize = 100;
 const LONGEST_NAME: usize = 60;
+const LONGEST_PART: usize = 150;
 
-/// A part of a sentence, and of how many problems it speaks.
+/// A part of a sentence, and the number of problems in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Part {
     pub text: String,
     pub count: usize,
+    pub severity: Severity,
+    /// It comes first among equals.
+    pub is_money: bool,
 }
 
-/// One problem, or the end of one.
+/// One problem, or the end of one; or several of one account, container and kind that have the same words.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem<'a> {
     pub key: &'a Key,
-    /// `VM web-1`.
-    pub subject: String,
-    /// `in error`, `active again`; empty where the subject says it all.
-    pub words: String,
+    pub subject: Subject,
+    /// The predicates about it.
+    pub clauses: Vec<Clause>,
+    pub severity: Severity,
     /// The container of a site.
     pub place: Option<String>,
+    pub count: usize,
 }
 
 impl Problem<'_> {
-    /// Both are of one VM, container or site.
+    /// Whether both are about one VM, container or site.
     pub(crate) fn is_of_same(&self, other: &Problem<'_>) -> bool {
         let (key, other) = (self.key, other.key);
         let sort = key.kind.sort();
@@ -41,49 +49,37 @@ impl Problem<'_> {
             && key.resource == other.resource
     }
 
-    /// The same with what else is wrong with its resource: `still in error and stuck`.
+    /// Adds another problem of the same resource: `still in error and stuck`.
     pub(crate) fn and(&mut self, other: &Problem<'_>) {
-        self.words = both(&self.words, &other.words);
+        forms::and(&mut self.clauses, &other.clauses);
+        self.severity = self.severity.max(other.severity);
     }
 
-    /// One sentence speaks of both.
+    /// Whether one sentence can name both.
     pub(crate) fn is_like(&self, other: &Problem<'_>) -> bool {
         self.key.account == other.key.account
             && self.key.kind == other.key.kind
-            && self.words == other.words
+            && self.clauses == other.clauses
             && self.place == other.place
     }
-}
 
-/// Problems of one account, container and kind, with the same words.
-#[derive(Clone, Debug)]
-pub(crate) struct ProblemGroup<'a> {
-    pub first: Problem<'a>,
-    pub count: usize,
-}
-
-impl ProblemGroup<'_> {
-    /// `VM web-1 in error`, `26 sites in error in agency`, `Cannot read VMs and 2 more`.
-    pub(crate) fn text(&self) -> String {
-        let Problem { key, subject, words, place } = &self.first;
-        if self.count == 1 {
-            return joined(subject, words);
-        }
-        let Some(things) = plural(key.kind) else {
-            return format!("{} and {} more", joined(subject, words), self.count - 1);
+    /// `VM web-1 in error`, `26 sites in error in agency`, `cannot read VMs and 2 more`.
+    pub(crate) fn text(&self, language: Language) -> String {
+        let Self { key, subject, clauses, place, .. } = self;
+        let text = match self.count {
+            1 => forms::one(subject, key, clauses, language),
+            count => forms::several(count, (subject, key), clauses, place.as_deref(), language),
         };
-        let words = words.replace(", was ", ", were ").replace("keeps ", "keep ");
-        let words = words.strip_prefix("was ").map_or_else(|| words.clone(), |was| format!("were {was}"));
-        let place = place.as_ref().map_or_else(String::new, |name| format!(" in {name}"));
-        joined(&format!("{} {things}", self.count), &words) + &place
+        sanitize::one_line(&text, LONGEST_PART)
     }
 
-    pub(crate) fn part(&self) -> Part {
-        Part { text: self.text(), count: self.count }
+    pub(crate) fn part(&self, language: Language) -> Part {
+        let is_money = self.key.kind == Kind::Disconnect;
+        Part { text: self.text(language), count: self.count, severity: self.severity, is_money }
     }
 }
 
-/// One for each resource, with all that is wrong with it.
+/// One problem for each resource, with all its predicates.
 pub(crate) fn of_resources<'a>(problems: impl IntoIterator<Item = Problem<'a>>) -> Vec<Problem<'a>> {
     let mut found: Vec<Problem<'a>> = Vec::new();
     for problem in problems {
@@ -95,85 +91,82 @@ pub(crate) fn of_resources<'a>(problems: impl IntoIterator<Item = Problem<'a>>) 
     found
 }
 
-/// What is wrong in two ways, said once: `blocked, was in error` where one turned into the other.
-fn both(one: &str, other: &str) -> String {
-    let plain = other.strip_prefix("still ").filter(|_| one.starts_with("still ")).unwrap_or(other);
-    let turned = |words: &str, into: &str| {
-        let (now, was) = words.split_once("not OK (now ")?.1.strip_suffix(')')?.split_once(", was ")?;
-        (into.strip_prefix("still ").unwrap_or(into) == now).then(|| format!("{into}, was {was}"))
-    };
-    match turned(one, other).or_else(|| turned(other, one)) {
-        Some(turned) => turned,
-        None if one.split(" and ").any(|said| said == plain || said == other) => one.to_owned(),
-        None => format!("{one} and {plain}"),
-    }
-}
-
-/// Groups in the order of their first.
-pub(crate) fn groups<'a>(problems: impl IntoIterator<Item = Problem<'a>>) -> Vec<ProblemGroup<'a>> {
-    let mut groups: Vec<ProblemGroup<'a>> = Vec::new();
+/// Problems with the same words together, in the order of the first of them.
+pub(crate) fn groups<'a>(problems: impl IntoIterator<Item = Problem<'a>>) -> Vec<Problem<'a>> {
+    let mut groups: Vec<Problem<'a>> = Vec::new();
     for problem in problems {
-        match groups.iter_mut().find(|group| group.first.is_like(&problem)) {
-            Some(group) => group.count += 1,
-            None => groups.push(ProblemGroup { first: problem, count: 1 }),
+        match groups.iter_mut().find(|group| group.is_like(&problem)) {
+            Some(group) => {
+                group.count += problem.count;
+                group.severity = group.severity.max(problem.severity);
+            }
+            None => groups.push(problem),
         }
     }
     groups
 }
 
-/// The container that a site is in, by its name.
+/// The name of the container that a site is in.
 pub(crate) fn place(key: &Key, state: Option<&AccountState>) -> Option<String> {
     if !matches!(key.kind, Kind::SiteError | Kind::SiteBlocked | Kind::SiteStuck) {
         return None;
     }
     let state = state?;
-    let container = state.site(SiteId::new(key.id()?))?.container;
-    let name = state.containers.get(container).and_then(|found| found.name.as_deref());
-    Some(name.map_or_else(|| format!("container {container}"), |name| sanitize::one_line(name, LONGEST_NAME)))
+    let id = state.site(SiteId::new(key.id()?))?.container;
+    Some(state.container_name(id, LONGEST_NAME).unwrap_or_else(|| id.to_string()))
 }
 
-/// One part as it is, else how many problems there are and the first of them; `what` is their word.
-pub(crate) fn several(parts: &[Part], what: &str) -> String {
+/// A single part as it is. For several: the number of problems and the first of them; `what` is their noun.
+pub(crate) fn several(parts: &[Part], what: Noun, language: Language) -> String {
     match parts {
         [] => String::new(),
         [one] => one.text.clone(),
-        parts => {
-            let count: usize = parts.iter().map(|part| part.count).sum();
-            format!("{count} {what}: {}", list(parts))
+        parts => format!("{}: {}", language.count(counted(parts), what), list(parts, language)),
+    }
+}
+
+/// THE order of urgency: critical before warning, among equals the cut-offs first.
+pub(crate) fn urgency(severity: Severity, is_money: bool) -> impl Ord + use<> {
+    (Reverse(severity), !is_money)
+}
+
+/// The worst problem as the sentence. The nearest cut-off is always named, and the number of other problems.
+pub(crate) fn worst_first(mut parts: Vec<Part>, language: Language) -> String {
+    parts.sort_by_key(|part| urgency(part.severity, part.is_money));
+    let Some(money) = parts.iter().position(|part| part.is_money) else {
+        return several(&parts, PROBLEMS, language);
+    };
+    let (before, after) = parts.split_at(money.max(1));
+    let head = several(before, PROBLEMS, language);
+    match after.split_first() {
+        None => head,
+        Some((next, rest)) => {
+            let next = words::with_more(&next.text, counted(rest), language);
+            format!("{head}; {next}")
         }
     }
 }
 
-/// The cut-offs first, then what else is wrong.
-pub(crate) fn with_money(money: &[Part], others: &[Part]) -> String {
-    let Some((first, more)) = money.split_first() else { return several(others, "problems") };
-    let rest: Vec<Part> = more.iter().chain(others).cloned().collect();
-    match rest.split_first() {
-        None => first.text.clone(),
-        Some((next, [])) => format!("{}; {}", first.text, small(&next.text)),
-        Some((next, others)) => {
-            let count: usize = others.iter().map(|part| part.count).sum();
-            format!("{}; {} and {count} more", first.text, small(&next.text))
-        }
-    }
+fn counted(parts: &[Part]) -> usize {
+    parts.iter().map(|part| part.count).sum()
 }
 
-/// ` (main)`: whose it is, at the end of a sentence.
-pub(crate) fn whose<'a>(accounts: impl IntoIterator<Item = &'a AccountName>) -> String {
+/// ` (main)`: the accounts at the end of a sentence.
+pub(crate) fn whose<'a>(accounts: impl IntoIterator<Item = &'a AccountName>, language: Language) -> String {
     let accounts: BTreeSet<&AccountName> = accounts.into_iter().collect();
     let name = |name: &AccountName| sanitize::one_line(name.as_str(), LONGEST_NAME / 2);
     match accounts.into_iter().collect::<Vec<_>>().as_slice() {
         [] => String::new(),
         [one] => format!(" ({})", name(one)),
         [one, other] => format!(" ({}, {})", name(one), name(other)),
-        several => format!(" ({} accounts)", several.len()),
+        several => format!(" ({})", language.count(several.len(), words::ACCOUNTS)),
     }
 }
 
-/// As many as there is room for, inside of a sentence, and how many more there are.
-fn list(parts: &[Part]) -> String {
+/// As many parts as there is room for, inside of a sentence, and the number of the others.
+fn list(parts: &[Part], language: Language) -> String {
     let mut text = String::new();
-    let mut left: usize = parts.iter().map(|part| part.count).sum();
+    let mut left = counted(parts);
     for part in parts {
         let is_first = text.is_empty();
         if !is_first && text.chars().count() + part.text.chars().count() > LONGEST_LIST {
@@ -182,22 +175,42 @@ fn list(parts: &[Part]) -> String {
         if !is_first {
             text.push_str(", ");
         }
-        text.push_str(&small(&part.text));
+        text.push_str(&part.text);
         left -= part.count;
     }
-    if left > 0 { format!("{text} and {left} more") } else { text }
+    words::with_more(&text, left, language)
 }
 
-fn joined(subject: &str, words: &str) -> String {
-    if words.is_empty() { subject.to_owned() } else { format!("{subject} {words}") }
+/// A text of the daemon itself in brackets, ` (covered by main/vm_error/7)`.
+pub(super) fn covered_by(cause: &Key, language: Language) -> String {
+    say!(language, " (covered by {cause})", " (следствие {cause})")
 }
 
-/// What several of a kind are.
-fn plural(kind: Kind) -> Option<&'static str> {
-    match kind.sort() {
-        Some(sort) => Some(sort.plural()),
-        None if kind == Kind::OrderSuspended => Some("orders"),
-        None if kind == Kind::ResourceGone => Some("resources"),
-        None => None,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn severity_comes_first_and_among_equals_money() {
+        let part =
+            |text: &str, severity, is_money| Part { text: text.to_owned(), count: 1, severity, is_money };
+        let cut_off = |severity| part("cut-off Sat 28 Nov: pay 6488 RUB by Tue 24 Nov", severity, true);
+        let (vm, site) = (
+            part("VM web-1 in error", Severity::Critical, false),
+            part("site a stuck", Severity::Warning, false),
+        );
+        let say = |parts: &[&Part]| worst_first(parts.iter().copied().cloned().collect(), Language::En);
+        let (far, near) = (cut_off(Severity::Warning), cut_off(Severity::Critical));
+        assert_eq!(
+            say(&[&far, &site, &vm]),
+            "VM web-1 in error; cut-off Sat 28 Nov: pay 6488 RUB by Tue 24 Nov and 1 more"
+        );
+        assert_eq!(say(&[&vm, &near]), "cut-off Sat 28 Nov: pay 6488 RUB by Tue 24 Nov; VM web-1 in error");
+        assert_eq!(say(&[&site, &vm]), "2 problems: VM web-1 in error, site a stuck");
+        assert_eq!(say(&[&far]), far.text);
+        assert_eq!(
+            worst_first(vec![vm.clone(), site.clone()], Language::Ru),
+            "2 проблемы: VM web-1 in error, site a stuck"
+        );
     }
 }

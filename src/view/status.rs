@@ -1,6 +1,7 @@
-//! The state of everything as one value: what the page shows and `/api/v1/status` answers with
-//! (docs/api.md). Pure: snapshot, incidents, query and time in, a value out.
+//! The state of everything as one value, for the page and `/api/v1/status` (docs/api.md). Pure: snapshot,
+//! incidents, query and time in, a value out.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
@@ -12,6 +13,8 @@ use super::headline::{Headline, Urgency};
 use super::incident_rows::Alerting;
 use super::incidents::{IncidentList, IncidentRow, Mails, disconnect_of, soonest};
 use super::links::Link;
+use super::payer::Payer;
+use super::reader::Reader;
 use super::resources::{Query, Resources};
 use super::said::Said;
 use super::{troubles, words};
@@ -32,7 +35,7 @@ pub(crate) struct Status {
     pub version: String,
     pub commit: String,
     pub started_at: DateTime<Utc>,
-    /// Of the accounts that are shown.
+    /// The headline of the accounts that are shown.
     #[serde(rename = "verdict")]
     pub headline: Headline,
     /// The most urgent first.
@@ -40,17 +43,8 @@ pub(crate) struct Status {
     pub incidents: IncidentList,
     pub resources: Resources,
     pub mails: Mails,
-    /// How the daemon's clock differs from the provider's, in words; absent where they agree.
+    /// The difference between the daemon's clock and the provider's, in words; absent if they agree.
     pub clock: Option<String>,
-}
-
-/// What time it is for the daemon, and which daemon that is.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct DaemonTime {
-    pub now: DateTime<Utc>,
-    /// Where its store is, or would be: no two daemons have the same. An older release does not say.
-    #[serde(default)]
-    pub store: Option<String>,
 }
 
 /// One account.
@@ -62,19 +56,19 @@ pub(crate) struct AccountStatus {
     pub resources: usize,
     #[serde(rename = "verdict")]
     pub headline: Headline,
-    /// Absent where billing is off or was never read.
+    /// Absent if billing is off or was never read.
     pub billing: Option<Billing>,
     pub collectors: Vec<CollectorRow>,
     #[serde(skip)]
     pub pay: Option<Link>,
     #[serde(skip)]
     pub panel: Option<Link>,
-    /// Of its owner, about paying.
+    /// The owner's note about paying.
     #[serde(skip)]
     pub pay_note: Option<String>,
 }
 
-/// How a collector's polls go.
+/// The state of a collector's polls.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct CollectorRow {
     pub collector: Collector,
@@ -88,14 +82,15 @@ pub(crate) struct CollectorRow {
 }
 
 impl Status {
-    /// What a daemon knows, as far as `query` asks for it.
+    /// The part of the daemon's state that `query` asks for.
     pub(crate) fn new(
         snapshot: &Snapshot,
         alerting: &Alerting,
         about: &About,
         query: &Query,
-        now: DateTime<Utc>,
+        reader: Reader,
     ) -> Self {
+        let now = reader.now;
         let all = snapshot.accounts.values().map(|account| &**account);
         let all: Vec<&AccountState> = all.filter(|state| query.is_of(&state.profile.name)).collect();
         let rows: Vec<&IncidentRow> =
@@ -103,10 +98,10 @@ impl Status {
         let one = query.account.as_ref().and_then(|_| all.first());
         let mails = one
             .map_or_else(|| alerting.mails.clone(), |state| alerting.mails.concerning(&state.profile.name));
-        let own = troubles::of(alerting, &mails, now);
+        let own = troubles::of(alerting, &mails, reader);
         let judged = |state: &&AccountState| {
-            let own = troubles::of(alerting, &alerting.mails.concerning(&state.profile.name), now);
-            AccountStatus::of(state, &rows, &own, now)
+            let own = troubles::of(alerting, &alerting.mails.concerning(&state.profile.name), reader);
+            AccountStatus::of(state, &rows, &own, reader)
         };
         let mut accounts: Vec<AccountStatus> = all.iter().map(judged).collect();
         accounts.sort_by(|a, b| a.urgency().cmp(&b.urgency()));
@@ -115,7 +110,7 @@ impl Status {
             version: about.version.to_owned(),
             commit: about.commit.to_owned(),
             started_at: about.started_at,
-            headline: Headline::of(&all, &rows, &own, now),
+            headline: Headline::of(&all, &rows, &own, reader),
             accounts,
             incidents: IncidentList::of(rows.into_iter(), now),
             resources: Resources::select(all.into_iter(), query, now),
@@ -124,15 +119,16 @@ impl Status {
         }
     }
 
-    /// Reads what a daemon answered.
+    /// Reads the answer of a daemon.
     ///
     /// # Errors
-    /// Where it is no status that this version knows.
+    /// If it is no status that this version can read.
     pub(crate) fn read(json: &[u8]) -> Result<Self, serde_json::Error> {
         serde_json::from_slice(json)
     }
 
-    /// Why this is the answer of a daemon that watches other accounts than these; `None` where it is not.
+    /// The words for an answer from a daemon that watches other accounts than these; `None` if it watches
+    /// these.
     pub(crate) fn watches_others(&self, meant: &BTreeSet<AccountName>) -> Option<String> {
         let watched: BTreeSet<&AccountName> = self.accounts.iter().map(|account| &account.name).collect();
         let list = |names: Vec<&AccountName>| {
@@ -145,7 +141,8 @@ impl Status {
         })
     }
 
-    /// What it says may be right, but it is not about what was asked.
+    /// Puts a warning in front: the answer comes from a daemon with other accounts than the ones that were
+    /// asked for.
     pub(crate) fn is_of_another(&mut self, sentence: &str) {
         let said = std::mem::replace(&mut self.headline.sentence, sentence.to_owned());
         self.headline.level = Urgency::Unknown;
@@ -154,7 +151,7 @@ impl Status {
         }
     }
 
-    /// The zone of an account; UTC where it is not shown.
+    /// The zone of an account; UTC if it is not shown.
     pub(crate) fn zone_of(&self, account: &AccountName) -> Tz {
         let account = self.accounts.iter().find(|one| one.name == *account);
         account.map_or(Tz::UTC, AccountStatus::zone)
@@ -162,12 +159,7 @@ impl Status {
 }
 
 impl AccountStatus {
-    fn of(
-        state: &AccountState,
-        incidents: &[&IncidentRow],
-        own_troubles: &[Said],
-        now: DateTime<Utc>,
-    ) -> Self {
+    fn of(state: &AccountState, incidents: &[&IncidentRow], own_troubles: &[Said], reader: Reader) -> Self {
         let profile = &state.profile;
         let own: Vec<&IncidentRow> =
             incidents.iter().copied().filter(|row| row.account == profile.name).collect();
@@ -177,14 +169,14 @@ impl AccountStatus {
             currency: profile.currency.clone(),
             time_zone: profile.zone().name().to_owned(),
             resources: state.resource_count(),
-            headline: Headline::of(&[state], &own, own_troubles, now),
+            headline: Headline::of(&[state], &own, own_troubles, reader),
             billing: report.map(|(report, read_at)| {
                 let known = disconnect_of(&profile.name, own.iter().copied()).and_then(|row| row.cut_off);
-                Billing::new(report, read_at, known, profile.zone(), profile.lead_days, now)
+                Billing::new(report, read_at, known, &Payer::of(state, reader))
             }),
             collectors: profile.collectors.iter().map(|&one| CollectorRow::of(state, one)).collect(),
-            pay: Link::pay(&profile.guide),
-            panel: Link::panel(&profile.guide, None),
+            pay: Link::pay(&profile.guide, reader.language),
+            panel: Link::panel(&profile.guide, None, reader.language),
             pay_note: profile.guide.pay_note.clone(),
         }
     }
@@ -196,7 +188,7 @@ impl AccountStatus {
 
     fn urgency(&self) -> impl Ord + use<'_> {
         let cut_off = self.billing.as_ref().map(|billing| billing.facts.disconnect);
-        (self.headline.level, soonest(cut_off), &self.name)
+        (self.headline.level, Reverse(self.headline.worst), soonest(cut_off), &self.name)
     }
 }
 
@@ -215,7 +207,7 @@ impl CollectorRow {
         }
     }
 
-    /// The last poll got everything.
+    /// Whether the last poll read everything.
     pub(crate) fn is_well(&self) -> bool {
         self.success == Some(true) && self.complete == Some(true)
     }

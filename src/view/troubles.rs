@@ -1,33 +1,29 @@
-//! What is wrong with the daemon itself: mails that do not get out, a store that is not kept. Pure.
+//! Problems of the daemon itself: undelivered mails, a store that fails. Pure.
 
-use chrono::{DateTime, Duration, Utc};
+use chrono::Duration;
 
 use super::incident_rows::Alerting;
 use super::incidents::Mails;
+use super::reader::Reader;
 use super::said::{Said, Topic};
 use super::words;
-use crate::model::sanitize;
+use crate::model::{Language, sanitize, say};
 
-pub(super) const STORE_FAILS: &str =
-    "Store cannot be written: what happens is kept in memory only, a restart loses it";
-
-/// A mail that waits for longer than this is not being delivered.
-const MAIL_WAITS_AT_MOST: Duration = Duration::minutes(30);
-/// One that was given up and of which nobody can be told is shown for so long.
-const GIVEN_UP_COUNTS: Duration = Duration::days(7);
-
-/// The worst first. `mails` are those that the judged accounts are concerned by.
-pub(super) fn of(alerting: &Alerting, mails: &Mails, now: DateTime<Utc>) -> Vec<Said> {
-    let mut said = of_mails(mails, now);
-    if alerting.store_fails {
-        said.push(own(STORE_FAILS, "", Topic::Store));
-    }
-    said
+/// The problem of a failing store, inside of a sentence.
+pub(super) const fn store_fails(language: Language) -> &'static str {
+    language.pick(
+        "store cannot be written: what happens is kept in memory only, a restart loses it",
+        "хранилище не записывается: всё держится только в памяти и пропадёт при перезапуске",
+    )
 }
 
-/// Of mails alone.
-pub(super) fn of_mails(mails: &Mails, now: DateTime<Utc>) -> Vec<Said> {
-    waiting(mails, now).into_iter().chain(given_up(mails, now)).collect()
+/// A debt that is older than this counts as undelivered: on the page, in `status` and for the heartbeat.
+pub(crate) const MAIL_WAITS_AT_MOST: Duration = Duration::minutes(10);
+
+/// All problems, the worst first. `mails` are those that concern the judged accounts.
+pub(super) fn of(alerting: &Alerting, mails: &Mails, reader: Reader) -> Vec<Said> {
+    let store = alerting.store_fails.then(|| own(store_fails(reader.language), "", Topic::Store));
+    waiting(mails, reader).into_iter().chain(store).collect()
 }
 
 fn own(text: &str, more: &str, topic: Topic) -> Said {
@@ -35,22 +31,27 @@ fn own(text: &str, more: &str, topic: Topic) -> Said {
     Said { more, ..Said::one(text, topic, None) }
 }
 
-/// At once where the server refuses the login or the sender for good.
-fn waiting(mails: &Mails, now: DateTime<Utc>) -> Option<Said> {
+/// Waiting mails. A refusal of the login, the sender or a recipient for good is a problem at once.
+fn waiting(mails: &Mails, reader: Reader) -> Option<Said> {
+    let Reader { language, now, .. } = reader;
     let outbox = mails.outbox.filter(|outbox| outbox.waiting() > 0)?;
     let oldest = outbox.oldest.filter(|&oldest| now - oldest > MAIL_WAITS_AT_MOST);
-    let refused = mails.server_error.as_ref().filter(|error| error.refused);
-    let count = words::count(usize::try_from(outbox.waiting()).unwrap_or(usize::MAX), "mail", "mails");
-    let since = oldest.map(|oldest| format!(" for {}", words::lasted(now - oldest))).unwrap_or_default();
-    let why = mails.server_error.as_ref().map(|error| format!(": {}", error.error)).unwrap_or_default();
-    let text = format!("{count} not delivered{since}");
-    (oldest.is_some() || refused.is_some()).then(|| own(&text, &why, Topic::Mails))
-}
-
-fn given_up(mails: &Mails, now: DateTime<Utc>) -> Option<Said> {
-    mails.outbox?;
-    let last = mails.given_up.as_ref().filter(|last| now - last.at < GIVEN_UP_COUNTS)?;
-    let count = words::count(usize::try_from(last.count).unwrap_or(usize::MAX), "mail", "mails");
-    let more = format!(", the last to {}: {}", last.recipient, last.error);
-    Some(own(&format!("{count} given up"), &more, Topic::Mails))
+    let is_refused = mails.server_error.as_ref().is_some_and(|error| error.refused) || outbox.refused > 0;
+    let server_error = mails.server_error.as_ref();
+    let number = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    let mails = language.count(number(outbox.waiting()), words::MAILS);
+    let since = oldest.map_or_else(String::new, |oldest| {
+        let span = reader.age(oldest);
+        say!(language, " for {span}", " уже {span}")
+    });
+    let why = match server_error {
+        Some(error) => format!(": {}", error.error),
+        None if outbox.refused > 0 => {
+            let recipients = language.count(number(outbox.refused), words::RECIPIENTS);
+            say!(language, ": the server refuses {recipients}", ": сервер не принимает {recipients}")
+        }
+        None => String::new(),
+    };
+    let text = say!(language, "{mails} not delivered{since}", "не доставлено{since}: {mails}");
+    (oldest.is_some() || is_refused).then(|| own(&text, &why, Topic::Mails))
 }

@@ -1,50 +1,55 @@
-//! Why an incident was or was not mailed: what was decided, which mails went out, and, as a conclusion, what comes next.
-//! Pure.
+//! Why an incident was or was not mailed: the decisions, the mails, and a conclusion that names for each
+//! recipient what is owed, or why nothing is. Pure.
 
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use super::words::{self, sentence_moment};
-use crate::alert::{Escalation, Incident, Key, Muted, Next, Watcher};
-use crate::model::mails::{MailRecord, MailState};
+use super::{forms, reasons};
+use crate::alert::{Due, Event, Incident, Key, Watcher};
+use crate::model::Language;
+use crate::model::mails::SentMail;
 use crate::view::IncidentRow;
 
-/// Mails that the conclusion names, the latest of them.
+/// The number of mails in the conclusion; it names the latest ones.
 const MOST_MAILS: usize = 5;
 
-/// `hostwatch why`.
+/// The answer of `hostwatch why`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WhyRecord {
     pub generated_at: DateTime<Utc>,
     pub time_zone: String,
     pub key: Key,
-    /// Absent where nothing of this key was ever wrong.
+    /// Absent if nothing of this key was ever wrong.
     pub incident: Option<IncidentRow>,
-    /// What it is about, also of one that is long over.
+    /// The title, also of an incident that ended long ago.
     pub title: String,
     /// Oldest first.
     pub decisions: Vec<DecisionRecord>,
-    /// Those about the present or last episode, oldest first.
-    pub mails: Vec<MailRecord>,
-    /// Who was mailed when with which subject, and what comes next.
+    /// Mails about the present or last episode, the oldest first.
+    pub mails: Vec<SentMail>,
+    /// The mails with recipient, time and subject, and the event that is owed to each recipient.
     pub conclusion: Vec<String>,
 }
 
-/// What was decided.
+/// One decision.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct DecisionRecord {
     pub at: DateTime<Utc>,
     pub reason: String,
 }
 
-/// What a conclusion is made from.
+/// The facts of a conclusion.
 pub(crate) struct Facts<'a> {
     pub key: &'a Key,
     pub incident: Option<&'a Incident>,
+    /// The row that is shown; `None` if the incident ended long ago.
+    pub row: Option<IncidentRow>,
     pub decisions: Vec<DecisionRecord>,
-    pub mails: Vec<MailRecord>,
-    pub muted: &'a Muted,
+    pub mails: Vec<SentMail>,
+    /// The event owed to each recipient, or the reason why none is.
+    pub answers: Vec<(String, Due)>,
     pub watcher: Option<&'a Watcher>,
     pub zone: Tz,
     pub now: DateTime<Utc>,
@@ -52,15 +57,17 @@ pub(crate) struct Facts<'a> {
 
 impl WhyRecord {
     pub(crate) fn of(facts: Facts<'_>) -> Self {
-        let conclusion = mailed(&facts).into_iter().chain([next(&facts)]).chain(escalation(&facts)).collect();
-        let row = facts.incident.and_then(|incident| IncidentRow::of(incident, facts.muted, facts.now));
-        let title = facts.incident.map(Incident::words).unwrap_or_default();
+        let conclusion =
+            mailed(&facts).into_iter().chain(configured(&facts)).chain(answers(&facts)).collect();
+        let words =
+            |incident: &Incident| words::capital(&forms::listed(incident, &Event::Resolved, Language::En));
+        let title = facts.row.as_ref().map(|row| row.title.clone()).or(facts.incident.map(words));
         Self {
             generated_at: facts.now,
             time_zone: facts.zone.name().to_owned(),
             key: facts.key.clone(),
-            incident: row,
-            title,
+            incident: facts.row,
+            title: title.unwrap_or_default(),
             decisions: facts.decisions,
             mails: facts.mails,
             conclusion,
@@ -75,101 +82,58 @@ impl WhyRecord {
 
 /// `Mailed to ops@example.com Tue 24 Nov 07:15 MSK: "[CRITICAL] VM web-1 in error (main)"`
 fn mailed(facts: &Facts<'_>) -> Vec<String> {
-    let counted: Vec<&MailRecord> =
-        facts.mails.iter().filter(|mail| mail.state != MailState::Withdrawn).collect();
-    if counted.is_empty() {
-        let listed = facts.incident.is_some_and(|incident| incident.announced);
-        return vec![match listed {
-            true => "No mail of its own: another mail lists it.".to_owned(),
-            false => "No mail about it was sent.".to_owned(),
-        }];
+    if facts.mails.is_empty() {
+        return vec!["No mail about it was sent.".to_owned()];
     }
-    let left = counted.len().saturating_sub(MOST_MAILS);
+    let left = facts.mails.len().saturating_sub(MOST_MAILS);
     let earlier = (left > 0).then(|| format!("{left} earlier mails are not named here."));
-    let lines = counted.into_iter().skip(left).map(|mail| mail_words(mail, facts));
-    earlier.into_iter().chain(lines).collect()
-}
-
-fn mail_words(mail: &MailRecord, facts: &Facts<'_>) -> String {
-    let MailRecord { recipient, subject, .. } = mail;
-    let when = |at| sentence_moment(at, facts.zone, facts.now);
-    let said = mail.error.as_ref().map(|error| format!("; last answer: {error}")).unwrap_or_default();
-    let created = when(mail.created_at);
-    match mail.state {
-        MailState::Sent => {
-            format!("Mailed to {recipient} {}: \"{subject}\"", when(mail.ended_at.unwrap_or(mail.created_at)))
-        }
-        MailState::Dead => format!("Given up, for {recipient}, of {created}: \"{subject}\"{said}"),
-        MailState::Queued | MailState::Sending | MailState::Withdrawn => {
-            format!("Waiting for {recipient} since {created}: \"{subject}\"{said}")
-        }
-    }
-}
-
-fn next(facts: &Facts<'_>) -> String {
-    let kind = facts.key.kind;
-    let next = match facts.incident {
-        Some(incident) => Next::of(incident, facts.watcher, facts.muted, facts.zone, facts.now),
-        None => match Next::of_kind(kind, facts.watcher) {
-            Some(next) => next,
-            None => {
-                return "Nothing of this key was ever wrong; it is watched, and mailed once it is."
-                    .to_owned();
-            }
-        },
+    let line = |mail: &SentMail| {
+        let when = sentence_moment(mail.sent_at, facts.zone, facts.now, Language::En);
+        format!("Mailed to {} {when}: \"{}\"", mail.recipient, mail.subject)
     };
-    let when = |at| sentence_moment(at, facts.zone, facts.now);
-    match next {
-        Next::AccountGone => {
-            format!("No more mails: account {} is not in the configuration.", facts.key.account)
-        }
-        Next::RuleOff => {
+    earlier.into_iter().chain(facts.mails.iter().skip(left).map(line)).collect()
+}
+
+/// The settings that decide about this incident in any case.
+fn configured(facts: &Facts<'_>) -> Option<String> {
+    let kind = facts.key.kind;
+    let words = match facts.watcher {
+        None => format!("No more mails: account {} is not in the configuration.", facts.key.account),
+        Some(watcher) if !watcher.settings.enabled(kind) => {
             format!("No mails: the rule is off; alerts.rules.{kind}.enabled = true switches it on.")
         }
-        Next::Nobody => {
+        Some(watcher) if watcher.recipients(kind).is_empty() => {
             "No mails: nobody is named in email.to, the account's to, or the rule's to.".to_owned()
         }
-        Next::Unwatched => "No more mails: nothing watches it any more.".to_owned(),
-        Next::Over => "It is over: no more mails, unless it begins again.".to_owned(),
-        Next::Confirmation(1) => "Next: a mail, once it has lasted long enough.".to_owned(),
-        Next::Confirmation(polls) => format!("Next: a mail, once {polls} polls in a row confirm it."),
-        Next::Covered(cause) => {
-            format!("Next: what is mailed about its cause speaks of it too: hostwatch why {cause}")
+        Some(_) if facts.incident.is_none() => {
+            "Nothing of this key was ever wrong; it is watched, and mailed once it is.".to_owned()
         }
-        Next::Silenced { until, then } => {
-            let due = match then {
-                Some(at) if at == until => "if it is still open then, a mail then".to_owned(),
-                Some(at) => format!("the next mail, if it is still open, {}", when(at)),
-                None => "no reminders after that; a mail when it is over".to_owned(),
-            };
-            format!("Next: silenced until {}; {due}.", when(until))
-        }
-        Next::Acknowledged => "Next: no reminders, as it is acknowledged; a mail when it is over.".to_owned(),
-        Next::Reminder(at) => {
-            format!("Next: a reminder {}, if it is still open; a mail when it is over.", when(at))
-        }
-        Next::Stable(at) => {
-            format!("Next: a mail once it has stayed as it is for half an hour, not before {}.", when(at))
-        }
-        Next::Rung(0, at) => format!("Next: a mail at the cut-off, {}, unless somebody pays.", when(at)),
-        Next::Rung(days, at) => {
-            let days = super::words::count(days as usize, "day", "days");
-            format!("Next: a mail {}, {days} before the cut-off, unless somebody pays.", when(at))
-        }
-        Next::Overdue(at) => format!("Next: a mail {}, if the account is still cut off.", when(at)),
-        Next::End => "Next: no reminders; a mail when it is over.".to_owned(),
-    }
+        Some(_) => return None,
+    };
+    Some(words)
 }
 
-/// `Escalation Tue 24 Nov 19:15 MSK to boss@example.com, unless somebody acknowledges it before.`
-fn escalation(facts: &Facts<'_>) -> Option<String> {
-    let settings = facts.watcher.map(|watcher| &watcher.settings).filter(|s| s.enabled(facts.key.kind))?;
-    let due = Escalation::of(facts.incident?, settings, facts.muted, facts.now)?;
-    let when = sentence_moment(due.at.max(facts.now), facts.zone, facts.now);
-    let to = settings.escalate_to.join(", ");
-    let unless = match due.ack_prevents {
-        true => ", unless somebody acknowledges it before",
-        false => ": the last safe day, unless somebody pays; an acknowledgement does not stop it",
-    };
-    Some(format!("Escalation {when} to {to}{unless}."))
+/// One sentence for all recipients with the same answer.
+fn answers(facts: &Facts<'_>) -> Vec<String> {
+    let mut found: Vec<(&Due, Vec<&str>)> = Vec::new();
+    for (to, due) in &facts.answers {
+        match found.iter_mut().find(|(other, _)| *other == due) {
+            Some((_, all)) => all.push(to),
+            None => found.push((due, vec![to])),
+        }
+    }
+    found.into_iter().map(|(due, to)| answer(due, &to.join(", "), facts)).collect()
+}
+
+fn answer(due: &Due, to: &str, facts: &Facts<'_>) -> String {
+    match due {
+        Due::Tell(event, cause) => {
+            format!("A mail is owed to {to} now ({event}): {}.", reasons::cause(cause, Language::En))
+        }
+        Due::Nothing(why, Some(until)) => {
+            let until = sentence_moment(*until, facts.zone, facts.now, Language::En);
+            format!("Nothing is owed to {to} until {until}: {why}.")
+        }
+        Due::Nothing(why, None) => format!("Nothing is owed to {to}: {why}."),
+    }
 }

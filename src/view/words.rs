@@ -1,217 +1,305 @@
-//! Times, amounts and counts as people read them, made once: one form a value. Only subjects have no marks between
-//! thousands. Pure.
+//! Times, amounts and counts as people read them: one form for each value. Only subjects have no separators
+//! between thousands. Pure.
 
 use chrono::{DateTime, Duration, Utc};
 use chrono_tz::Tz;
 
-use crate::model::forecast::Disconnect;
+use crate::alert::Severity;
 use crate::model::money::{self, Money};
 use crate::model::sanitize::one_line;
-pub(crate) use crate::model::when::{day as subject_day, moment as sentence_moment, short_day};
+pub(crate) use crate::model::when::{day as subject_day, moment as sentence_moment};
+use crate::model::{Collector, Language, Noun, Sort, say};
 
-/// `Wed 4 Mar`: the day of a moment.
-pub(crate) fn day_of(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
-    subject_day(at.with_timezone(&zone).date_naive(), zone, now)
+pub(crate) const RESOURCES: Noun =
+    Noun { en: ["resource", "resources"], ru: ["ресурс", "ресурса", "ресурсов"] };
+pub(crate) const PROBLEMS: Noun =
+    Noun { en: ["problem", "problems"], ru: ["проблема", "проблемы", "проблем"] };
+pub(crate) const ACCOUNTS: Noun =
+    Noun { en: ["account", "accounts"], ru: ["аккаунт", "аккаунта", "аккаунтов"] };
+pub(crate) const DAYS: Noun = Noun { en: ["day", "days"], ru: ["день", "дня", "дней"] };
+/// The same noun behind `less than`.
+pub(crate) const DAYS_LESS: Noun = Noun { en: ["day", "days"], ru: ["дня", "дней", "дней"] };
+/// The noun behind `more than`.
+pub(crate) const MAILS_MORE: Noun =
+    Noun { en: ["mail", "mails"], ru: ["письма", "писем", "писем"] };
+pub(crate) const POLLS: Noun =
+    Noun { en: ["poll", "polls"], ru: ["опрос", "опроса", "опросов"] };
+pub(crate) const CHANGES: Noun =
+    Noun { en: ["change", "changes"], ru: ["смена", "смены", "смен"] };
+pub(crate) const TIMES: Noun = Noun { en: ["time", "times"], ru: ["раз", "раза", "раз"] };
+pub(crate) const MAILS: Noun =
+    Noun { en: ["mail", "mails"], ru: ["письмо", "письма", "писем"] };
+pub(crate) const EVENTS: Noun =
+    Noun { en: ["more event", "more events"], ru: ["событие", "события", "событий"] };
+pub(crate) const INCIDENTS: Noun =
+    Noun { en: ["incident", "incidents"], ru: ["проблема", "проблемы", "проблем"] };
+pub(crate) const RECIPIENTS: Noun = Noun {
+    en: ["recipient", "recipients"],
+    ru: ["получателя", "получателей", "получателей"],
+};
+pub(crate) const CUT_OFFS_AHEAD: Noun = Noun {
+    en: ["cut-off ahead", "cut-offs ahead"],
+    ru: ["отключение впереди", "отключения впереди", "отключений впереди"],
+};
+pub(crate) const ORDERS: Noun =
+    Noun { en: ["order", "orders"], ru: ["заказ", "заказа", "заказов"] };
+pub(crate) const OTHER_ORDERS: Noun = Noun {
+    en: ["other order", "other orders"],
+    ru: ["другой заказ", "других заказа", "других заказов"],
+};
+const MORE_DAYS: Noun = Noun { en: ["more day", "more days"], ru: ["день", "дня", "дней"] };
+/// The words for one sort of resource.
+struct SortWords {
+    /// Behind a number.
+    counted: Noun,
+    /// Several without a number.
+    several: [&'static str; 2],
+    /// As the label of a row.
+    label: [&'static str; 2],
+    /// Behind `of`; in Russian the genitive.
+    of: [&'static str; 2],
 }
 
-/// `4 Mar`: the same in short.
-pub(crate) fn short_day_of(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
-    short_day(at.with_timezone(&zone).date_naive(), zone, now)
+const VM: SortWords = SortWords {
+    counted: Noun { en: ["VM", "VMs"], ru: ["сервер", "сервера", "серверов"] },
+    several: ["VMs", "серверы"],
+    label: ["VM", "Виртуальный сервер"],
+    of: ["VM", "сервера"],
+};
+const CONTAINER: SortWords = SortWords {
+    counted: Noun {
+        en: ["container", "containers"], ru: ["контейнер", "контейнера", "контейнеров"]
+    },
+    several: ["containers", "контейнеры"],
+    label: ["Container", "Контейнер"],
+    of: ["container", "контейнера"],
+};
+const SITE: SortWords = SortWords {
+    counted: Noun { en: ["site", "sites"], ru: ["сайт", "сайта", "сайтов"] },
+    several: ["sites", "сайты"],
+    label: ["Site", "Сайт"],
+    of: ["site", "сайта"],
+};
+
+const fn words_of(sort: Sort) -> &'static SortWords {
+    match sort {
+        Sort::Vm => &VM,
+        Sort::Container => &CONTAINER,
+        Sort::Site => &SITE,
+    }
 }
 
-/// `1 thing`, `2 things`.
+/// The noun of a sort behind a number.
+pub(crate) const fn noun_of(sort: Sort) -> Noun {
+    words_of(sort).counted
+}
+
+/// The noun before a name, inside of a sentence: `VM`, `site`.
+pub(crate) const fn sort(sort: Sort, language: Language) -> &'static str {
+    let Noun { en: [en, _], ru: [ru, ..] } = words_of(sort).counted;
+    language.pick(en, ru)
+}
+
+/// The full noun, as the label of a row.
+pub(crate) const fn sort_label(sort: Sort, language: Language) -> &'static str {
+    let [en, ru] = words_of(sort).label;
+    language.pick(en, ru)
+}
+
+/// The plural without a number.
+pub(crate) const fn sorts(sort: Sort, language: Language) -> &'static str {
+    let [en, ru] = words_of(sort).several;
+    language.pick(en, ru)
+}
+
+/// The word behind `of`: `VM`; in Russian `сервера`.
+pub(super) const fn of_sort(sort: Sort, language: Language) -> &'static str {
+    let [en, ru] = words_of(sort).of;
+    language.pick(en, ru)
+}
+
+/// The data that a collector reads, inside of a sentence.
+pub(crate) const fn collected(collector: Collector, language: Language) -> &'static str {
+    match language {
+        Language::En => collector.words(),
+        Language::Ru => match collector {
+            Collector::Vms => "серверы",
+            Collector::Containers => "контейнеры",
+            Collector::Sites => "сайты",
+            Collector::ExpectedBalance => "баланс",
+            Collector::Charges => "начисления",
+            Collector::Databases => "базы данных",
+            Collector::CronJobs => "задания cron",
+            Collector::Ips => "IP-адреса",
+            Collector::SshKeys => "ключи SSH",
+        },
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn all_of(names: &[&str], language: Language) -> String {
+    match names.split_last() {
+        None => String::new(),
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => {
+            let others = others.join(", ");
+            say!(language, "{others} and {last}", "{others} и {last}")
+        }
+    }
+}
+
+/// THE list with a limit: `a, b and 3 more`.
+pub(crate) fn few(names: &[String], most: usize, language: Language) -> String {
+    let shown = names[..names.len().min(most)].join(", ");
+    with_more(&shown, names.len().saturating_sub(most), language)
+}
+
+/// The same as lines; the last line has the number of the others.
+pub(crate) fn first(mut names: Vec<String>, most: usize, language: Language) -> Vec<String> {
+    let left = names.len().saturating_sub(most);
+    names.truncate(most);
+    if left > 0 && most > 0 {
+        names.push(more(left, language));
+    }
+    names
+}
+
+/// The rest of a list: `and 3 more`.
+pub(crate) fn more(left: usize, language: Language) -> String {
+    say!(language, "and {left} more", "и ещё {left}")
+}
+
+/// A text followed by the rest of its list.
+pub(crate) fn with_more(shown: &str, left: usize, language: Language) -> String {
+    if left == 0 { shown.to_owned() } else { format!("{shown} {}", more(left, language)) }
+}
+
+/// `1 thing`, `2 things`: for words that exist in English only.
 pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// A zone by its name; UTC where this binary does not know it.
+/// A zone by its name; UTC if this binary does not know it.
 pub(crate) fn zone_named(name: &str) -> Tz {
     name.parse().unwrap_or(Tz::UTC)
 }
 
-/// The first letter as a capital.
+/// A sentence of words that were made for the inside of one.
 pub(crate) fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// `Cannot` inside of a sentence; `VM` stays.
-pub(crate) fn small(text: &str) -> String {
-    let is_word = text.chars().nth(1).is_some_and(char::is_lowercase);
-    let mut chars = text.chars();
-    match chars.next() {
-        Some(first) if is_word => first.to_lowercase().chain(chars).collect(),
-        _ => text.to_owned(),
-    }
-}
-
-/// `5 min ago`, `in 2 d 5 h`.
-pub(crate) fn distance(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
-    if (now - at).num_seconds() >= 0 {
-        format!("{} ago", lasted(now - at))
-    } else {
-        format!("in {}", lasted(at - now))
-    }
-}
-
-/// `14:10-15:00`, with the day where it is not today, with both where it passed midnight; within a minute that one alone.
-pub(crate) fn from_to(from: DateTime<Utc>, to: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
-    let day = |at: DateTime<Utc>| at.with_timezone(&zone).date_naive();
-    let time = |at: DateTime<Utc>| at.with_timezone(&zone).format("%H:%M").to_string();
-    let named = |at| format!("{} {}", day_of(at, zone, now), time(at));
-    let until = if is_one_minute(from, to) { String::new() } else { format!("-{}", time(to)) };
-    if day(from) == day(now) && day(to) == day(now) {
-        format!("{}{until}", time(from))
-    } else if day(from) == day(to) {
-        format!("{}{until}", named(from))
-    } else {
-        format!("{} - {}", named(from), named(to))
-    }
-}
-
-/// Both are shown alike.
+/// Whether both look the same.
 pub(crate) fn is_one_minute(from: DateTime<Utc>, to: DateTime<Utc>) -> bool {
     from.timestamp().div_euclid(60) == to.timestamp().div_euclid(60)
 }
 
-/// `Sun 1 Mar 14:10-15:00 MSK`, with the second day where it passed midnight; within a minute that one alone.
-pub(crate) fn period(from: DateTime<Utc>, to: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
-    if is_one_minute(from, to) {
-        return sentence_moment(from, zone, now);
-    }
-    let local = |at: DateTime<Utc>| at.with_timezone(&zone);
-    let (first, last) = (local(from).date_naive(), local(to).date_naive());
-    let start = format!("{} {}", subject_day(first, zone, now), local(from).format("%H:%M"));
-    if first == last {
-        format!("{start}-{}", local(to).format("%H:%M %Z"))
-    } else {
-        format!("{start} - {}", sentence_moment(to, zone, now))
-    }
-}
-
-/// `Data deleted Tue 1 Dec 12:00 MSK, in 5 d`: of an account that is cut off.
-pub(crate) fn deletion(at: DateTime<Utc>, zone: Tz, now: DateTime<Utc>) -> String {
-    let (verb, when) =
-        if at > now { ("deleted", distance(at, now)) } else { ("were to be deleted", distance(at, now)) };
-    format!("Data {verb} {}, {when}", sentence_moment(at, zone, now))
-}
-
 /// `< 1 min`, `23 min`, `2 h 5 min`, `2 d 5 h`.
-pub(crate) fn lasted(span: Duration) -> String {
+pub(crate) fn lasted(span: Duration, language: Language) -> String {
     let (minutes, hours, days) = (span.num_minutes(), span.num_hours(), span.num_days());
+    let (min, h, d) = (language.pick("min", "мин"), language.pick("h", "ч"), language.pick("d", "д"));
     let with = |whole: String, part: i64, unit: &str| {
         if part == 0 { whole } else { format!("{whole} {part} {unit}") }
     };
     match minutes {
-        ..1 => "< 1 min".to_owned(),
-        1..60 => format!("{minutes} min"),
-        60..1440 => with(format!("{hours} h"), minutes % 60, "min"),
-        _ => with(format!("{days} d"), hours % 24, "h"),
+        ..1 => format!("< 1 {min}"),
+        1..60 => format!("{minutes} {min}"),
+        60..1440 => with(format!("{hours} {h}"), minutes % 60, min),
+        _ => with(format!("{days} {d}"), hours % 24, h),
     }
 }
 
-/// `1 234.50 RUB`, or that it is not known.
-pub(crate) fn known_spaced_amount(money: Option<Money>, currency: &str) -> String {
-    money.map_or_else(|| "not known".to_owned(), |money| spaced_amount(money, currency))
+/// The word of a severity, with a capital.
+pub(crate) fn severity(severity: Severity, language: Language) -> String {
+    match severity {
+        Severity::Critical => language.pick("Critical", "Критично").to_owned(),
+        Severity::Warning => language.pick("Warning", "Важно").to_owned(),
+        Severity::Info => language.pick("Info", "К сведению").to_owned(),
+    }
 }
 
-/// `1 235 RUB`, `nothing`, or that it is not known: what to pay, in a column.
-pub(crate) fn known_to_pay(money: Option<Money>, currency: &str) -> String {
+/// The word for an unknown value.
+pub(crate) const fn not_known(language: Language) -> &'static str {
+    language.pick("not known", "неизвестно")
+}
+
+/// `1 234.50 RUB`, or the word for an unknown value.
+pub(crate) fn known_spaced_amount(money: Option<Money>, currency: &str, language: Language) -> String {
+    money.map_or_else(|| not_known(language).to_owned(), |money| spaced_amount(money, currency, language))
+}
+
+/// `1 235 RUB`, `nothing`, or the word for an unknown value: the amount to pay in a column.
+pub(crate) fn known_to_pay(money: Option<Money>, currency: &str, language: Language) -> String {
     match money {
-        Some(money) if money.is_positive() => spaced_to_pay(money, currency),
-        Some(_) => "nothing".to_owned(),
-        None => "not known".to_owned(),
+        Some(money) if money.is_positive() => spaced_to_pay(money, currency, language),
+        Some(_) => language.pick("nothing", "ничего").to_owned(),
+        None => not_known(language).to_owned(),
     }
 }
 
-/// When the account is cut off, in a column; `day` writes a moment.
-pub(crate) fn cut_off(disconnect: Disconnect, day: impl Fn(DateTime<Utc>) -> String) -> String {
-    match disconnect {
-        Disconnect::At { at, .. } => day(at),
-        Disconnect::Now => "now".to_owned(),
-        Disconnect::NotExpected => "not expected".to_owned(),
-        Disconnect::Unknown => "not known".to_owned(),
+/// `45 RUB`: for a subject; amounts to pay are rounded up to whole units.
+pub(crate) fn to_pay(money: Money, currency: &str, language: Language) -> String {
+    let unit = unit(currency, language);
+    let number = money.ceil_units();
+    if unit.is_empty() { number.to_string() } else { format!("{number} {unit}") }
+}
+
+/// The sign of a currency, if the language has one.
+pub(crate) fn unit(currency: &str, language: Language) -> String {
+    match (language, currency) {
+        (_, "") => String::new(),
+        (Language::Ru, "RUB" | "RUR") => "₽".to_owned(),
+        (_, other) => one_line(other, 12),
     }
 }
 
-/// `45 RUB`: of a subject; rounded up to whole units, as amounts to pay are.
-pub(crate) fn to_pay(money: Money, currency: &str) -> String {
-    with_unit(&money.ceil_units().to_string(), currency)
+/// The gain of switching an order off while a cut-off is ahead; `None` if the report then names no cut-off.
+pub(crate) fn without_order(days: Option<i64>, language: Language) -> String {
+    days.map_or_else(
+        || language.pick("no cut-off in this report", "в отчёте нет отключения").to_owned(),
+        |days| more_days(days, language),
+    )
 }
 
-fn with_unit(number: &str, currency: &str) -> String {
-    if currency.is_empty() { number.to_owned() } else { format!("{number} {}", one_line(currency, 12)) }
-}
-
-/// What switching an order off gains while a cut-off is ahead; `None` where the report then names none.
-pub(crate) fn without_order(days: Option<i64>) -> String {
-    days.map_or_else(|| "no cut-off in this report".to_owned(), more_days)
-}
-
-/// `23 more days`: what switching an order off gains.
-pub(crate) fn more_days(days: i64) -> String {
+/// `23 more days`: the gain of switching an order off.
+pub(crate) fn more_days(days: i64, language: Language) -> String {
     match usize::try_from(days) {
-        Ok(days @ 1..) => count(days, "more day", "more days"),
-        Ok(0) | Err(_) => "< 1 more day".to_owned(),
+        Ok(days @ 1..) => {
+            let days = language.count(days, MORE_DAYS);
+            say!(language, "{days}", "ещё {days}")
+        }
+        Ok(0) | Err(_) => language.pick("< 1 more day", "меньше дня").to_owned(),
     }
 }
 
-/// `1 235 RUB`: an amount to pay as people read it, rounded up to whole units.
-pub(crate) fn spaced_to_pay(money: Money, currency: &str) -> String {
-    spaced_amount(money.ceil_units(), currency).replacen(".00", "", 1)
+/// `1 235 RUB`: an amount to pay for people, rounded up to whole units.
+pub(crate) fn spaced_to_pay(money: Money, currency: &str, language: Language) -> String {
+    with_unit(money.spaced_units(), currency, language)
 }
 
-/// `1 234.50 RUB`: two places, thousands apart by a narrow space, and none of it broken.
-pub(crate) fn spaced_amount(money: Money, currency: &str) -> String {
-    let mut out = money.spaced();
+/// `1 234.50 RUB`: two places, narrow no-break spaces between thousands and before the unit.
+pub(crate) fn spaced_amount(money: Money, currency: &str, language: Language) -> String {
+    with_unit(money.spaced(language), currency, language)
+}
+
+fn with_unit(mut number: String, currency: &str, language: Language) -> String {
     if !currency.is_empty() {
-        out.push('\u{a0}');
-        out.push_str(&one_line(currency, 12));
+        number.push('\u{a0}');
+        number.push_str(&unit(currency, language));
     }
-    out
+    number
 }
 
 /// `21 312`.
 pub(crate) fn thousands(number: u64) -> String {
-    money::apart(&number.to_string())
+    money::apart(&number.to_string(), Language::En)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::forecast::tests::{money, t};
-
-    #[test]
-    fn times() {
-        let now = t("2026-03-01T22:30:00");
-        let moscow = Tz::Europe__Moscow;
-        assert_eq!(sentence_moment(now, moscow, now), "Mon 2 Mar 01:30 MSK");
-        assert_eq!(sentence_moment(t("2027-01-01T00:00:00"), Tz::UTC, now), "Fri 1 Jan 2027 00:00 UTC");
-        assert_eq!(period(t("2026-03-01T12:00:00"), now, Tz::UTC, now), "Sun 1 Mar 12:00-22:30 UTC");
-        let soon = t("2026-03-01T22:30:59");
-        assert_eq!(period(now, soon, Tz::UTC, now), "Sun 1 Mar 22:30 UTC");
-        assert_eq!(
-            period(now, soon + chrono::Duration::seconds(1), Tz::UTC, now),
-            "Sun 1 Mar 22:30-22:31 UTC"
-        );
-        assert_eq!(
-            [from_to(now, soon, Tz::UTC, now), from_to(now, soon, Tz::UTC, t("2026-03-05T12:00:00"))],
-            ["22:30", "Sun 1 Mar 22:30"]
-        );
-        let midnight = "Sun 1 Mar 15:00 - Mon 2 Mar 01:30 MSK";
-        assert_eq!(period(t("2026-03-01T12:00:00"), now, moscow, now), midnight);
-        let table = [
-            (-3, "in < 1 min"),
-            (0, "< 1 min ago"),
-            (119, "1 min ago"),
-            (7260, "2 h 1 min ago"),
-            (176_400, "2 d 1 h ago"),
-        ];
-        for (seconds, want) in table {
-            assert_eq!(distance(now - chrono::Duration::seconds(seconds), now), want);
-        }
-        assert_eq!(distance(now + chrono::Duration::days(3), now), "in 3 d");
-    }
+    use crate::model::forecast::tests::money;
 
     #[test]
     fn amounts() {
@@ -222,12 +310,12 @@ mod tests {
             ("1234567.891", "1 234 567.89 RUB"),
         ];
         for (text, want) in table {
-            let got = spaced_amount(money(text), "RUB").replace(['\u{202f}', '\u{a0}'], " ");
+            let got = spaced_amount(money(text), "RUB", Language::En).replace(['\u{202f}', '\u{a0}'], " ");
             assert_eq!(got, want);
         }
-        assert_eq!(spaced_amount(money("5"), ""), "5.00");
+        assert_eq!(spaced_amount(money("5"), "", Language::En), "5.00");
         assert_eq!(
-            [-1, 0, 1, 23].map(more_days),
+            [-1, 0, 1, 23].map(|days| more_days(days, Language::En)),
             ["< 1 more day", "< 1 more day", "1 more day", "23 more days"]
         );
         for (text, currency, want) in [
@@ -236,7 +324,7 @@ mod tests {
             ("0", "", "0"),
             ("44.01", "\u{1b}[31m", "45 [31m"),
         ] {
-            assert_eq!(to_pay(money(text), currency), want);
+            assert_eq!(to_pay(money(text), currency, Language::En), want);
         }
     }
 }

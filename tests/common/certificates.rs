@@ -1,4 +1,4 @@
-//! A certificate authority of a test's own.
+//! A certificate authority for a test.
 //!
 //! Used with `#[path = "support/certificates.rs"] mod certificates;`.
 #![allow(clippy::unwrap_used, dead_code, reason = "of tests, each of which uses a part of it")]
@@ -28,7 +28,7 @@ impl Authority {
         Self { issuer: CertifiedIssuer::self_signed(params, key).unwrap() }
     }
 
-    /// Its own certificate, as a file for those who trust it.
+    /// Its own certificate, as a file for clients that trust it.
     pub fn pem(&self) -> String {
         self.issuer.pem()
     }
@@ -48,14 +48,14 @@ impl Authority {
         self.server_with(names, |_| {})
     }
 
-    /// The same with a change to the certificate.
+    /// The same with a changed certificate.
     pub fn server_with(
         &self,
         names: &[&str],
         change: impl FnOnce(&mut CertificateParams),
     ) -> Arc<rustls::ServerConfig> {
         let Issued { certificate, key } = self.issue(names, change);
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = rustls::ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .unwrap()

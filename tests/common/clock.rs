@@ -1,5 +1,5 @@
-//! Clocks of a daemon under test, moved from outside: days pass in an instant, the wall clock is set. What it does is
-//! in clock.c, compiled once and preloaded. Linux alone.
+//! Clocks of a daemon under test, moved from outside: days pass in an instant, and the wall clock can be set.
+//! The work is in clock.c, which is compiled once and preloaded. Linux alone.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -19,7 +19,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// As this machine's, until moved.
+    /// Both clocks are this machine's until they are moved.
     pub fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let file = File::create_new(directory.path().join("clock")).unwrap();
@@ -28,19 +28,19 @@ impl Clock {
         clock
     }
 
-    /// What has to stand in the environment of a daemon that runs by it.
+    /// The environment of a daemon that uses it.
     pub fn environment(&self) -> [(&'static str, String); 2] {
         let text = |path: &Path| path.to_str().unwrap().to_owned();
         [("LD_PRELOAD", text(library())), ("MOVED_CLOCK", text(&self.directory.path().join("clock")))]
     }
 
-    /// Time goes by.
+    /// Lets time pass.
     pub fn pass(&mut self, time: Duration) {
         self.gone += time;
         self.write();
     }
 
-    /// Somebody sets the wall clock, ahead or back.
+    /// Sets the wall clock, ahead or back.
     pub fn set(&mut self, by: Duration) {
         self.set += by;
         self.write();

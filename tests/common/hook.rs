@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use super::until;
 
-/// What it answers.
+/// The server's answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
     Status(u16),
-    /// Takes all of it and closes without a word.
+    /// Takes the whole request and closes without an answer.
     Nothing,
-    /// Takes all of it and says nothing, for as long as the test lasts.
+    /// Takes the whole request and stays silent as long as the test lasts.
     Silence,
 }
 
@@ -24,7 +24,7 @@ pub enum Answer {
 pub struct Post {
     /// `POST /hook HTTP/1.1`.
     pub line: String,
-    /// As they came, a line each.
+    /// The headers as they came, one a line.
     pub headers: Vec<String>,
     pub raw: Vec<u8>,
     pub answer: Answer,
@@ -40,7 +40,7 @@ impl Post {
         lines.filter(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
     }
 
-    /// `key event` of each alert; of a notice its name.
+    /// `key event` of each alert; for a notice its name.
     pub fn told(&self) -> Vec<String> {
         if self.raw.is_empty() {
             return Vec::new();
@@ -64,7 +64,7 @@ impl Post {
 pub struct Hook {
     pub address: SocketAddr,
     posts: Arc<Mutex<Vec<Post>>>,
-    /// The next answers; then the usual one.
+    /// The next answers, before the usual one.
     next: Arc<Mutex<VecDeque<Answer>>>,
     usual: Arc<Mutex<Answer>>,
 }
@@ -92,17 +92,17 @@ impl Hook {
         hook
     }
 
-    /// With a path that is a secret.
+    /// The address, with a path that is a secret.
     pub fn url(&self) -> String {
         format!("http://{}/hook/hunter2-secret?token=hunter3-secret", self.address)
     }
 
-    /// From now on.
+    /// Gives this answer from now on.
     pub fn answers(&self, answer: Answer) {
         *self.usual.lock().unwrap() = answer;
     }
 
-    /// Once each, before the usual one.
+    /// Gives these answers once each, before the usual one.
     pub fn first_answers(&self, answers: &[Answer]) {
         self.next.lock().unwrap().extend(answers);
     }
@@ -111,12 +111,12 @@ impl Hook {
         self.posts.lock().unwrap().clone()
     }
 
-    /// What it took, in order.
+    /// The events that it took, in order.
     pub fn told(&self) -> Vec<String> {
         self.posts().iter().filter(|post| post.is_taken()).flat_map(Post::told).collect()
     }
 
-    /// Waits for a post that tells this and was taken.
+    /// Waits for a post that has this event and was taken.
     pub fn wait_for(&self, told: &str) -> Post {
         let mut found = None;
         until(&format!("a post with {told}"), || {
@@ -128,7 +128,8 @@ impl Hook {
     }
 }
 
-fn read(stream: &TcpStream, answer: Answer) -> Option<Post> {
+/// The lines of a request's head, and its body.
+pub fn read_request(stream: &TcpStream) -> Option<(Vec<String>, Vec<u8>)> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut head = Vec::new();
     loop {
@@ -143,6 +144,14 @@ fn read(stream: &TcpStream, answer: Answer) -> Option<Post> {
     let length = |line: &String| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok();
     let mut raw = vec![0; head.iter().find_map(length).unwrap_or(0)];
     reader.read_exact(&mut raw).ok()?;
+    Some((head, raw))
+}
+
+fn read(stream: &TcpStream, answer: Answer) -> Option<Post> {
+    let (mut head, raw) = read_request(stream)?;
+    if head.is_empty() {
+        return None;
+    }
     let line = head.remove(0);
     Some(Post { line, headers: head, raw, answer })
 }
@@ -153,7 +162,7 @@ fn reply(mut stream: TcpStream, answer: Answer) {
         Answer::Nothing => return,
         Answer::Silence => return std::mem::forget(stream),
     };
-    // Whoever follows it comes back here.
+    // A client that follows this comes back here.
     let location = if status / 100 == 3 { "Location: /elsewhere\r\n" } else { "" };
     let _ =
         write!(stream, "HTTP/1.1 {status} So\r\n{location}Content-Length: 0\r\nConnection: close\r\n\r\n");

@@ -1,22 +1,21 @@
-//! The mail server's log held to the promise: nothing lost, nothing twice, and what came again is the same to
-//! the byte.
+//! Checks the mail server's log: no event is lost, none comes twice. Repeated mails have the same bytes.
 
 use std::collections::BTreeMap;
 
 use super::{SmtpServer, read};
 
-/// What one recipient has, mail by mail.
+/// The mails of one recipient.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    /// By Message-ID: what it tells (`incident event`), and how many copies came.
+    /// By Message-ID: the events (`incident event`), and the number of copies.
     mails: BTreeMap<String, (Vec<String>, usize)>,
 }
 
 impl Ledger {
-    /// What the server took for this recipient.
+    /// The mails that the server took for this recipient.
     ///
     /// # Panics
-    /// Where two copies of one mail differ.
+    /// If two copies of a mail differ.
     pub fn of(smtp: &SmtpServer, recipient: &str) -> Self {
         let mut ledger = Self::default();
         let mut bytes: BTreeMap<String, Vec<u8>> = BTreeMap::new();
@@ -29,12 +28,12 @@ impl Ledger {
         ledger
     }
 
-    /// Copies of mails beyond the first.
+    /// The number of copies beyond the first of each mail.
     pub fn repeats(&self) -> usize {
         self.mails.values().map(|(_, copies)| copies - 1).sum()
     }
 
-    /// Everything told, each as often as different mails tell it, sorted.
+    /// All events, each as often as different mails have it, sorted.
     pub fn events(&self) -> Vec<&str> {
         let mut events: Vec<&str> =
             self.mails.values().flat_map(|(pairs, _)| pairs).map(String::as_str).collect();

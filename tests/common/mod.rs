@@ -8,19 +8,20 @@ pub mod ledger;
 pub mod printed;
 pub mod sections;
 pub mod smtp;
+pub mod telegram;
 pub mod tools;
 pub mod vitals;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::panic::AssertUnwindSafe;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command as Process, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use hostwatch::sim::{Args, Command, Fault, FaultKind, Simulator};
+use hostwatch_sim::{Args, Command, Fault, FaultKind, Simulator};
 use smtp::SmtpServer;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -31,7 +32,21 @@ pub fn now() -> chrono::DateTime<chrono::Utc> {
     chrono::Utc::now()
 }
 
-/// How long a test waits for what must come.
+/// The mail of the first start.
+pub const STARTED: &str = "main/started/account started";
+/// The recipient of all mails.
+pub const OPS: &str = "ops@example.com";
+
+/// A VM is in error.
+pub fn opened(vm: u64) -> String {
+    format!("main/vm_error/{vm} opened")
+}
+
+pub fn resolved(vm: u64) -> String {
+    format!("main/vm_error/{vm} resolved")
+}
+
+/// The longest wait for something that must come.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub const SCENARIO: &str = r#"
@@ -64,7 +79,7 @@ impl Provider {
         Self::start_with(&Args::default(), scenario)
     }
 
-    /// The same with flags of its own.
+    /// A provider with flags of its own.
     pub fn start_with(args: &Args, scenario: &str) -> Self {
         let simulator = Simulator::from_scenario(args, scenario, Arc::new(now)).unwrap();
         let simulator = Arc::new(simulator);
@@ -101,9 +116,18 @@ impl Provider {
     }
 
     pub fn fault(&self, kind: FaultKind, on: &str, fields: &[&str]) {
-        let mut fault = Fault::new(kind, on);
-        fault.fields = (!fields.is_empty()).then(|| fields.iter().map(ToString::to_string).collect());
+        let fields = (!fields.is_empty()).then(|| fields.iter().map(ToString::to_string).collect());
+        self.has(Fault { fields, ..Fault::new(kind, on) });
+    }
+
+    /// Any fault.
+    pub fn has(&self, fault: Fault) {
         self.simulator.control(&Command::Fault(fault)).unwrap();
+    }
+
+    /// Answers requests like this with a status from now on.
+    pub fn fails(&self, on: &str, code: u16) {
+        self.has(Fault { code: Some(code), ..Fault::new(FaultKind::Status, on) });
     }
 
     pub fn clear_faults(&self) {
@@ -114,17 +138,17 @@ impl Provider {
         self.simulator.control(&Command::parse(command, body.as_bytes()).unwrap()).unwrap();
     }
 
-    fn polls(&self, path: &str) -> usize {
+    pub fn polls(&self, path: &str) -> usize {
         self.simulator.requests().iter().filter(|entry| entry.path.starts_with(path)).count()
     }
 
-    /// Waits until a listing was asked for so many more times.
+    /// Waits until a listing was requested this many more times.
     pub fn polled(&self, path: &str, times: usize) {
         let before = self.polls(path);
         until(&format!("{times} polls of {path}"), || self.polls(path) >= before + times);
     }
 
-    /// Waits until everything was asked for so many more times.
+    /// Waits until everything was requested this many more times.
     pub fn all_polled(&self, times: usize) {
         let paths = ["/api/cvds/v1/vms/", "/api/v1/hosting/containers/", "/api/v1/expected_balance/"];
         let enough = paths.map(|path| (path, self.polls(path) + times));
@@ -141,17 +165,17 @@ impl Drop for Provider {
     }
 }
 
-/// A text as one line: where its lines break depends on a width.
+/// A text as one line, since its line breaks depend on a width.
 pub fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Nothing tells a test of a metric or a request; it looks again, for a while.
+/// Waits for a condition by asking again and again, since no event announces it.
 pub fn until(what: &str, so: impl FnMut() -> bool) {
     until_within(PATIENCE, what, so);
 }
 
-/// The same with a patience of its own.
+/// Waits with another time limit.
 pub fn until_within(patience: Duration, what: &str, mut so: impl FnMut() -> bool) {
     let end = Instant::now() + patience;
     while !so() {
@@ -162,11 +186,11 @@ pub fn until_within(patience: Duration, what: &str, mut so: impl FnMut() -> bool
 
 /// Runs every case, some at a time, and fails with the names of those that panicked.
 pub fn each<C: Sync>(cases: &[C], name: impl Fn(&C) -> String + Sync, test: impl Fn(&C) + Sync) {
-    // Most of the time they wait.
+    // Cases wait most of the time.
     each_at_once(6, cases, name, test);
 }
 
-/// The same, so many at a time.
+/// Runs every case, this many at a time.
 pub fn each_at_once<C: Sync>(
     at_once: usize,
     cases: &[C],
@@ -191,7 +215,7 @@ pub fn each_at_once<C: Sync>(
 }
 
 /// The program under test, or another build of it.
-fn binary() -> PathBuf {
+pub fn binary() -> PathBuf {
     std::env::var_os("HOSTWATCH_BINARY").map_or_else(|| env!("CARGO_BIN_EXE_hostwatch").into(), PathBuf::from)
 }
 
@@ -230,6 +254,52 @@ impl Log {
     }
 }
 
+/// The table of an account at a simulated provider.
+pub fn account(name: &str, address: SocketAddr) -> String {
+    format!(
+        r#"
+[accounts.{name}]
+base_url = "http://{address}"
+panel_url = "http://{address}"
+hosting_token = "hosting-token"
+vm_api_key = "vm-api-key"
+billing_username = "billing-user"
+billing_password = "billing-password"
+time_zone = "UTC"
+currency = "RUB"
+container_states = {{ 0 = "ENABLED", 1 = "DISABLED_BY_SERVICE", 2 = "DISABLED_BY_ADMIN", 3 = "DISABLED_BY_QUOTA" }}
+"#
+    )
+}
+
+/// All other tables: states and money are polled every second, and one recipient is mailed.
+pub fn settings(smtp: SocketAddr, directory: &Path) -> String {
+    format!(
+        r#"[schedule]
+vms = "* * * * * *"
+containers = "* * * * * *"
+expected_balance = "* * * * * *"
+databases = ""
+cron_jobs = ""
+ips = ""
+charges = ""
+digest = ""
+[limits]
+vm_list_per_minute = 100000
+vm_other_per_minute = 100000
+hosting_per_minute = 100000
+billing_per_minute = 100000
+[email]
+smtp_url = "smtp://{smtp}"
+from = "hostwatch <hostwatch@example.com>"
+to = ["ops@example.com"]
+[store]
+path = "{}/hostwatch.db"
+"#,
+        directory.display()
+    )
+}
+
 /// The daemon's files, and the daemon while it runs.
 pub struct Daemon {
     pub directory: TempDir,
@@ -252,7 +322,7 @@ impl Daemon {
         daemon
     }
 
-    /// The same with clocks that a test moves.
+    /// A daemon with clocks that the test moves.
     pub fn start_by(clock: &clock::Clock, provider: &Provider, smtp: SocketAddr, extra: &str) -> Self {
         let mut daemon = Self::prepare(provider, smtp, extra);
         daemon.environment.extend(clock.environment());
@@ -260,46 +330,11 @@ impl Daemon {
         daemon
     }
 
-    /// Its files alone: it runs when told to.
+    /// Only the daemon's files; a test starts it later.
     pub fn prepare(provider: &Provider, smtp: SocketAddr, extra: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let config = format!(
-            r#"
-[accounts.main]
-base_url = "http://{0}"
-panel_url = "http://{0}"
-hosting_token = "hosting-token"
-vm_api_key = "vm-api-key"
-billing_username = "billing-user"
-billing_password = "billing-password"
-time_zone = "UTC"
-currency = "RUB"
-container_states = {{ 0 = "ENABLED", 1 = "DISABLED_BY_SERVICE", 2 = "DISABLED_BY_ADMIN", 3 = "DISABLED_BY_QUOTA" }}
-[schedule]
-vms = "* * * * * *"
-containers = "* * * * * *"
-expected_balance = "* * * * * *"
-databases = ""
-cron_jobs = ""
-ips = ""
-charges = ""
-digest = ""
-[limits]
-vm_list_per_minute = 100000
-vm_other_per_minute = 100000
-hosting_per_minute = 100000
-billing_per_minute = 100000
-[email]
-smtp_url = "smtp://{smtp}"
-from = "hostwatch <hostwatch@example.com>"
-to = ["ops@example.com"]
-[store]
-path = "{1}/hostwatch.db"
-{extra}
-"#,
-            provider.address,
-            directory.path().display()
-        );
+        let accounts = account("main", provider.address);
+        let config = format!("{accounts}{}{extra}\n", settings(smtp, directory.path()));
         std::fs::write(directory.path().join("hostwatch.toml"), config).unwrap();
         let address = ([127, 0, 0, 1], 0).into();
         Self { directory, log: Log::default(), address, environment: Vec::new(), child: None }
@@ -312,7 +347,7 @@ path = "{1}/hostwatch.db"
         std::fs::write(self.config(), config.replace(from, to)).unwrap();
     }
 
-    /// Takes its table of mail away.
+    /// Removes its table of mail.
     pub fn mails_nobody(&self) {
         let config = std::fs::read_to_string(self.config()).unwrap();
         let (before, rest) = config.split_once("[email]").unwrap();
@@ -329,14 +364,14 @@ path = "{1}/hostwatch.db"
         self.run_with(&["--web.listen-address=127.0.0.1:0"]);
     }
 
-    /// The same with flags that say where to listen.
+    /// Starts it with flags for its addresses.
     pub fn run_with(&mut self, flags: &[&str]) {
         let mut command = Process::new(binary());
         command.arg("run").args(flags);
         self.run_as(command);
     }
 
-    /// The same by a command that only lacks the configuration.
+    /// Starts it with a command that only lacks the configuration.
     pub fn run_as(&mut self, mut command: Process) {
         let mut child = command
             .args(["--web.enable-lifecycle", "--config.file"])
@@ -355,7 +390,7 @@ path = "{1}/hostwatch.db"
         self.address = address.split([' ', '"']).next().unwrap().parse().unwrap();
     }
 
-    /// Of its process, while it runs.
+    /// The id of its process, while it runs.
     pub fn id(&self) -> u32 {
         self.child.as_ref().unwrap().id()
     }
@@ -365,11 +400,11 @@ path = "{1}/hostwatch.db"
         assert!(Process::new("kill").args([&format!("-{name}"), &id]).status().unwrap().success());
     }
 
-    /// SIGTERM; its exit status, within five seconds.
+    /// Sends SIGTERM. Returns the exit status, within ten seconds: five are promised, and the machine may be busy.
     pub fn stop(&mut self) -> i32 {
         self.signal("TERM");
         let mut child = self.child.take().unwrap();
-        let end = Instant::now() + Duration::from_secs(5);
+        let end = Instant::now() + Duration::from_secs(10);
         loop {
             if let Some(status) = child.try_wait().unwrap() {
                 return status.code().unwrap();
@@ -377,13 +412,13 @@ path = "{1}/hostwatch.db"
             if Instant::now() > end {
                 child.kill().unwrap();
                 child.wait().unwrap();
-                panic!("SIGTERM did not stop the daemon within 5 s: {:#?}", self.log.lines());
+                panic!("SIGTERM did not stop the daemon within 10 s: {:#?}", self.log.lines());
             }
             std::thread::sleep(Duration::from_millis(10));
         }
     }
 
-    /// Waits until it has ended by itself; its exit status.
+    /// Waits until it has ended by itself. Returns the exit status.
     pub fn ended(&mut self) -> i32 {
         let mut child = self.child.take().unwrap();
         let mut status = None;
@@ -394,14 +429,14 @@ path = "{1}/hostwatch.db"
         status.unwrap().code().unwrap()
     }
 
-    /// SIGKILL.
+    /// Sends SIGKILL.
     pub fn kill(&mut self) {
         let mut child = self.child.take().unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
     }
 
-    /// Another command on the same configuration: exit status, stdout, stderr.
+    /// Runs another command with the same configuration. Returns exit status, stdout and stderr.
     pub fn command(&self, args: &[&str]) -> (i32, String, String) {
         let output = Process::new(binary())
             .args(args)
@@ -415,19 +450,49 @@ path = "{1}/hostwatch.db"
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
     }
 
-    /// A request; status and body.
+    /// The output of `outbox`, as one line.
+    pub fn outbox(&self) -> String {
+        let (status, out, error) = self.command(&["outbox"]);
+        assert_eq!(status, 0, "{error}");
+        flat(&out)
+    }
+
+    /// All that it shows by name: its pages, files, log and command line, and these commands beside it.
+    pub fn shown(&self, commands: &[&[&str]]) -> Vec<(String, String)> {
+        let pages = ["/", "/metrics", "/api/v1/status", "/-/ready", "/-/healthy", "/nothing"];
+        let mut shown: Vec<(String, String)> =
+            pages.iter().map(|path| ((*path).to_owned(), self.request("GET", path).1)).collect();
+        shown.push(("the log".to_owned(), self.log.lines().join("\n")));
+        let arguments = std::fs::read_to_string(format!("/proc/{}/cmdline", self.id())).unwrap();
+        shown.push(("its arguments".to_owned(), arguments));
+        for command in commands {
+            let (_, out, error) = self.command(command);
+            shown.push((format!("{command:?}"), out + &error));
+        }
+        // The store with its journal, and its other files.
+        for path in std::fs::read_dir(self.directory.path()).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            if path.is_file() && name.starts_with("hostwatch.db") {
+                let bytes = std::fs::read(&path).unwrap();
+                shown.push((name, String::from_utf8_lossy(&bytes).into_owned()));
+            }
+        }
+        shown
+    }
+
+    /// Makes a request. Returns status and body.
     pub fn request(&self, method: &str, path: &str) -> (u16, String) {
         request(self.address, method, path)
     }
 
-    /// Stops it at this step, once it comes there, until the next call; see src/failpoint.rs. To be called before it starts,
-    /// or after it was armed once.
+    /// Stops it at this step, once it gets there, until the next call; see src/failpoint.rs. Call it before the
+    /// start, or after it was armed once.
     pub fn arm(&mut self, point: &str) {
         let file = self.failpoint_file();
         if self.environment.iter().all(|(name, _)| *name != "HOSTWATCH_FAILPOINT_FILE") {
             self.environment.push(("HOSTWATCH_FAILPOINT_FILE", file.to_str().unwrap().to_owned()));
         }
-        // Whole at once: it is read at every step.
+        // The file appears whole, since it is read at every step.
         let draft = file.with_extension("draft");
         std::fs::write(&draft, point).unwrap();
         std::fs::rename(draft, file).unwrap();
@@ -443,7 +508,7 @@ path = "{1}/hostwatch.db"
         self.directory.path().join("failpoint")
     }
 
-    /// A line of its process's status, in whatever unit it has.
+    /// A line of its process's status, in its unit.
     pub fn status_of_process(&self, name: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).unwrap();
@@ -455,17 +520,31 @@ path = "{1}/hostwatch.db"
         std::fs::read_dir(format!("/proc/{}/fd", self.id())).unwrap().count()
     }
 
-    /// Waits until nothing is left to be sent, and so many envelopes were.
+    /// Waits until nothing is owed or on its way, and this many mails were sent, each to one recipient.
     pub fn has_sent(&self, count: usize) {
-        let wanted = [("queued", 0), ("sending", 0), ("sent", count)]
-            .map(|(state, count)| format!("hostwatch_outbox_messages{{state=\"{state}\"}} {count}"));
+        let sent = || {
+            let (_, outbox, _) = self.command(&["outbox", "--json"]);
+            let outbox: serde_json::Value = serde_json::from_str(&outbox).unwrap_or_default();
+            outbox["sent"].as_array().map_or(0, Vec::len)
+        };
         let end = Instant::now() + PATIENCE;
-        let all = |page: &str| wanted.iter().all(|line| page.lines().any(|one| one == line));
-        while !all(&self.page()) {
+        while !self.owes_nothing_now() || sent() != count {
             let log = self.log.lines();
-            assert!(Instant::now() < end, "not {wanted:?}: {} {log:#?}", self.command(&["outbox"]).1);
+            assert!(Instant::now() < end, "not {count} sent: {} {log:#?}", self.command(&["outbox"]).1);
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// Waits until nothing is owed or on its way.
+    pub fn owes_nothing(&self) {
+        until("nothing is owed", || self.owes_nothing_now());
+    }
+
+    fn owes_nothing_now(&self) -> bool {
+        let page = self.page();
+        let has = |line: &str| page.lines().any(|one| one == line);
+        has("hostwatch_outbox_messages{state=\"owed\"} 0")
+            && has("hostwatch_outbox_messages{state=\"in_flight\"} 0")
     }
 
     /// Waits until the metrics have a line.
@@ -487,7 +566,16 @@ impl Drop for Daemon {
     }
 }
 
-/// A mail as its reader has it.
+/// A daemon that has sent its first mail, with its provider and its mail server.
+pub fn watching(extra: &str) -> (Provider, SmtpServer, Daemon) {
+    let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
+    let daemon = Daemon::start_with(&provider, smtp.address, extra);
+    wait_for(&smtp, STARTED);
+    daemon.has_sent(1);
+    (provider, smtp, daemon)
+}
+
+/// A mail as its reader sees it.
 #[derive(Clone, Debug)]
 pub struct Received {
     pub subject: String,
@@ -500,7 +588,7 @@ pub struct Received {
 }
 
 impl Received {
-    /// When it says that it was written.
+    /// The date in the mail.
     pub fn dated(&self) -> chrono::DateTime<chrono::Utc> {
         let raw = String::from_utf8_lossy(&self.raw);
         let date = raw.lines().find_map(|line| line.strip_prefix("Date: ")).unwrap();
@@ -508,12 +596,12 @@ impl Received {
     }
 }
 
-/// Every mail that the server took.
+/// All mails that the server took.
 pub fn received(smtp: &SmtpServer) -> Vec<Received> {
     smtp.seen().accepted().into_iter().map(|mail| read(&mail.raw)).collect()
 }
 
-/// One mail.
+/// Reads one mail.
 pub fn read(raw: &[u8]) -> Received {
     let mail = mail_parser::MessageParser::default().parse(raw).unwrap();
     let all = |name: &str| -> Vec<String> {
@@ -531,24 +619,31 @@ pub fn read(raw: &[u8]) -> Received {
     }
 }
 
-/// What one recipient was mailed: incident and event, in the order of arrival.
+/// The mails of one recipient: incident and event, in the order of arrival.
 pub fn told_to(smtp: &SmtpServer, to: &str) -> Vec<String> {
     let seen = smtp.seen();
     let mails = seen.accepted().into_iter().filter(|mail| mail.to.iter().any(|one| one == to));
     mails.flat_map(|mail| read(&mail.raw).pairs).collect()
 }
 
-/// Waits for a mail that tells this.
+/// Waits for a mail with this event, and for the reply to it: a clock that moves before would break it off.
 pub fn wait_for(smtp: &SmtpServer, pair: &str) -> Received {
-    let mut found = None;
+    let (mut found, mut looked) = (None, 0);
     until(&format!("a mail with {pair}"), || {
-        found = received(smtp).into_iter().find(|mail| mail.pairs.iter().any(|one| one == pair));
+        let seen = smtp.seen();
+        let mut mails = seen.accepted();
+        mails.retain(|mail| mail.settled);
+        if mails.len() > looked {
+            looked = mails.len();
+            let mut mails = mails.into_iter().map(|mail| read(&mail.raw));
+            found = mails.find(|mail| mail.pairs.iter().any(|one| one == pair));
+        }
         found.is_some()
     });
     found.unwrap()
 }
 
-/// Status and body of what is asked of a server.
+/// Makes a request to a server. Returns status and body.
 pub fn request(address: SocketAddr, method: &str, path: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();

@@ -1,15 +1,15 @@
-//! The command lines that mails, the page and the documentation print, taken from the golden mails, the templates and the
-//! pages themselves.
+//! The command lines in mails, on the page and in the documentation, taken from the golden mails, the templates
+//! and the pages themselves.
 #![allow(dead_code, clippy::unwrap_used, reason = "tests, each of which uses its part")]
 
 use std::path::Path;
 
-/// All of them; a key that a template leaves open is that of a VM.
+/// All command lines. A key that a template leaves open is that of a VM.
 pub fn everywhere() -> Vec<String> {
     [".", "docs", "tests/unit/snapshots/mails", "src/http/templates"].into_iter().flat_map(within).collect()
 }
 
-/// Those in the files of one folder of the repository.
+/// The command lines in the files of one folder of the repository.
 pub fn within(folder: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap() {
@@ -39,7 +39,7 @@ pub fn of(text: &str) -> Vec<String> {
     let whole =
         |line: &str| format!("hostwatch {}", line.trim_start_matches("hostwatch ").trim_end_matches("</p>"));
     let quoted = text.split("`hostwatch ").skip(1).filter_map(|rest| rest.split('`').next());
-    // In a mail; what a page of the documentation quotes may be a name or a pattern.
+    // In a mail the quoted text is a key. In the documentation it may be a name or a pattern.
     let quoted = quoted.filter(|_| text.starts_with("---\nsource: "));
     let lines = blocks.chain(mails.filter(command)).chain(quoted).map(whole);
     lines.chain(page.map(|line| whole(&line))).collect()

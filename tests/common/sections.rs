@@ -1,12 +1,12 @@
-//! Parts of a document that a test writes and holds to be true.
+//! Parts of a document that a test writes and checks.
 
 use std::path::Path;
 
-/// Holds the part of a page between `<!-- NAME -->` and `<!-- /NAME -->` to a text; with `UPDATE_DOCS` set it is
-/// written.
+/// Compares the part of a page between `<!-- NAME -->` and `<!-- /NAME -->` with a text. With `UPDATE_DOCS` set
+/// it writes the text.
 ///
 /// # Panics
-/// Where the page has another text there, or no such part.
+/// If the page has another text there, or no such part.
 pub fn hold(page: &str, name: &str, text: &str, command: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
     let have = std::fs::read_to_string(&path).unwrap();

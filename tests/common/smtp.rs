@@ -1,6 +1,6 @@
-//! A scripted SMTP server for tests: replies, stalls and drops as told at every stage, and keeps all it saw.
-//! It runs on a thread of its own, so that a test may block. It bears any client and checks none: what is
-//! right is for the test to say.
+//! A scripted SMTP server for tests: it replies, stalls and drops as told at every stage, and records what it
+//! sees. It runs on a thread of its own, so that a test may block. It accepts any client and checks nothing;
+//! the test does.
 //!
 #![allow(dead_code, reason = "each test uses a part")]
 #![allow(clippy::unwrap_used, reason = "a server of tests; a panic fails them")]
@@ -21,63 +21,52 @@ use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-/// How long a test waits for what must come.
+/// The longest wait for something that must come.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the client has just done.
+/// The client's last action.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Stage {
-    /// Connected; with TLS from the first byte, after the handshake.
+    /// It connected; with TLS from the first byte, after the handshake.
     Greeting,
-    /// Said EHLO or HELO.
+    /// It sent EHLO or HELO.
     Ehlo,
     StartTls,
-    /// Said AUTH, or given an answer to a challenge.
+    /// It sent AUTH, or an answer to a challenge.
     Auth,
     Mail,
     Rcpt,
     Data,
-    /// Sent the mail and its dot.
+    /// It sent the mail and its dot.
     Dot,
     Noop,
     Rset,
     Quit,
 }
 
-/// What to do then.
+/// The server's reaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Act {
     /// Writes these bytes. At the dot, the mail is accepted if they begin with 2.
     Reply(Vec<u8>),
-    /// Closes the connection without a word. At the dot, the mail is read and forgotten.
+    /// Closes the connection without a reply. At the dot, the mail is read and dropped.
     Drop,
-    /// At the dot: accepts the mail, then closes without a word.
+    /// At the dot: accepts the mail, then closes without a reply.
     AcceptAndDrop,
     /// At the dot: closes after the first line of the mail.
     DropEarly,
-    /// Says nothing until the client goes.
+    /// Stays silent until the client leaves.
     Stall,
-    /// Says nothing until all rules are forgotten, then writes these bytes; not at the dot.
-    Late(Vec<u8>),
 }
 
 impl Act {
     /// A reply of one line or more, each given its CRLF.
     pub fn reply(text: &str) -> Self {
-        Self::Reply(lines(text))
-    }
-
-    /// The same, said only once all rules are forgotten.
-    pub fn late(text: &str) -> Self {
-        Self::Late(lines(text))
+        Self::Reply(format!("{}\r\n", text.replace('\n', "\r\n")).into_bytes())
     }
 }
 
-fn lines(text: &str) -> Vec<u8> {
-    format!("{}\r\n", text.replace('\n', "\r\n")).into_bytes()
-}
-
-/// How a server is set up.
+/// The settings of a server.
 #[derive(Clone, Default)]
 pub struct Setup {
     /// 0: any that is free.
@@ -85,7 +74,7 @@ pub struct Setup {
     pub protection: Protection,
     /// User and password that AUTH accepts.
     pub login: Option<(String, String)>,
-    /// Mechanisms offered, in the open too; "PLAIN LOGIN" where empty.
+    /// The mechanisms that are offered, also without TLS; "PLAIN LOGIN" if empty.
     pub mechanisms: String,
     /// Further lines of the reply to EHLO, such as "8BITMIME".
     pub extensions: Vec<String>,
@@ -102,32 +91,35 @@ pub enum Protection {
 /// A mail that the server read to its dot.
 #[derive(Clone, Debug)]
 pub struct Mail {
-    /// Number of its connection, from 1.
+    /// The number of its connection, from 1.
     pub connection: usize,
     pub from: String,
     pub to: Vec<String>,
-    /// Undotted, every line with its CRLF.
+    /// Without dot stuffing, every line with its CRLF.
     pub raw: Vec<u8>,
-    /// The server has it, whether or not it said so.
+    /// Whether the server has it, even if it did not say so.
     pub accepted: bool,
-    /// A reply to the dot went out.
+    /// Whether a reply to the dot is sent.
     pub answered: bool,
+    /// Whether everything that the server says of it was sent.
+    pub settled: bool,
     pub encrypted: bool,
     pub user: Option<String>,
     pub at: Instant,
 }
 
-/// What the server saw.
+/// The server's record.
 #[derive(Clone, Default, Debug)]
 pub struct Seen {
     pub connections: usize,
-    /// Connections that are over.
+    /// The number of connections that are over.
     pub closed: usize,
-    /// Commands, as "NUMBER COMMAND", with " (TLS)" behind those that came encrypted. No content of mails.
+    /// The commands, as "NUMBER COMMAND", with " (TLS)" behind those that came encrypted. Contents of mails are
+    /// left out.
     pub commands: Vec<String>,
-    /// In the order of their dots, refused ones too.
+    /// The mails in the order of their dots, including refused ones.
     pub mails: Vec<Mail>,
-    /// How often a rule said something, by stage and first figure of the reply, or the act's name.
+    /// How often a rule acted, by stage and first digit of the reply, or the act's name.
     pub acts: BTreeMap<String, usize>,
 }
 
@@ -137,7 +129,7 @@ impl Seen {
         self.mails.iter().filter(|mail| mail.accepted).collect()
     }
 
-    /// Whether a command began so.
+    /// Whether a command began with this.
     pub fn has_command(&self, start: &str) -> bool {
         self.commands.iter().any(|line| line.split_once(' ').is_some_and(|(_, said)| said.starts_with(start)))
     }
@@ -155,28 +147,26 @@ pub struct SmtpServer {
 struct Shared {
     setup: Setup,
     rules: Mutex<Vec<Rule>>,
-    /// How often all rules were forgotten.
-    forgotten: watch::Sender<usize>,
     seen: watch::Sender<Seen>,
 }
 
 struct Rule {
     stage: Stage,
-    /// Only for a command with this in it.
+    /// The rule applies only to a command with this text.
     with: String,
-    /// How often still.
+    /// How often it still applies.
     times: usize,
     act: Act,
 }
 
 impl SmtpServer {
-    /// A server on a free port of 127.0.0.1 that takes everything.
+    /// A server on a free port of 127.0.0.1 that accepts everything.
     pub fn plain() -> Self {
         Self::start(Setup::default())
     }
 
     pub fn start(setup: Setup) -> Self {
-        // A port that was ours may be somebody's for a moment.
+        // A port that was ours may be in use for a moment.
         let end = Instant::now() + Duration::from_secs(30);
         let listener = loop {
             match std::net::TcpListener::bind(("127.0.0.1", setup.port)) {
@@ -187,12 +177,8 @@ impl SmtpServer {
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        let shared = Arc::new(Shared {
-            setup,
-            rules: Mutex::default(),
-            forgotten: watch::Sender::default(),
-            seen: watch::Sender::new(Seen::default()),
-        });
+        let shared =
+            Arc::new(Shared { setup, rules: Mutex::default(), seen: watch::Sender::new(Seen::default()) });
         let stop = CancellationToken::new();
         let handle = runtime.handle().clone();
         let serving = serve(listener, Arc::clone(&shared), stop.clone());
@@ -200,32 +186,31 @@ impl SmtpServer {
         Self { address, shared, runtime: handle, stop, thread: Some(thread) }
     }
 
-    /// From now on, at this stage. The first rule that fits is followed.
+    /// Acts so from now on at this stage. The first rule that fits applies.
     pub fn on(&self, stage: Stage, act: Act) {
         self.on_times(stage, "", usize::MAX, act);
     }
 
-    /// The next time, at this stage.
+    /// Acts so the next time at this stage.
     pub fn once(&self, stage: Stage, act: Act) {
         self.on_times(stage, "", 1, act);
     }
 
-    /// At a command that has `with` in it, such as an address; so many times.
+    /// Acts so at a command with the text `with`, such as an address, this many times.
     pub fn on_times(&self, stage: Stage, with: &str, times: usize, act: Act) {
         self.shared.rules().push(Rule { stage, with: with.to_owned(), times, act });
     }
 
-    /// Takes everything again.
+    /// Accepts everything again.
     pub fn forget_rules(&self) {
         self.shared.rules().clear();
-        self.shared.forgotten.send_modify(|times| *times += 1);
     }
 
     pub fn seen(&self) -> Seen {
         self.shared.seen.borrow().clone()
     }
 
-    /// Ends it; what it saw until the last connection was closed.
+    /// Ends the server. Returns its record up to the end of the last connection.
     pub fn close(mut self) -> Seen {
         self.stop.cancel();
         if let Some(thread) = self.thread.take() {
@@ -234,7 +219,7 @@ impl SmtpServer {
         self.seen()
     }
 
-    /// What was seen once `enough` says so; panics with it after 20 s.
+    /// The record once `enough` accepts it; panics with it after 20 s.
     pub async fn seen_when(&self, enough: impl Fn(&Seen) -> bool) -> Seen {
         let mut receiver = self.shared.seen.subscribe();
         let waited = tokio::time::timeout(PATIENCE, receiver.wait_for(enough)).await;
@@ -272,7 +257,7 @@ impl Shared {
         let act = rule.act.clone();
         let what = match &act {
             Act::Reply(reply) => String::from_utf8_lossy(&reply[..reply.len().min(3)]).into_owned(),
-            Act::Drop | Act::AcceptAndDrop | Act::DropEarly | Act::Stall | Act::Late(_) => format!("{act:?}"),
+            Act::Drop | Act::AcceptAndDrop | Act::DropEarly | Act::Stall => format!("{act:?}"),
         };
         self.seen.send_modify(|seen| *seen.acts.entry(format!("{stage:?} {what}")).or_default() += 1);
         Some(act)
@@ -295,7 +280,7 @@ async fn serve(listener: std::net::TcpListener, shared: Arc<Shared>, stop: Cance
                 });
                 let shared = Arc::clone(&shared);
                 sessions.spawn(async move {
-                    // A client that goes in the middle is a case like any other.
+                    // A client that leaves early is a case like any other.
                     let _ = Session::run(stream, Arc::clone(&shared), number).await;
                     shared.seen.send_modify(|seen| seen.closed += 1);
                 });
@@ -458,7 +443,7 @@ impl Session {
         let accepted = match &act {
             None | Some(Act::AcceptAndDrop) => true,
             Some(Act::Reply(reply)) => reply.starts_with(b"2"),
-            Some(Act::Drop | Act::DropEarly | Act::Stall | Act::Late(_)) => false,
+            Some(Act::Drop | Act::DropEarly | Act::Stall) => false,
         };
         let mail = Mail {
             connection: self.number,
@@ -467,15 +452,22 @@ impl Session {
             raw,
             accepted,
             answered: matches!(act, None | Some(Act::Reply(_))),
+            settled: false,
             encrypted: self.encrypted,
             user: self.user.clone(),
             at: Instant::now(),
         };
-        self.shared.seen.send_modify(|seen| seen.mails.push(mail));
-        self.do_act(act, "250 2.0.0 taken").await
+        let mut index = 0;
+        self.shared.seen.send_modify(|seen| {
+            index = seen.mails.len();
+            seen.mails.push(mail);
+        });
+        let next = self.do_act(act, "250 2.0.0 taken").await;
+        self.shared.seen.send_modify(|seen| seen.mails[index].settled = true);
+        next
     }
 
-    /// As a rule says, or the usual reply.
+    /// Replies as a rule says, or as usual.
     async fn answer(&mut self, stage: Stage, line: &str, usual: &str) -> Next {
         let act = self.shared.act(stage, line);
         self.do_act(act, usual).await
@@ -489,11 +481,6 @@ impl Session {
                 while self.line().await?.is_some() {}
                 Ok(false)
             }
-            Act::Late(bytes) => {
-                // The server, and its sender of this, outlive the session.
-                let _ = self.shared.forgotten.subscribe().changed().await;
-                self.write(&bytes).await
-            }
         }
     }
 
@@ -503,7 +490,7 @@ impl Session {
         Ok(true)
     }
 
-    /// A line without its CRLF. A bare LF ends none.
+    /// A line without its CRLF. A bare LF does not end one.
     async fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
         while self.stream.read_until(b'\n', &mut line).await? > 0 {
@@ -522,7 +509,7 @@ impl Session {
     }
 }
 
-/// What is between < and >.
+/// The text between < and >.
 fn address(line: &str) -> String {
     let inner = line.split_once('<').and_then(|(_, rest)| rest.split_once('>'));
     inner.map_or_else(String::new, |(address, _)| address.to_owned())

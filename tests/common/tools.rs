@@ -4,19 +4,19 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What a run of a tool came to.
+/// The result of running a tool.
 pub struct Run {
     pub ok: bool,
     /// Standard output and error.
     pub text: String,
 }
 
-/// Runs a tool in the repository's root. `None`, and a line that says so, where it is not installed; with `CI`
-/// set that is a failure.
+/// Runs a tool in the repository's root. `None`, and a line that says so, if it is not installed. With `CI` set
+/// that is a failure.
 pub fn run(tool: &str, args: &[&str]) -> Option<Run> {
     let mut command = Command::new(tool);
     command.args(args).current_dir(root()).stdin(Stdio::null()).env("NO_COLOR", "1");
-    // promtool, in Go, spends a third of its time on memory that it could keep.
+    // promtool is written in Go and spends a third of its time on memory that it could keep.
     command.env("GOGC", "400");
     match command.output() {
         Ok(output) => {
@@ -40,7 +40,7 @@ pub fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Where tests may leave what a person may want to look at: `tmp` in the build directory.
+/// The directory for files that a person may want to see: `tmp` in the build directory.
 pub fn scratch() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     test.ancestors().nth(3).unwrap().join("tmp")

@@ -1,22 +1,23 @@
-//! What a process holds: descriptors, connections and threads, as the kernel tells; and what its log must not have.
+//! The resources of a process by the kernel: descriptors, connections and threads; and words that must not be
+//! in its log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::Daemon;
 
-/// What a daemon holds.
+/// The resources of a daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vitals {
-    /// Descriptors that are no connection: files, listeners, what the runtime needs.
+    /// Descriptors that are no connection: files, listeners, and those of the runtime.
     pub descriptors: usize,
-    /// TCP connections that it still has a descriptor of, by the other end's port.
+    /// TCP connections that it has a descriptor of, by the other end's port.
     pub connections: Vec<u16>,
     pub threads: usize,
 }
 
 impl Vitals {
-    /// The least of several looks: without a file or a socket that is open for a moment only.
+    /// The least of several samples: without a file or a socket that is open for a moment only.
     pub fn at_rest(daemon: &Daemon) -> Self {
         let looks = (0..5).map(|_| {
             std::thread::sleep(Duration::from_millis(20));
@@ -29,14 +30,14 @@ impl Vitals {
         let process = format!("/proc/{}", daemon.id());
         let targets: Vec<String> = std::fs::read_dir(format!("{process}/fd"))
             .unwrap()
-            // One that was closed meanwhile has no target any more.
+            // A descriptor that was closed meanwhile has no target any more.
             .filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok())
             .map(|target| target.to_string_lossy().into_owned())
             .collect();
         let sockets: BTreeSet<&str> =
             targets.iter().filter_map(|it| it.strip_prefix("socket:[")?.strip_suffix(']')).collect();
         let table = std::fs::read_to_string(format!("{process}/net/tcp")).unwrap();
-        // By the socket's number: a table that changes while it is read can have a row twice.
+        // By the socket's number, since a table that changes while it is read can have a row twice.
         let mut connections = BTreeMap::new();
         for row in table.lines().skip(1) {
             let columns: Vec<&str> = row.split_whitespace().collect();
@@ -56,23 +57,23 @@ impl Vitals {
     }
 }
 
-/// Nothing in the log is a fault of the daemon's own.
+/// Checks that the log has no fault of the daemon itself.
 ///
 /// # Panics
-/// Where something is.
+/// If it has one.
 pub fn assert_sound(daemon: &Daemon) {
     for sign in ["panicked", "by a fault of its own", "a fault of hostwatch's own", "ended early"] {
         assert_eq!(daemon.log.count(sign), 0, "{sign:?}: {:#?}", daemon.log.lines());
     }
 }
 
-/// SIGTERM: it ends by itself, and nothing is left running.
+/// Sends SIGTERM, and checks that it ends by itself and leaves nothing running.
 ///
 /// # Panics
-/// Where it does not within 5 s, or says that something had to be left.
+/// If it does not end within 5 s, or says that a part had to be left.
 pub fn assert_stops(daemon: &mut Daemon) {
     assert_eq!(daemon.stop(), 0, "{:#?}", daemon.log.lines());
-    daemon.log.wait("msg=stopping");
+    daemon.log.wait("message=stopping");
     assert_eq!(daemon.log.count("not everything ended in time"), 0);
     assert_sound(daemon);
 }

@@ -1,5 +1,4 @@
-//! What a year of a provider's habits does to collectors: listings that stay away, rows that slip between pages,
-//! pauses that are asked for, clocks that differ, machines that slept.
+//! Polls that need more than their schedule: containers that vanish, clocks that differ, machines that slept.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -8,79 +7,26 @@ use chrono::{DateTime, Duration, Utc};
 use common::clock::Clock;
 use common::smtp::SmtpServer;
 use common::*;
-use hostwatch::sim::{Args, Command, Fault, FaultKind};
+use hostwatch_sim::{Fault, FaultKind};
 
 const VMS: &str = "/api/cvds/v1/vms/";
 const BALANCE: &str = "/api/v1/expected_balance/";
-const SITES: &str = "time_zone = \"UTC\"\nvms = 1\ncontainers = 2\nsites = 4\n";
 
-fn status(on: &str, code: u16) -> Fault {
-    Fault { code: Some(code), ..Fault::new(FaultKind::Status, on) }
-}
-
-fn fault(provider: &Provider, fault: Fault) {
-    provider.simulator.control(&Command::Fault(fault)).unwrap();
-}
-
-fn collector(what: &str, name: &str, value: u8) -> String {
-    format!("hostwatch_collector_{what}{{account=\"main\",collector=\"{name}\"}} {value}")
-}
-
-/// Every pair that was mailed so far and contains this.
+/// All pairs so far that contain this.
 fn told(smtp: &SmtpServer, what: &str) -> Vec<String> {
     let pairs = received(smtp).into_iter().flat_map(|mail| mail.pairs);
     pairs.filter(|pair| pair.contains(what)).collect()
 }
 
-/// Time goes by in steps; in each of them the provider is asked again.
-fn pass(clock: &mut Clock, provider: &Provider, steps: usize, step: Duration) {
-    for _ in 0..steps {
-        clock.pass(step);
-        provider.all_polled(2);
-    }
-}
-
-/// The container stays listed, its sites answer 404: a failed listing, in the metrics and by mail. What the
-/// other containers' listings show goes on to be told.
-#[test]
-fn sites_that_stay_away_while_their_container_is_listed_are_a_failed_listing() {
-    let provider = Provider::start(SITES);
-    let smtp = SmtpServer::plain();
-    let mut clock = Clock::new();
-    let daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
-    wait_for(&smtp, "main/started/account started");
-    fault(&provider, status("/api/v2/hosting/containers/302/virtualhosts/", 404));
-    daemon.shows(&collector("success", "sites", 0));
-    assert!(daemon.page().contains(&collector("success", "containers", 1)));
-    pass(&mut clock, &provider, 4, Duration::minutes(5));
-    wait_for(&smtp, "main/collector_failing/sites opened");
-    // Longer than what is not read is shown.
-    until("the sites that are read alone", || {
-        let page = daemon.page();
-        let sites = page.lines().filter(|line| line.starts_with("hosting_site_info{"));
-        let homes: Vec<bool> = sites.map(|line| line.contains("container=\"301\"")).collect();
-        homes == [true, true]
-    });
-    let page = daemon.page();
-    let site =
-        page.split("hosting_site_info{account=\"main\",site=\"").nth(1).unwrap().split('"').next().unwrap();
-    assert_eq!(daemon.command(&["status"]).0, 1);
-    provider.say(&format!(r#"{{"site": {site}, "state": "Error"}}"#), "set_site");
-    wait_for(&smtp, &format!("main/site_error/{site} opened"));
-    clock.pass(Duration::days(1));
-    wait_for(&smtp, &format!("main/site_error/{site} reminder:1"));
-    provider.clear_faults();
-    wait_for(&smtp, "main/collector_failing/sites resolved");
-}
-
-/// A container that goes between two calls fails nothing.
+/// A container that vanishes between two calls is no failure.
 #[test]
 fn sites_that_go_with_their_container_fail_nothing() {
-    let provider = Provider::start(SITES);
+    let provider = Provider::start("time_zone = \"UTC\"\nvms = 1\ncontainers = 2\nsites = 4\n");
     let smtp = SmtpServer::plain();
     let daemon = Daemon::start(&provider, smtp.address);
-    wait_for(&smtp, "main/started/account started");
-    fault(&provider, Fault { count: Some(2), ..status("/api/v2/hosting/containers/302/virtualhosts/", 404) });
+    wait_for(&smtp, STARTED);
+    let sites = Fault::new(FaultKind::Status, "/api/v2/hosting/containers/302/virtualhosts/");
+    provider.has(Fault { code: Some(404), count: Some(2), ..sites });
     provider.all_polled(4);
     provider.say(r#"{"container": 302}"#, "remove_container");
     until("its series to vanish", || {
@@ -88,126 +34,22 @@ fn sites_that_go_with_their_container_fail_nothing() {
     });
     provider.all_polled(2);
     assert!(
-        !daemon.log.lines().iter().any(|line| line.contains("msg=\"cannot read\"")),
+        !daemon.log.lines().iter().any(|line| line.contains("message=\"cannot read\"")),
         "{:#?}",
         daemon.log.lines()
     );
 }
 
-/// Whole listings without a VM: one says nothing, two say that it is gone.
+/// The provider's Date decides if it differs by more than an hour, and every mail says so.
 #[test]
-fn gone_is_what_two_whole_listings_do_not_show() {
-    let pages = Args { vm_page_size: 50, ..Args::default() };
-    let provider = Provider::start_with(&pages, "time_zone = \"UTC\"\nvms = 150\n");
-    let smtp = SmtpServer::plain();
-    let rule = "[alerts.rules.resource_gone]\nenabled = true\n";
-    let daemon = Daemon::start_with(&provider, smtp.address, rule);
-    wait_for(&smtp, "main/started/account started");
-    // In one listing, of three pages, the row between two of them is not shown, and the number of rows agrees.
-    provider.polled(VMS, 3);
-    for (kind, by) in [(FaultKind::ShiftingRows, 1), (FaultKind::WrongCount, -1)] {
-        fault(&provider, Fault { count: Some(3), by: Some(by), ..Fault::new(kind, VMS) });
-    }
-    provider.polled(VMS, 12);
-    assert_eq!(told(&smtp, "resource_gone"), Vec::<String>::new());
-    provider.say(r#"{"vm": 10001}"#, "remove_vm");
-    wait_for(&smtp, "main/resource_gone/vm:10001 opened");
-    until("no series of it", || !daemon.page().contains("vm=\"10001\""));
-    assert_eq!(told(&smtp, "resource_gone").len(), 1);
-}
-
-/// Told once, after ten minutes, without reminders; no problem any more after a day.
-#[test]
-fn a_vm_that_was_seen_to_stop_is_told_once_and_is_known_after_a_day() {
-    let provider = Provider::start(SCENARIO);
-    let smtp = SmtpServer::plain();
-    let mut clock = Clock::new();
-    provider.set_vm(10002, "stopped");
-    let mut daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
-    wait_for(&smtp, "main/started/account started");
-    provider.set_vm(10001, "stopped");
-    provider.all_polled(2);
-    pass(&mut clock, &provider, 2, Duration::minutes(4));
-    assert_eq!(told(&smtp, "vm_stopped"), Vec::<String>::new());
-    // A restart in between changes nothing.
-    daemon.stop();
-    provider.set_vm(10003, "stopped");
-    daemon.run();
-    pass(&mut clock, &provider, 1, Duration::minutes(3));
-    let mail = wait_for(&smtp, "main/vm_stopped/10001 opened");
-    assert!(mail.subject.contains("[WARNING]"), "{}", mail.subject);
-    assert_eq!(daemon.command(&["status"]).0, 1);
-    pass(&mut clock, &provider, 5, Duration::days(1));
-    let (code, text, _) = daemon.command(&["status"]);
-    assert_eq!(code, 0, "{text}");
-    // Nobody saw the others stop.
-    assert_eq!(told(&smtp, "vm_stopped"), ["main/vm_stopped/10001 opened"]);
-    provider.set_vm(10001, "active");
-    wait_for(&smtp, "main/vm_stopped/10001 resolved");
-}
-
-/// Of a VM that alternates at every poll the store hears a few times.
-#[test]
-fn what_alternates_at_every_poll_is_not_written_at_every_poll() {
-    let provider = Provider::start("time_zone = \"UTC\"\nvms = 1\n");
-    let smtp = SmtpServer::plain();
-    let daemon = Daemon::start(&provider, smtp.address);
-    wait_for(&smtp, "main/started/account started");
-    let alternate = |times: usize| {
-        for _ in 0..times {
-            provider.set_vm(10001, "error");
-            provider.polled(VMS, 1);
-            provider.set_vm(10001, "active");
-            provider.polled(VMS, 1);
-        }
-    };
-    alternate(6);
-    let decided = || daemon.log.count("vm_error/10001");
-    let before = decided();
-    alternate(6);
-    assert!(decided() <= before + 1, "{:#?}", daemon.log.lines());
-    assert!(told(&smtp, "vm_error").len() <= 4, "{:?}", told(&smtp, "vm_error"));
-    // What lasts is told.
-    provider.set_vm(10001, "active");
-    wait_for(&smtp, "main/vm_error/10001 resolved");
-}
-
-/// An hour's pause: no request within it, of the whole group and across a reload; the other groups go on.
-#[test]
-fn a_group_that_asks_for_an_hours_pause_is_left_alone_for_an_hour() {
-    let provider = Provider::start(SCENARIO);
-    let smtp = SmtpServer::plain();
-    let mut clock = Clock::new();
-    let daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
-    wait_for(&smtp, "main/started/account started");
-    let asked = || provider.simulator.requests().iter().filter(|entry| entry.path.starts_with(VMS)).count();
-    fault(&provider, Fault { retry_after: Some(3600), ..status(VMS, 429) });
-    daemon.shows(&collector("success", "vms", 0));
-    let before = asked();
-    for step in 0..11 {
-        clock.pass(Duration::minutes(5));
-        provider.polled(BALANCE, 2);
-        if step == 5 {
-            assert_eq!(daemon.request("POST", "/-/reload").0, 200);
-        }
-    }
-    assert_eq!(asked(), before);
-    wait_for(&smtp, "main/collector_failing/vms opened");
-    provider.clear_faults();
-    clock.pass(Duration::minutes(6));
-    wait_for(&smtp, "main/collector_failing/vms resolved");
-}
-
-/// The provider's Date decides where it differs by more than an hour, and every mail says so.
-#[test]
-fn where_clocks_differ_by_more_than_an_hour_the_providers_decides() {
+fn the_providers_clock_decides_if_clocks_differ_by_more_than_an_hour() {
     let provider = Provider::start(SCENARIO);
     provider.lasts_days(6);
     let smtp = SmtpServer::plain();
     let mut clock = Clock::new();
     clock.set(Duration::days(10));
     let mut daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
-    let started = wait_for(&smtp, "main/started/account started");
+    let started = wait_for(&smtp, STARTED);
     let mail = wait_for(&smtp, "main/disconnect/account rung:7");
     for mail in [&started, &mail] {
         assert!(
@@ -217,7 +59,7 @@ fn where_clocks_differ_by_more_than_an_hour_the_providers_decides() {
         );
     }
     daemon.log.wait("10 d 0 h ahead of the provider");
-    // What a command writes is dated so too.
+    // Rows that a command writes have this time, too.
     assert_eq!(daemon.command(&["ack", "main/disconnect/account"]).0, 0);
     let (_, silence, error) = daemon.command(&["silence", "main/vm_stopped/*", "--for", "1h"]);
     let store = rusqlite::Connection::open(daemon.directory.path().join("hostwatch.db")).unwrap();
@@ -229,153 +71,94 @@ fn where_clocks_differ_by_more_than_an_hour_the_providers_decides() {
         let off = at - common::now() - Duration::hours(hours);
         assert!(off.abs() < Duration::minutes(5), "{column}: {at} {silence} {error}");
     }
-    assert_eq!(daemon.command(&["ack", "main/disconnect/account", "--remove"]).0, 0);
-    // Set right, set wrong again, also while the provider does not answer, and a start: nothing of it is news.
-    clock.set(-Duration::days(10));
-    provider.all_polled(3);
-    daemon.log.wait("s clock agrees with the provider");
-    clock.set(Duration::days(400));
-    daemon.log.wait("400 d 0 h ahead of the provider");
-    clock.set(-Duration::days(800));
-    provider.all_polled(3);
-    until("the page says it", || daemon.request("GET", "/").1.contains("behind the provider"));
-    assert!(daemon.command(&["status"]).1.contains("behind the provider"), "status says it");
-    daemon.stop();
+    for running in [true, false] {
+        if !running {
+            assert_eq!(daemon.stop(), 0);
+        }
+        let (_, text, error) = daemon.command(&["rehearse", "--days=9"]);
+        let over = text.lines().find_map(|line| line.split_once("OVERDUE since ")).unwrap_or_default().1;
+        let days = [8, 9, 10].map(|days| common::now() + Duration::days(days));
+        let is_then = days.iter().any(|day| over.starts_with(&day.format("%a %-d %b").to_string()));
+        assert!(is_then, "{running}: {text} {error}");
+        let (_, text, error) = daemon.command(&["forecast"]);
+        assert!(text.contains("in 5 d") || text.contains("in 6 d"), "{running}: {text} {error}");
+    }
     daemon.run();
-    provider.all_polled(3);
-    clock.pass(Duration::minutes(1));
+    daemon.log.wait("10 d 0 h ahead of the provider");
+    clock.set(-Duration::days(10));
+    daemon.log.wait("s clock agrees with the provider");
     provider.all_polled(3);
     assert_eq!(told(&smtp, "disconnect"), ["main/disconnect/account rung:7"]);
-    provider.set_vm(10001, "error");
-    wait_for(&smtp, "main/vm_error/10001 opened");
-    let incidents = daemon.command(&["incidents"]);
-    let day = common::now().format("%-d %b").to_string();
-    assert!(incidents.1.contains(&day), "{incidents:?}");
 }
 
-/// Where both of our clocks have run on and the provider's date stands still, it is no clock.
-#[test]
-fn a_date_that_stands_still_is_not_believed() {
-    let provider = Provider::start(SCENARIO);
-    provider.lasts_days(10);
-    let smtp = SmtpServer::plain();
-    let mut clock = Clock::new();
-    let mut daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
-    wait_for(&smtp, "main/disconnect/account rung:14");
-    clock.pass(Duration::days(4));
-    wait_for(&smtp, "main/disconnect/account rung:7");
-    // Nor after a start: this was lived through.
-    provider.all_polled(2);
-    daemon.stop();
-    daemon.run();
-    provider.all_polled(2);
-    clock.pass(Duration::days(3));
-    wait_for(&smtp, "main/disconnect/account rung:4");
-    let said = |mail: &Received| mail.text.contains("This machine's clock");
-    assert!(!received(&smtp).iter().any(said));
-}
-
-/// Schedules have a next tick in any year.
-#[test]
-fn polls_go_on_past_the_year_2100() {
-    let provider = Provider::start(SCENARIO);
-    let smtp = SmtpServer::plain();
-    let mut clock = Clock::new();
-    let _daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
-    wait_for(&smtp, "main/started/account started");
-    clock.pass(Duration::days(84 * 365));
-    provider.all_polled(3);
-    clock.pass(Duration::minutes(2));
-    provider.all_polled(3);
-    provider.set_vm(10001, "error");
-    wait_for(&smtp, "main/vm_error/10001 opened");
-}
-
-/// A cut-off in six days was mailed, of a report that no schedule asks for again.
-fn mailed_of_a_report_read_once() -> (Provider, SmtpServer, Clock, Daemon) {
-    let provider = Provider::start(SCENARIO);
-    provider.lasts_days(6);
-    let smtp = SmtpServer::plain();
-    let clock = Clock::new();
-    let mut daemon = Daemon::prepare(&provider, smtp.address, "");
-    daemon.configure("expected_balance = \"* * * * * *\"", "expected_balance = \"0 3 1 1 *\"");
-    // No age alone makes that report doubtful.
-    daemon.configure("[store]", "[metrics]\nstale_after = \"9d\"\n[store]");
+/// A daemon that reads the balance by this schedule.
+fn polled_by(clock: &Clock, provider: &Provider, smtp: &SmtpServer, ticks: &str, extra: &str) -> Daemon {
+    let mut daemon = Daemon::prepare(provider, smtp.address, extra);
+    daemon.configure("expected_balance = \"* * * * * *\"", &format!("expected_balance = \"{ticks}\""));
     daemon.environment.extend(clock.environment());
     daemon.run();
-    wait_for(&smtp, "main/disconnect/account rung:7");
-    (provider, smtp, clock, daemon)
+    daemon
 }
 
-/// After a sleep nothing is said of an old report before a new one was asked for, within two minutes.
+/// After a sleep no mail is based on an old report until a new one was asked for, within two minutes.
 #[test]
-fn after_a_sleep_it_looks_before_it_speaks() {
-    let (provider, smtp, mut clock, daemon) = mailed_of_a_report_read_once();
-    // It was paid meanwhile; the answer takes its time.
+fn after_a_sleep_no_mail_leaves_before_a_new_report() {
+    let (mut clock, provider, smtp) = (Clock::new(), Provider::start(SCENARIO), SmtpServer::plain());
+    provider.lasts_days(6);
+    // The report's age alone makes it doubtful at no time.
+    let daemon = polled_by(&clock, &provider, &smtp, "0 3 1 1 *", "[metrics]\nstale_after = \"9d\"\n");
+    wait_for(&smtp, "main/disconnect/account rung:7");
+    // A clock that moves during a conversation breaks it.
+    daemon.owes_nothing();
+    // It was paid meanwhile, and the answer is slow.
     provider.lasts_days(400);
-    fault(&provider, Fault { seconds: Some(3.0), ..Fault::new(FaultKind::Delay, BALANCE) });
-    let asked =
-        || provider.simulator.requests().iter().filter(|entry| entry.path.starts_with(BALANCE)).count();
-    let before = asked();
+    provider.has(Fault { seconds: Some(3.0), ..Fault::new(FaultKind::Delay, BALANCE) });
+    let before = provider.polls(BALANCE);
     clock.pass(Duration::days(5));
-    until("a report is asked for", || asked() > before);
+    until("a report is asked for", || provider.polls(BALANCE) > before);
     daemon.shows("hostwatch_collector_polls_total{account=\"main\",collector=\"expected_balance\",result=\"success\"} 2");
     clock.pass(Duration::minutes(1));
     provider.polled(VMS, 3);
     assert_eq!(told(&smtp, "rung:"), ["main/disconnect/account rung:7"]);
 }
 
-/// A report that is not answered at all holds nothing back for longer than two minutes.
+/// The report is read every ten minutes.
 #[test]
-fn after_a_sleep_it_speaks_of_what_it_knows_where_nobody_answers() {
-    let (provider, smtp, mut clock, _daemon) = mailed_of_a_report_read_once();
-    fault(&provider, Fault { seconds: Some(60.0), ..Fault::new(FaultKind::Delay, BALANCE) });
-    clock.pass(Duration::days(3));
+fn an_order_that_is_right_again_is_looked_at_once_more_soon() {
+    let (mut clock, provider, smtp) = (Clock::new(), Provider::start(SCENARIO), SmtpServer::plain());
+    let daemon = polled_by(&clock, &provider, &smtp, "*/10 * * * *", "");
+    wait_for(&smtp, STARTED);
+    // In steps of less than a minute, which are no sleep. After a sleep all collectors poll again.
+    let passing = |clock: &mut Clock, until: &dyn Fn() -> bool| {
+        let step = Duration::seconds(40);
+        let steps = (1..20).find(|_| {
+            clock.pass(step);
+            provider.polled(VMS, 2);
+            until()
+        });
+        step * steps.expect("within 13 minutes")
+    };
+    let order = || {
+        let page = daemon.page();
+        let order = page.split("hosting_billing_order_info{account=\"main\",order=\"").nth(1)?;
+        order.split('"').next().unwrap().parse::<u64>().ok()
+    };
+    until("an order", || order().is_some());
+    let order = order().unwrap();
+    let becomes =
+        |state: &str| provider.say(&format!(r#"{{"order": {order}, "state": "{state}"}}"#), "set_order");
+    let before = provider.polls(BALANCE);
+    becomes("SUSPENDED");
+    let polled = || provider.polls(BALANCE) - before;
+    passing(&mut clock, &|| polled() > 0);
+    let key = format!("main/order_suspended/{order}");
+    wait_for(&smtp, &format!("{key} opened"));
+    becomes("ORDERED");
+    passing(&mut clock, &|| polled() > 1);
+    let over = format!("{key} resolved");
+    let taken = passing(&mut clock, &|| !told(&smtp, &over).is_empty());
+    assert!(taken < Duration::minutes(8), "{taken}");
+    // There is a next tick in any year.
+    clock.pass(Duration::days(84 * 365));
     provider.polled(VMS, 3);
-    assert_eq!(told(&smtp, "rung:"), ["main/disconnect/account rung:7"]);
-    for _ in 0..4 {
-        clock.pass(Duration::seconds(50));
-        provider.polled(VMS, 2);
-    }
-    wait_for(&smtp, "main/disconnect/account rung:4");
-}
-
-/// Nobody answers after the wall clock alone has moved, and so nobody tells the time: what failed meanwhile counts once the clock
-/// is followed, and the mail says how old its report is.
-#[test]
-fn after_a_clock_was_set_it_says_how_old_is_what_it_knows_where_nobody_answers() {
-    let (provider, smtp, mut clock, daemon) = mailed_of_a_report_read_once();
-    drop(provider);
-    clock.set(Duration::days(3));
-    let failed = || daemon.log.count("read again before that counts");
-    until("polls that fail", || failed() >= 3);
-    for _ in 0..5 {
-        let before = failed();
-        clock.pass(Duration::seconds(25));
-        until("one more, or what is told then", || failed() > before || told(&smtp, "rung:").len() > 1);
-    }
-    let mail = wait_for(&smtp, "main/disconnect/account rung:4");
-    assert!(mail.text.contains("(as of "), "{}", mail.text);
-    assert_eq!(told(&smtp, "vm_"), Vec::<String>::new());
-}
-
-/// A daily collector that fails is asked again twice before anybody is told, and goes on to be asked.
-#[test]
-fn a_daily_collector_that_meets_one_failure_is_asked_again_before_anybody_is_told() {
-    let provider = Provider::start(SCENARIO);
-    let smtp = SmtpServer::plain();
-    let mut clock = Clock::new();
-    let mut daemon = Daemon::prepare(&provider, smtp.address, "");
-    daemon.configure("charges = \"\"", "charges = \"7 6 1 1 *\"");
-    daemon.environment.extend(clock.environment());
-    fault(&provider, Fault { count: Some(1), ..status("/api/v1/charge/", 400) });
-    daemon.run();
-    // That it did not succeed is shown before it was tried.
-    daemon.shows(
-        "hostwatch_collector_polls_total{account=\"main\",collector=\"charges\",result=\"failure\"} 1",
-    );
-    pass(&mut clock, &provider, 3, Duration::minutes(3));
-    daemon.shows(&collector("success", "charges", 1));
-    pass(&mut clock, &provider, 4, Duration::minutes(5));
-    assert_eq!(told(&smtp, "collector_failing"), Vec::<String>::new());
 }

@@ -1,13 +1,13 @@
-//! `hostwatch doctor` end to end: the real binary against a simulated provider and a scripted mail server.
+//! `hostwatch doctor` and `check-config` end to end: the real binary against a simulated provider and a scripted mail server.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use crate::common;
 
 use common::smtp::{Act, SmtpServer, Stage};
 use common::*;
-use hostwatch::sim::FaultKind;
+use hostwatch_sim::FaultKind;
 
-/// The word before a check, and what is said of it.
+/// The word before a check, and the text behind it.
 fn check<'a>(text: &'a str, what: &str) -> (&'a str, &'a str) {
     let lines = text.lines().filter_map(|line| line.trim_start().split_once(' '));
     let found = lines.map(|(word, rest)| (word, rest.trim_start())).find(|(_, rest)| rest.starts_with(what));
@@ -17,10 +17,7 @@ fn check<'a>(text: &'a str, what: &str) -> (&'a str, &'a str) {
 
 #[test]
 fn everything_is_tried_and_nothing_is_changed() {
-    let provider = Provider::start(SCENARIO);
-    let smtp = SmtpServer::plain();
-    let mut daemon = Daemon::start(&provider, smtp.address);
-    wait_for(&smtp, "main/started/account started");
+    let (provider, smtp, mut daemon) = watching("");
     let (code, text, error) = daemon.command(&["doctor"]);
     assert_eq!(code, 0, "{text} {error}");
     assert_eq!(check(&text, "daemon").0, "ok", "{text}");
@@ -41,7 +38,7 @@ fn everything_is_tried_and_nothing_is_changed() {
         ("sites", "5, 2 calls, "),
         ("expected balance", ""),
         ("time zone", "UTC: it is "),
-        ("API budget, hosting", "180.0 of 100000 calls/min: containers 3 every 1 s"),
+        ("API budget, hosting", "at most 180.0 of 100000 calls/min: containers 3 every 1 s"),
         ("clock", "in sync with http://127.0.0.1:"),
         ("mail server", &format!("{}: no TLS, no login, accepts sender", smtp.address)),
         ("store", ""),
@@ -62,7 +59,7 @@ fn everything_is_tried_and_nothing_is_changed() {
 }
 
 #[test]
-fn what_fails_says_what_to_do() {
+fn failures_name_their_remedy() {
     let provider = Provider::start(SCENARIO);
     let smtp = SmtpServer::plain();
     let mut daemon = Daemon::start(&provider, smtp.address);
@@ -79,6 +76,9 @@ fn what_fails_says_what_to_do() {
     let (code, text, _) = doctor(&good);
     assert!(code == 1 && check(&text, "VMs").0 == "FAIL" && text.contains("vm_api_key"), "{text}");
     assert_eq!(check(&text, "containers").0, "ok", "one group touches no other: {text}");
+    let behind = text.lines().map(str::trim_start).skip_while(|line| !line.starts_with("FAIL"));
+    let success = |line: &str| line.starts_with("ok") && line.contains("vm");
+    assert!(!behind.into_iter().any(success), "no success behind it: {text}");
     provider.clear_faults();
 
     provider.report_error(Some("no data"));
@@ -98,7 +98,7 @@ fn what_fails_says_what_to_do() {
         "{text}"
     );
 
-    // What works and should be looked at does not fail.
+    // A warning is no failure.
     let tight = good.replace("hosting_per_minute = 100000", "hosting_per_minute = 10");
     let unnamed = tight.replace("container_states", "# container_states");
     let (code, text, _) = doctor(&unnamed);
@@ -132,4 +132,28 @@ fn a_daemon_that_mails_nobody_is_found_too() {
     assert_eq!(check(&text, "daemon").0, "ok", "{text}");
     assert!(check(&text, "daemon").1.starts_with("running, answers at"), "{text}");
     assert_eq!(daemon.stop(), 0);
+}
+
+#[test]
+fn check_config_lists_polls_and_recipients_and_finds_unread_credentials() {
+    let provider = Provider::start(SCENARIO);
+    let mut daemon = Daemon::prepare(&provider, ([127, 0, 0, 1], 1).into(), "");
+    let credentials = daemon.directory.path().join("credentials");
+    std::fs::create_dir(&credentials).unwrap();
+    std::fs::write(credentials.join("main.vm_apikey"), "x").unwrap();
+    for by_systemd in [false, true] {
+        if by_systemd {
+            let directory = credentials.to_str().unwrap().to_owned();
+            daemon.environment.push(("CREDENTIALS_DIRECTORY", directory));
+        }
+        let (code, out, error) = daemon.command(&["check-config"]);
+        assert_eq!(code, 0, "{error}");
+        assert!(
+            out.contains(": OK; 1 account, mails on\nmain\n  polls: VMs, containers, sites, the balance\n"),
+            "{out}"
+        );
+        assert!(out.contains("\n  mails: ops@example.com\n"), "{out}");
+        let warning = "main.vm_apikey: nobody reads this file; did you mean \"main.vm_api_key\"?";
+        assert!(error.contains(warning), "{error}");
+    }
 }

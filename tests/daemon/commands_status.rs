@@ -1,4 +1,4 @@
-//! `hostwatch status` end to end: the real binary beside a real daemon, and where there is none.
+//! `hostwatch status` end to end: the real binary beside a real daemon, and without one.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use crate::common;
@@ -7,7 +7,6 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixListener;
 use std::process::Command as Process;
 
-use common::smtp::SmtpServer;
 use common::*;
 
 /// Exit status, stdout, stderr.
@@ -24,16 +23,15 @@ fn hostwatch(args: &[&str], environment: &[(&str, &str)]) -> (i32, String, Strin
 
 #[test]
 fn beside_a_daemon() {
-    let provider = Provider::start(SCENARIO);
-    let smtp = SmtpServer::plain();
-    let daemon = Daemon::start(&provider, smtp.address);
-    wait_for(&smtp, "main/started/account started");
+    let (provider, smtp, daemon) = watching("");
     let url = format!("http://{}", daemon.address);
     let status = |extra: &[&str], environment: &[(&str, &str)]| {
         hostwatch(&[&["status", "--url", &url], extra].concat(), environment)
     };
 
     until("all fine", || status(&[], &[]).0 == 0);
+    // The server took the mail a moment before the daemon stored that.
+    until("the mail is known as sent", || status(&[], &[]).1.contains("  Last sent  < 1 min ago"));
     let (code, socket, _) = daemon.command(&["status"]);
     assert_eq!(
         (code, socket.lines().next()),
@@ -43,7 +41,6 @@ fn beside_a_daemon() {
     let (_, text, error) = status(&[], &[]);
     assert!(text.starts_with("✓ All 11 resources fine · paid until "), "{text}");
     assert!(text.contains("  VMs         4 active\n"), "{text}");
-    assert!(text.contains("  Sent      1, the last "), "{text}");
     assert_eq!(error, "");
 
     provider.set_vm(10001, "error");
@@ -61,10 +58,18 @@ fn beside_a_daemon() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((code, &json["verdict"]["level"]), (1, &"attention".into()));
 
-    // What cannot be read is not fine, whatever else is.
+    // Another daemon's answer is no answer.
+    daemon.configure("[accounts.main]", "[accounts.shop]");
+    let (code, text, _) = daemon.command(&["status"]);
+    let words = "? The daemon that answers watches main, the configuration has shop";
+    assert!(code == 3 && flat(&text).starts_with(words), "{code} {text}");
+    let (code, json, error) = daemon.command(&["status", "--json"]);
+    assert!(code == 3 && json.starts_with('{') && error.contains("the configuration has shop"), "{error}");
+
+    // Unreadable data are not fine, whatever the rest is.
     provider.set_vm(10001, "active");
     wait_for(&smtp, "main/vm_error/10001 resolved");
-    provider.fault(hostwatch::sim::FaultKind::InvalidJson, "/api/cvds/v1/vms/", &[]);
+    provider.fault(hostwatch_sim::FaultKind::InvalidJson, "/api/cvds/v1/vms/", &[]);
     until("it is not known", || status(&[], &[]).0 == 3);
     assert!(status(&[], &[]).1.contains("Cannot read VMs since "));
 }
@@ -78,19 +83,19 @@ fn without_a_daemon_nothing_is_known() {
     let (code, _, error) = hostwatch(&["status", "--config.file=/nonexistent/hostwatch.toml"], &[]);
     assert!(code == 3 && error.contains("check-config"), "{code} {error}");
     assert_eq!(hostwatch(&["status", "--url=nonsense"], &[]).0, 2);
-    // Somebody else's server.
+    // A server of another program.
     let provider = Provider::start(SCENARIO);
     let (code, _, error) = hostwatch(&["status", "--url", &format!("http://{}", provider.address)], &[]);
     assert!(code == 3 && error.contains("is that a hostwatch?"), "{code} {error}");
 }
 
-/// Only where a person reads them: whoever searches a log wants them whole.
+/// Lines are wrapped only for people on a terminal; a search in a log needs whole lines.
 #[test]
 fn errors_go_on_below_on_a_terminal() {
     let missing = "/nonexistent/and/quite/far/away/from/everything/else/hostwatch.toml";
     let (_, _, whole) = hostwatch(&["status", &format!("--config.file={missing}")], &[]);
     assert!(whole.lines().count() == 1 && whole.len() > 80, "{whole}");
-    // The program as a terminal's.
+    // The program as a terminal starts it.
     let line = format!("{} status --config.file={missing}", env!("CARGO_BIN_EXE_hostwatch"));
     let Some(seen) = tools::run("script", &["--quiet", "--command", &line, "/dev/null"]) else { return };
     assert!(seen.text.contains("check-config"), "{}", seen.text);
@@ -101,7 +106,7 @@ fn errors_go_on_below_on_a_terminal() {
 fn the_socket_beside_the_store_is_asked_first() {
     let directory = tempfile::tempdir().unwrap();
     let store = directory.path().join("hostwatch.db");
-    // Wrong in all but the store: no address, no credentials.
+    // All but the store is wrong: there is no address and no credential.
     let config = format!("[accounts.main]\n[store]\npath = \"{}\"\n", store.display());
     std::fs::write(directory.path().join("hostwatch.toml"), config).unwrap();
     let file = format!("--config.file={}/hostwatch.toml", directory.path().display());
@@ -127,7 +132,7 @@ fn the_socket_beside_the_store_is_asked_first() {
     assert_eq!((code, text.lines().next()), (0, Some("! No new problems")), "{error}");
     assert!(serving.join().unwrap().starts_with("GET /api/v1/status HTTP/1.1\r\n"));
 
-    // What a killed daemon leaves behind answers nobody; asking elsewhere might ask another daemon.
+    // The socket of a killed daemon answers nobody. Another place might belong to another daemon.
     let (code, _, error) = hostwatch(&["status", &file], &[]);
     assert!(code == 3 && error.contains("hostwatch.db.sock"), "{code} {error}");
 }

@@ -1,4 +1,4 @@
-//! Five hundred accounts in one daemon: what they take of memory and of the provider, and that they do not all call
+//! Five hundred accounts in one daemon: their memory and their calls to the provider, which must not all come
 //! in the same second.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
@@ -9,23 +9,23 @@ use std::time::Duration;
 
 use common::smtp::SmtpServer;
 use common::*;
-use hostwatch::sim::{Args, PastTheLimit};
+use hostwatch_sim::{Args, PastTheLimit};
 
 const ACCOUNTS: usize = 500;
 const TICK_SECONDS: usize = 10;
-/// A debug build's; an account of this size takes some 250.
+/// For a debug build; an account of this size takes some 250.
 const KIB_PER_ACCOUNT: u64 = 400;
-/// A machine that stands still for a moment lets some seconds' calls come together; never all.
+/// After a machine stands still, the calls of some seconds come together, but never all.
 const MOST_IN_A_SECOND: usize = ACCOUNTS / 2;
 /// Fifty accounts a second; the first may be late.
 const FIRST_POLLS_TAKE: chrono::TimeDelta = chrono::TimeDelta::seconds(ACCOUNTS as i64 / 50 - 2);
 const PATIENCE: Duration = Duration::from_secs(300);
 
 const VMS: &str = "/api/cvds/v1/vms/";
-/// Of each account at its start; nothing is asked twice.
+/// The calls of each account at its start; none comes twice.
 const FIRST_CALLS: [&str; 4] = ["VMs", "containers", "sites of a container", "expected balance"];
 
-/// All accounts are one at the provider, which then must not count their calls as one's.
+/// All accounts are one at the provider, which must not count their calls together.
 fn provider() -> Provider {
     let args = Args { past_the_limit: PastTheLimit::Serve, ..Args::default() };
     Provider::start_with(&args, "time_zone = \"UTC\"\nvms = 3\ncontainers = 1\nsites = 2\n")
@@ -35,7 +35,7 @@ fn name(index: usize) -> String {
     format!("customer-{index:03}")
 }
 
-/// Polls VMs at every tick and the rest at the start only.
+/// VMs are polled at every tick, the rest only at the start.
 fn configure(daemon: &Daemon, accounts: usize) {
     let config = std::fs::read_to_string(daemon.config()).unwrap();
     let (_, shared) = config.split_once("[accounts.main]").unwrap();
@@ -53,7 +53,7 @@ fn configure(daemon: &Daemon, accounts: usize) {
     std::fs::write(daemon.config(), config).unwrap();
 }
 
-/// Requests by what they ask for.
+/// Requests by their operation.
 fn calls(provider: &Provider) -> BTreeMap<&'static str, usize> {
     let mut calls = BTreeMap::new();
     for entry in provider.simulator.requests() {
@@ -70,7 +70,7 @@ fn calls(provider: &Provider) -> BTreeMap<&'static str, usize> {
     calls
 }
 
-/// The most requests for VMs in one second, of those after the first `skip`.
+/// The highest number of requests for VMs in one second, without the first `skip`.
 fn most_in_a_second(provider: &Provider, skip: usize) -> usize {
     let mut seconds: BTreeMap<i64, usize> = BTreeMap::new();
     let requests = provider.simulator.requests();
@@ -102,34 +102,34 @@ fn five_hundred_accounts_stay_within_their_budgets() {
     until_within(PATIENCE, "every account was read", || {
         FIRST_CALLS.iter().all(|what| calls(&provider).get(what).copied().unwrap_or(0) >= ACCOUNTS)
     });
-    // Those that were first may have come to a tick meanwhile.
+    // The first accounts may have had a tick meanwhile.
     let mut first = calls(&provider);
-    let ticks = first.insert(FIRST_CALLS[0], ACCOUNTS).unwrap() - ACCOUNTS;
+    let before = first.insert(FIRST_CALLS[0], ACCOUNTS).unwrap();
     assert_eq!(first.values().sum::<usize>(), all, "nothing is asked twice: {first:#?}");
-    assert!(ticks <= ACCOUNTS, "{ticks}");
     let requests = provider.simulator.requests();
-    // Containers are polled at the start alone.
+    // Containers are polled only at the start.
     let first = requests.iter().filter(|entry| entry.path.starts_with("/api/v1/hosting/containers/"));
     let polls: Vec<_> = first.map(|entry| entry.at).collect();
     let took = polls[ACCOUNTS - 1] - polls[0];
     assert!(took >= FIRST_POLLS_TAKE, "all polled first within {took}");
 
-    // One whole tick, whenever it began for each.
+    // One whole tick, whenever it began for each account.
     let seen =
         |count: usize| provider.simulator.requests().iter().filter(|one| one.path == VMS).count() >= count;
-    let before = ACCOUNTS + ticks;
     until_within(PATIENCE, "everybody's next tick", || seen(before + ACCOUNTS));
     let most = most_in_a_second(&provider, before);
     assert!(most <= MOST_IN_A_SECOND, "{most} accounts polled in the same second of a tick");
 
-    until("all are on the page", || daemon.page().matches("\nhosting_account_info{").count() == ACCOUNTS);
+    until_within(PATIENCE, "all are on the page", || {
+        daemon.page().matches("\nhosting_account_info{").count() == ACCOUNTS
+    });
     let (resident, now) = (daemon.status_of_process("VmRSS"), daemon.status_of_process("Threads"));
     let each = resident.saturating_sub(alone) / ACCOUNTS as u64;
     eprintln!(
         "{alone} KiB resident with one account, {resident} with {ACCOUNTS}: {each} KiB each; most {most}"
     );
     assert!(each <= KIB_PER_ACCOUNT, "{each} KiB an account: {alone} to {resident}");
-    // Accounts share connections, and threads are the machine's.
+    // Accounts share connections, and threads do not depend on them.
     assert!(daemon.descriptors() < 64, "{}", daemon.descriptors());
     assert!(now <= threads + 8, "{threads} threads became {now}");
     assert_eq!(daemon.stop(), 0);

@@ -1,5 +1,5 @@
-//! A store that somebody deletes or replaces under the daemon, or reaches under another name; one of an earlier release;
-//! and commands that root gave while the daemon was stopped.
+//! A store that somebody deletes or replaces under the daemon, or reaches under another name;
+//! and commands of root while the daemon was stopped.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::fs;
@@ -9,15 +9,12 @@ use std::path::Path;
 use std::process::Command;
 
 use chrono::Duration;
-use rusqlite::Connection;
 
 use crate::common::clock::Clock;
 use crate::common::smtp::{Act, SmtpServer, Stage};
 use crate::common::*;
 
-const STARTED: &str = "main/started/account started";
-
-/// How often a mail told this.
+/// The number of mails with this event.
 fn times(smtp: &SmtpServer, pair: &str) -> usize {
     received(smtp).iter().filter(|mail| mail.pairs.iter().any(|one| one == pair)).count()
 }
@@ -28,8 +25,9 @@ fn remove(directory: &Path, ends: &[&str]) {
     }
 }
 
-/// One incident was mailed and another one's mail waits when the file goes; the daemon is killed a minute later.
-fn survives(change: impl Fn(&Path), said: &str) -> tempfile::TempDir {
+/// One incident was mailed and another is owed when somebody changes the files: the daemon ends with an error.
+/// Returns its files after a second start. `is_kept`: that start finds everything that the first one knew.
+fn ends(change: impl Fn(&Path), is_kept: bool) -> tempfile::TempDir {
     let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
     let mut clock = Clock::new();
     let mut daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
@@ -39,74 +37,64 @@ fn survives(change: impl Fn(&Path), said: &str) -> tempfile::TempDir {
     daemon.has_sent(2);
     smtp.on(Stage::Mail, Act::reply("451 4.7.1 later"));
     provider.set_vm(10002, "error");
-    until("a mail waits", || daemon.command(&["outbox"]).1.contains("451"));
+    until("a mail is owed", || daemon.command(&["outbox"]).1.contains("451"));
 
     change(daemon.directory.path());
     clock.pass(Duration::seconds(20));
-    daemon.log.wait(said);
-    let store = daemon.directory.path().join("hostwatch.db");
-    until("the store", || store.exists());
-    daemon.shows("hostwatch_store_usable 1");
-    daemon.kill();
+    daemon.log.wait("file was deleted or replaced");
+    assert_eq!(daemon.ended(), 1, "so that the service manager starts it anew");
+    daemon.log.wait("the pipeline ended");
     smtp.forget_rules();
     daemon.run();
-    clock.pass(Duration::seconds(31));
-    wait_for(&smtp, "main/vm_error/10002 opened");
+    // A daemon without knowledge tells everything in a first mail.
+    wait_for(&smtp, if is_kept { "main/vm_error/10002 opened" } else { "main/vm_error/10002 started" });
     for id in [10001, 10002] {
         provider.set_vm(id, "active");
     }
     for id in [10001, 10002] {
         wait_for(&smtp, &format!("main/vm_error/{id} resolved"));
-        assert_eq!(times(&smtp, &format!("main/vm_error/{id} opened")), 1, "{id}");
+        assert_eq!(times(&smtp, &format!("main/vm_error/{id} started")), usize::from(!is_kept), "{id}");
     }
+    assert_eq!(times(&smtp, "main/vm_error/10001 opened"), 1);
     assert_eq!(times(&smtp, STARTED), 1);
+    daemon.shows("hostwatch_store_usable 1");
     assert_eq!(daemon.stop(), 0);
     std::mem::replace(&mut daemon.directory, tempfile::tempdir().unwrap())
 }
 
 #[test]
-fn a_store_deleted_under_the_daemon_is_written_anew() {
-    let cases: [&[&str]; 4] = [&["", "-wal", "-shm"], &[""], &["-wal"], &["-shm"]];
+fn a_daemon_whose_store_is_deleted_ends_with_an_error() {
+    let cases: [(&[&str], bool); 4] =
+        [(&["", "-wal", "-shm"], false), (&[""], false), (&["-wal"], true), (&["-shm"], true)];
     each(
         &cases,
-        |ends| format!("{ends:?}"),
-        |ends| {
-            survives(|directory| remove(directory, ends), "was deleted; it was written anew");
+        |(files, _)| format!("{files:?}"),
+        |(files, is_kept)| {
+            ends(|directory| remove(directory, files), *is_kept);
         },
     );
 }
 
 #[test]
-fn what_replaces_a_store_is_moved_aside() {
+fn a_file_that_replaces_the_store_is_moved_aside_by_the_next_start() {
     let garbage = b"not a store\n".repeat(500);
-    let other: [&[u8]; 2] = [&garbage, b""];
-    each(
-        &other,
-        |other| format!("{} bytes", other.len()),
-        |other| {
-            let directory = survives(
-                |directory| {
-                    fs::write(directory.join("other"), other).unwrap();
-                    remove(directory, &["-wal", "-shm"]);
-                    fs::rename(directory.join("other"), directory.join("hostwatch.db")).unwrap();
-                },
-                "moved aside and the store written anew",
-            );
-            let aside = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
-            let aside = aside.filter(|path| path.to_str().unwrap().contains(".replaced-"));
-            let aside: Vec<_> = aside.collect();
-            assert_eq!(aside.len(), 1, "{aside:?}");
-            assert_eq!(&fs::read(&aside[0]).unwrap(), other, "it is what it was");
+    let directory = ends(
+        |directory| {
+            fs::write(directory.join("other"), &garbage).unwrap();
+            remove(directory, &["-wal", "-shm"]);
+            fs::rename(directory.join("other"), directory.join("hostwatch.db")).unwrap();
         },
+        false,
     );
+    let aside = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
+    let aside: Vec<_> = aside.filter(|path| path.to_str().unwrap().contains(".damaged-")).collect();
+    assert_eq!(aside.len(), 1, "{aside:?}");
+    assert_eq!(fs::read(&aside[0]).unwrap(), garbage);
 }
 
 #[test]
 fn two_daemons_share_no_store_under_whatever_names() {
-    let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
-    let mut clock = Clock::new();
-    let daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
-    wait_for(&smtp, STARTED);
+    let (provider, smtp, daemon) = watching("");
     let store = daemon.directory.path().join("hostwatch.db");
     let refused = |name: &Path| {
         let second = Daemon::prepare(&provider, smtp.address, "");
@@ -129,50 +117,9 @@ fn two_daemons_share_no_store_under_whatever_names() {
     for name in [&store, &file, &directory.join("hostwatch.db"), &hard] {
         refused(name);
     }
-    // The file written anew is locked as well.
-    let before = fs::metadata(&store).unwrap().ino();
-    remove(daemon.directory.path(), &["", "-wal", "-shm"]);
-    clock.pass(Duration::seconds(20));
-    until("a new file", || fs::metadata(&store).is_ok_and(|data| data.ino() != before));
-    daemon.log.wait("written anew");
-    refused(&store);
 }
 
-#[test]
-fn a_store_of_version_0_1_goes_on_where_it_was() {
-    let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
-    let mut daemon = Daemon::prepare(&provider, smtp.address, "");
-    let older = Connection::open(daemon.directory.path().join("hostwatch.db")).unwrap();
-    older.execute_batch(include_str!("../fixtures/store/v1.sql")).unwrap();
-    // The mail about VM 10001 had arrived; those of the first start and of the 7-day rung wait.
-    let told = "UPDATE envelopes SET state = 'sent', ended_at = due_at WHERE id = 2";
-    assert_eq!(older.execute(told, []).unwrap(), 1);
-    drop(older);
-    provider.set_vm(10001, "error");
-    provider.set_vm(10003, "error");
-    daemon.run();
-    let waiting = [STARTED, "main/disconnect/account rung:7", "main/vm_error/10003 opened"];
-    for pair in waiting {
-        wait_for(&smtp, pair);
-    }
-    for kill in [true, false] {
-        provider.all_polled(3);
-        for pair in waiting {
-            assert_eq!(times(&smtp, pair), 1, "{pair}");
-        }
-        assert_eq!(times(&smtp, "main/vm_error/10001 opened"), 0, "that was told");
-        if kill {
-            daemon.kill();
-            daemon.run();
-        }
-    }
-    provider.set_vm(10001, "active");
-    let end = wait_for(&smtp, "main/vm_error/10001 resolved");
-    let raw = String::from_utf8(end.raw).unwrap();
-    assert!(raw.contains("In-Reply-To: <760c903ebabcb7e670b368e974ecc268@example.com>"), "{raw}");
-}
-
-/// Of the user `nobody`.
+/// The id of the user `nobody`.
 const NOBODY: u32 = 65534;
 
 #[test]
@@ -184,7 +131,7 @@ fn after_any_command_of_root_the_daemon_starts_and_writes() {
         // Only root can try this.
         return;
     }
-    // Where the service's user can reach it.
+    // In a place that the service's user can reach.
     let binary = directory.join("hostwatch");
     fs::copy(env!("CARGO_BIN_EXE_hostwatch"), &binary).unwrap();
     let run = |daemon: &mut Daemon| {
@@ -205,7 +152,7 @@ fn after_any_command_of_root_the_daemon_starts_and_writes() {
         &["silence", "main/vm_stuck/*", "--for", "1h"],
         &["silence", "--list"],
         &["outbox", "retry", "all"],
-        &["test-email"],
+        &["test-message"],
         &["metrics"],
     ];
     let try_all = |daemon: &Daemon| {

@@ -1,5 +1,6 @@
-//! The matrix as a reader wants it: one row a fault, with what it comes to at most collectors, and where it comes to
-//! something else. Made of the rules that every cell is held to, so that no row says more than was tried.
+//! The matrix for readers: one row a fault, with its effect at most collectors, and the collectors with another
+//! effect. It is made from the rules that every cell is checked against, so that a row states only tried
+//! effects.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use super::table::{PLACES, Place, TROUBLES, Trouble};
 
 const UNHARMED: &str = "unharmed";
 
-/// What a fault comes to, in the words of the page's first table.
+/// The effect of a fault, in the words of the page's first table.
 fn outcome(effect: Effect) -> &'static str {
     match effect {
         Effect::Harmless => UNHARMED,
@@ -25,14 +26,14 @@ fn outcome(effect: Effect) -> &'static str {
     }
 }
 
-/// Of a fault at a collector: at the first poll, and later where that is something else.
+/// The effects of a fault at a collector: at the first poll, and at a later one if that differs.
 fn outcomes(trouble: &Trouble, place: &Place) -> String {
     let fault = (trouble.fault)(place);
     let [first, later] = [When::First, When::Later].map(|when| outcome(effect(&fault, place, when)));
     if first == later { first.to_owned() } else { format!("{first}, later {later}") }
 }
 
-/// Values by collector: the one that most of those have that are harmed, then the others with their collectors.
+/// Values by collector: the most frequent one of the harmed collectors, then the others with their collectors.
 fn grouped(value: impl Fn(&Place) -> String) -> (String, String) {
     let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for place in &PLACES {

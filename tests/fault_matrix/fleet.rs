@@ -1,20 +1,21 @@
-//! One daemon, and one account of it for each fault: all go wrong at once, each by itself, at a provider of its own.
+//! One daemon with one account for each fault. All faults happen at the same time, each at a provider of its
+//! own.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use hostwatch::sim::{Command, Fault};
+use hostwatch_sim::{Command, Fault};
 
 use super::common::smtp::SmtpServer;
-use super::common::{Daemon, Provider};
+use super::common::{Daemon, Provider, account, settings};
 use super::rules::{Effect, When, effect};
-use super::table::{CONTROL, Pace, Place, STATE, TROUBLES, Trouble, account};
+use super::table::{CONTROL, PLACES, Pace, Place, STATE, TROUBLES, Trouble, scenario};
 
-/// An account and the fault that it is for; the one without is what the others are compared with.
+/// An account and its fault. The account without a fault is for comparison.
 pub struct Subject {
     pub key: &'static str,
     pub fault: Option<Fault>,
-    /// Larger than the others, so that there is a second page.
+    /// Whether it is larger than the others, so that there is a second page.
     pub is_wide: bool,
     pub provider: Provider,
 }
@@ -30,7 +31,7 @@ impl Subject {
         }
     }
 
-    /// Requests for the collector's listings so far.
+    /// The number of requests for the collector's listings so far.
     pub fn asked(&self, path: &str) -> usize {
         self.provider.simulator.requests().iter().filter(|entry| entry.path.starts_with(path)).count()
     }
@@ -45,7 +46,7 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// With the troubles of one pace.
+    /// The accounts for the troubles of one pace.
     pub fn new(place: &'static Place, pace: Pace, elsewhere: &str) -> Self {
         let control = (CONTROL, None, false);
         let here = |trouble: &&Trouble| trouble.pace(place) == pace;
@@ -55,7 +56,7 @@ impl Fleet {
             (trouble.key, Some(fault), trouble.is_wide(place))
         });
         let subjects = std::iter::once(control).chain(troubles).map(|(key, fault, is_wide)| {
-            let (args, scenario) = account(place, is_wide);
+            let (args, scenario) = scenario(place, is_wide);
             let provider = Provider::start_with(&args, &scenario);
             fill(&provider, place, if is_wide { 101 } else { 2 });
             Subject { key, fault, is_wide, provider }
@@ -63,7 +64,7 @@ impl Fleet {
         Self { place, subjects: subjects.collect(), smtp: SmtpServer::plain(), pace }
     }
 
-    /// Of a whole request.
+    /// The time-out of a whole request.
     pub fn time_out_seconds(&self) -> u64 {
         30 / self.pace.haste()
     }
@@ -71,7 +72,7 @@ impl Fleet {
     /// A daemon for all of them, not started.
     pub fn daemon(&self, failing_after: &str) -> Daemon {
         let mut daemon = Daemon::prepare(&self.subjects[0].provider, self.smtp.address, "");
-        // Refused credentials are left alone for three seconds instead of five minutes.
+        // Groups with refused credentials are not asked for three seconds instead of five minutes.
         daemon.environment.push(("HOSTWATCH_HASTE", "100".to_owned()));
         daemon.environment.push(("HOSTWATCH_TIME_OUT_HASTE", self.pace.haste().to_string()));
         std::fs::write(daemon.config(), self.configuration(&daemon, failing_after)).unwrap();
@@ -79,77 +80,35 @@ impl Fleet {
     }
 
     fn configuration(&self, daemon: &Daemon, failing_after: &str) -> String {
-        let often = "* * * * * *";
-        let mut schedule = String::new();
-        for collector in [
-            "vms",
-            "containers",
-            "expected_balance",
-            "charges",
-            "databases",
-            "cron_jobs",
-            "ips",
-            "ssh_keys",
-            "digest",
-        ] {
+        let mut text: String =
+            self.subjects.iter().map(|subject| account(subject.key, subject.provider.address)).collect();
+        text.push_str(&settings(self.smtp.address, daemon.directory.path()));
+        for place in PLACES.iter().filter(|place| !place.is("sites")) {
             // Sites follow their containers.
-            let is_it = self.place.is(collector) || (self.place.is("sites") && collector == "containers");
-            let is_on = STATE.contains(&collector);
-            // Five polls in a row that are refused, none of another between them, mean the group.
-            let shares = self.place.of_its_group().contains(&collector);
+            let is_it = self.place.is(place.collector) || (self.place.is("sites") && place.is("containers"));
+            let is_on = STATE.contains(&place.collector);
+            // Five refused polls in a row, with no poll of another collector between them, mean the whole
+            // group.
+            let shares = self.place.of_its_group().contains(&place.collector);
             let ticks = match (is_it, is_on, shares) {
-                (true, _, _) => often,
+                (true, _, _) => "* * * * * *",
                 (false, true, true) => "*/2 * * * * *",
                 (false, true, false) => "*/5 * * * * *",
                 (false, false, _) => "",
             };
-            schedule.push_str(&format!("{collector} = \"{ticks}\"\n"));
+            let of_it = |line: &str| line.starts_with(&format!("{} = ", place.collector));
+            let kept: Vec<&str> = text.lines().filter(|line| !of_it(line)).collect();
+            let line = format!("[schedule]\n{} = \"{ticks}\"", place.collector);
+            text = kept.join("\n").replace("[schedule]", &line);
         }
-        let accounts: String = self
-            .subjects
-            .iter()
-            .map(|subject| {
-                let address = subject.provider.address;
-                format!(
-                    "[accounts.{}]\nbase_url = \"http://{address}\"\npanel_url = \"http://{address}\"\n",
-                    subject.key
-                )
-            })
-            .collect();
-        format!(
-            r#"
-[defaults]
-hosting_token = "hosting-token"
-vm_api_key = "vm-api-key"
-billing_username = "billing-user"
-billing_password = "billing-password"
-time_zone = "UTC"
-container_states = {{ 0 = "ENABLED", 1 = "DISABLED_BY_SERVICE", 2 = "DISABLED_BY_ADMIN", 3 = "DISABLED_BY_QUOTA" }}
-{accounts}
-[schedule]
-{schedule}
-[limits]
-vm_list_per_minute = 100000
-vm_other_per_minute = 100000
-hosting_per_minute = 100000
-billing_per_minute = 100000
-[alerts]
-collector_failing_after = "{failing_after}"
-[email]
-smtp_url = "smtp://{}"
-from = "hostwatch <hostwatch@example.com>"
-to = ["ops@example.com"]
-max_per_hour = 100000
-[store]
-path = "{}/hostwatch.db"
-"#,
-            self.smtp.address,
-            daemon.directory.path().display()
-        )
+        let alerts = format!(
+            "max_per_hour = 100000\n[alerts]\ncollector_failing_after = \"{failing_after}\"\n[store]"
+        );
+        text.replace("[store]", &alerts)
     }
 }
 
-/// Gives the first site so many databases or cron jobs more.
+/// Adds this many databases or cron jobs to the first site.
 fn fill(provider: &Provider, place: &Place, count: usize) {
     const FIRST_SITE: u64 = 2001;
     for n in 0..count {

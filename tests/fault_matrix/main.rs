@@ -1,9 +1,9 @@
-//! The fault matrix: every fault of the simulated provider, at every collector, at its first poll and at a later one,
-//! against the real binary. What is expected follows from the contract's rules (rules.rs); what came out is the table
-//! in docs/dev/faults.md. The mail server's faults are in tests/daemon/smtp_faults.rs.
+//! The fault matrix: every fault of the simulated provider, at every collector, at its first poll and at a
+//! later one, against the real binary. The expected effects follow from the contract's rules (rules.rs); the
+//! table in docs/dev/faults.md has the results. The mail server's faults are in tests/daemon/smtp_faults.rs.
 //!
-//! `UPDATE_DOCS=1 cargo test --test fault_matrix` writes the table, `FAULT_MATRIX='vms Later'` before it leaves out
-//! what has another name.
+//! `UPDATE_DOCS=1 cargo test --test fault_matrix` writes the table. `FAULT_MATRIX='vms Later'` in front of it
+//! runs only the cases of that name.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../common/mod.rs"]
@@ -23,13 +23,13 @@ use std::time::Duration;
 use common::vitals::{Vitals, assert_sound, assert_stops};
 use common::{each_at_once, sections, until, until_within};
 use fleet::{Fleet, Subject};
-use hostwatch::sim::FaultKind;
+use hostwatch_sim::FaultKind;
 use page::Page;
 use round::{PATIENCE, Round, well};
 use rules::When;
 use table::{PLACES, Pace, Place};
 
-/// Another host: notes whatever is sent to it.
+/// Another host, which records all bytes that it gets.
 fn stranger() -> (String, Arc<Mutex<Vec<u8>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/elsewhere/", listener.local_addr().unwrap());
@@ -45,7 +45,7 @@ fn stranger() -> (String, Arc<Mutex<Vec<u8>>>) {
     (url, heard)
 }
 
-/// One daemon's part of the matrix.
+/// The part of the matrix that one daemon tries.
 struct Case {
     place: &'static Place,
     when: When,
@@ -83,7 +83,7 @@ fn the_page_shows_the_matrix() {
     sections::hold("docs/dev/faults.md", "provider", &document::provider(), command);
 }
 
-/// The daemon starts into the faults, gets over them, and is stopped in their midst when they come again.
+/// The daemon starts into the faults, recovers, and is stopped in their midst when they come again.
 fn first_poll(fleet: &Fleet) {
     let place = fleet.place;
     fleet.subjects.iter().for_each(Subject::break_it);
@@ -95,7 +95,7 @@ fn first_poll(fleet: &Fleet) {
     assert_sound(&daemon);
     fleet.subjects.iter().for_each(Subject::break_it);
     let asked: Vec<usize> = fleet.subjects.iter().map(|subject| subject.asked(place.path)).collect();
-    // A request that is to be late is noted when its answer is due.
+    // A request whose answer is delayed is recorded when the answer is due.
     let is_noted =
         |subject: &Subject| subject.fault.as_ref().is_none_or(|fault| fault.kind != FaultKind::Delay);
     for (subject, asked) in fleet.subjects.iter().zip(asked).filter(|(subject, _)| is_noted(subject)) {
@@ -104,7 +104,7 @@ fn first_poll(fleet: &Fleet) {
     assert_stops(&mut daemon);
 }
 
-/// All is well, then the faults come and go, and nothing of them is left: not a descriptor, not a thread.
+/// All is well, then the faults come and go, and they leave neither a descriptor nor a thread behind.
 fn later_poll(mut fleet: Fleet) {
     let place = fleet.place;
     let mut daemon = fleet.daemon("1s");
@@ -121,15 +121,15 @@ fn later_poll(mut fleet: Fleet) {
     round.run();
     round.judge();
     assert_sound(&daemon);
-    // With the providers gone, no connection has a reason to be kept. Mails would keep threads awake.
+    // The providers are gone, so no connection has a reason to stay. Mails would keep threads awake.
     daemon.configure("collector_failing_after = \"1s\"", "collector_failing_after = \"15m\"");
     daemon.signal("HUP");
     daemon.log.wait("configuration reloaded");
-    // Those of the largest fleets take too long to come to rest; what hangs in them would show at the stop.
+    // The threads of the largest fleets take too long to come to rest. A hanging one would show at the stop.
     let counts_threads = fleet.pace != Pace::Prompt || place.is("expected_balance");
     fleet.subjects.clear();
     until_within(PATIENCE, "nothing is left of the faults", || {
-        // To look costs more than to wait.
+        // Looking costs more than waiting.
         std::thread::sleep(Duration::from_millis(300));
         let now = Vitals::of(&daemon);
         let threads = !counts_threads || now.threads <= threads_when_idle();
@@ -139,7 +139,7 @@ fn later_poll(mut fleet: Fleet) {
     assert_stops(&mut daemon);
 }
 
-/// The main thread, the runtime's workers, the pipeline's own; spare ones end after ten idle seconds.
+/// The main thread, the runtime's workers, and the pipeline's own. Spare threads end after ten idle seconds.
 fn threads_when_idle() -> usize {
     2 + std::thread::available_parallelism().unwrap().get()
 }

@@ -23,13 +23,13 @@ impl Page {
         self.0.get(account).map_or(&[], Vec::as_slice)
     }
 
-    /// What the collector's listing is served as.
+    /// The series of the collector's listing.
     pub fn facts(&self, account: &str, place: &Place) -> BTreeSet<String> {
         let fed = |line: &&String| place.feeds(family(line));
         self.lines(account).iter().filter(fed).cloned().collect()
     }
 
-    /// The sum of a family's series that have all these labels; `None` where there is none.
+    /// The sum of a family's series that have all these labels; `None` without any.
     pub fn sum(&self, account: &str, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         let has = |line: &str| {
             let label = |(name, value): &(&str, &str)| line.contains(&format!("{name}=\"{value}\""));
@@ -40,12 +40,12 @@ impl Page {
         (!values.is_empty()).then(|| values.iter().sum())
     }
 
-    /// A count; 0 where the series has not begun.
+    /// A count; 0 before the series begins.
     pub fn count(&self, account: &str, name: &str, labels: &[(&str, &str)]) -> u64 {
         self.sum(account, name, labels).unwrap_or(0.0) as u64
     }
 
-    /// Polls of a collector that ended, by result.
+    /// The ended polls of a collector, by result.
     pub fn polls(&self, account: &str, collector: &str, result: &str) -> u64 {
         let labels = [("collector", collector), ("result", result)];
         self.count(account, "hostwatch_collector_polls_total", &labels)
@@ -57,7 +57,7 @@ pub fn family(line: &str) -> &str {
     line.split(['{', ' ']).next().unwrap_or_default()
 }
 
-/// Which families these lines are of.
+/// The families of these lines.
 pub fn families(lines: &BTreeSet<String>) -> BTreeSet<&str> {
     lines.iter().map(|line| family(line)).collect()
 }

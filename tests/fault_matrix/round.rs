@@ -1,10 +1,10 @@
-//! One round over all accounts of a fleet: each is looked at until it is as expected, then its fault is lifted, and
-//! it is looked at until it is well again.
+//! One round over all accounts of a fleet. Each is checked until it is as expected; then its fault is lifted,
+//! and it is checked until it is well again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use hostwatch::sim::{Command, FaultKind};
+use hostwatch_sim::{Command, FaultKind};
 
 use super::common::{Daemon, received};
 use super::fleet::{Fleet, Subject};
@@ -12,15 +12,15 @@ use super::page::{Page, families, family};
 use super::rules::{Effect, Shown, When, Why, polls_before, rejects, requests, words};
 use super::table::{CONTROL, PLACES, Place, STATE};
 
-/// How long a round may take.
+/// The longest time of a round.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_millis(400);
 
 type Facts = BTreeSet<String>;
-/// What is not yet as it should be.
+/// The difference from the expected state.
 type Met = Result<(), String>;
 
-/// Mails by what they tell.
+/// Mails by their events.
 #[derive(Default)]
 pub struct Post {
     read: usize,
@@ -37,7 +37,7 @@ impl Post {
         &self.pairs
     }
 
-    /// By itself, or in the mail that tells what was so at the start.
+    /// Whether a mail has the event, by itself or in the mail of the first start.
     fn tells(&self, key: &str, incident: &str) -> bool {
         ["opened", "started"].iter().any(|event| self.pairs.contains(&format!("{key}/{incident} {event}")))
     }
@@ -47,23 +47,35 @@ pub struct Round<'a> {
     pub fleet: &'a Fleet,
     pub daemon: &'a Daemon,
     pub when: When,
-    /// Before the faults.
+    /// The page before the faults.
     pub before: Page,
     pub post: Post,
-    /// What was served while the fault was on.
+    /// The facts that were served during the fault.
     during: BTreeMap<&'static str, Facts>,
-    /// Successful polls when it was lifted.
+    /// The good polls that were counted with the first poll that met the fault. A busy machine counts late, so
+    /// that there may be many; none may come behind it.
+    turned: BTreeMap<&'static str, u64>,
+    /// The successful polls when the fault was lifted.
     lifted: BTreeMap<&'static str, u64>,
 }
 
 impl<'a> Round<'a> {
-    /// Before the faults are switched on.
+    /// The round before the faults are switched on.
     pub fn new(fleet: &'a Fleet, daemon: &'a Daemon, when: When, before: Page) -> Self {
         let post = Post::default();
-        Self { fleet, daemon, when, before, post, during: BTreeMap::new(), lifted: BTreeMap::new() }
+        Self {
+            fleet,
+            daemon,
+            when,
+            before,
+            post,
+            during: BTreeMap::new(),
+            turned: BTreeMap::new(),
+            lifted: BTreeMap::new(),
+        }
     }
 
-    /// Until every account has shown its fault and is well again.
+    /// Runs until every account has shown its fault and is well again.
     pub fn run(&mut self) {
         let mut broken: Vec<&Subject> = self.fleet.subjects.iter().collect();
         let mut healing: Vec<&Subject> = Vec::new();
@@ -98,21 +110,27 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Does the account show its fault as it should?
-    fn is_broken(&self, subject: &Subject, page: &Page) -> Met {
+    /// Whether the account shows its fault as it should.
+    fn is_broken(&mut self, subject: &Subject, page: &Page) -> Met {
         let (place, key) = (self.fleet.place, subject.key);
         let effect = subject.effect(place, self.when);
         let (success, complete, result) = effect.poll();
-        // What a poll read is served once the next one ends at the latest.
+        // The readings of a poll are served at the end of the next one at the latest.
         let needed = 2 + self.unharmed(effect, result);
         let polls = self.polls(page, key, result);
+        if polls > 0 {
+            let good = self.polls(page, key, "success");
+            self.turned.entry(key).or_insert(good);
+        }
         if polls < needed {
             return Err(format!("{polls} polls ended in {result}, not {needed}"));
         }
+        let turned = self.turned[key];
         for other in ["success", "partial", "failure"].into_iter().filter(|other| *other != result) {
             let polls = self.polls(page, key, other);
+            let is_late = self.when == When::Later && other == "success";
             assert!(
-                polls <= self.unharmed(effect, other),
+                polls <= if is_late { turned } else { self.unharmed(effect, other) },
                 "{key}: {polls} polls ended in {other}, not in {result}"
             );
         }
@@ -136,7 +154,8 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// Good polls that ended between the look before and the fault, or were under way; and those that it takes to fail.
+    /// The good polls that ended between the last check and the fault, or were under way, and those before the
+    /// failure.
     fn unharmed(&self, effect: Effect, result: &str) -> u64 {
         if result != "success" {
             return 0;
@@ -149,7 +168,7 @@ impl<'a> Round<'a> {
         page.polls(key, collector, result) - self.before.polls(key, collector, result)
     }
 
-    /// Requests, rejected records and unknown values.
+    /// Checks requests, rejected records and unknown values.
     fn counted(&self, subject: &Subject, page: &Page) -> Met {
         let (place, key) = (self.fleet.place, subject.key);
         let since = |name: &str, labels: &[(&str, &str)]| {
@@ -180,7 +199,7 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// The requests that met the fault, once all polls that made them were counted.
+    /// Checks the requests that met the fault, once all polls with them were counted.
     fn asked(&self, subject: &Subject, page: &Page) {
         let (place, key) = (self.fleet.place, subject.key);
         let Some(fault) = &subject.fault else { return };
@@ -192,12 +211,13 @@ impl<'a> Round<'a> {
         let expected = match (effect, fault.count) {
             (_, Some(count)) => count.into()..=count.into(),
             (Effect::Failed(Why::Credentials | Why::Forbidden | Why::AskedToWait), _) => {
-                // Refused three times, a poll asks no more; refused in five polls, the group is left alone for a while.
+                // A poll that was refused three times asks no more. A group that was refused in five polls is
+                // not asked for a while.
                 let failed = self.polls(page, key, "failure");
                 1..=(failed + 1) * u64::from(place.listings)
             }
             (Effect::Failed(_), _) => {
-                // It was lifted in the midst of a poll, and may have begun in the midst of one.
+                // The fault was lifted during a poll, and may have begun during one.
                 let failed = self.polls(page, key, "failure") + polls_before(effect);
                 let cut_short = if self.when == When::Later { 2 } else { 1 };
                 let whole = failed.saturating_sub(cut_short);
@@ -219,7 +239,7 @@ impl<'a> Round<'a> {
         };
         let lines: Vec<String> = self.daemon.log.lines().into_iter().filter(of_it).collect();
         let said = |message: &str| {
-            lines.iter().filter(|line| line.contains(&format!("msg=\"{message}\""))).collect()
+            lines.iter().filter(|line| line.contains(&format!("message=\"{message}\""))).collect()
         };
         let Some(message) = effect.message() else {
             for message in ["cannot read", "what was read is not complete"] {
@@ -236,8 +256,8 @@ impl<'a> Round<'a> {
                 assert!(line.contains(&word), "{key}: {word:?} is not in {line}");
             }
         }
-        // However many polls there are. A reset and a refusal can be told in two ways, and a fault that begins in the
-        // midst of a poll may be another one there.
+        // Each message comes once, whatever the number of polls. A reset and a refusal have two possible
+        // messages, and a fault that begins during a poll may look like another.
         let two_ways = self.when == When::Later
             || fault.kind == FaultKind::Reset
             || matches!(effect, Effect::Failed(Why::Credentials | Why::Forbidden));
@@ -245,7 +265,7 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// Is the listing served as it should be, `good` being all of it?
+    /// Whether the listing is served as it should be; `good` is the whole listing.
     fn is_served(&self, effect: Effect, served: &Facts, good: &Facts) -> Met {
         let place = self.fleet.place;
         let wrong = |what: &str| {
@@ -254,7 +274,7 @@ impl<'a> Round<'a> {
             Err(format!("{what}; not served: {less:#?}; served: {more:#?}"))
         };
         match effect {
-            // Nothing is known of it, or what was known goes on.
+            // Nothing is known of it, or the known state goes on.
             Effect::Failed(_) | Effect::ParentRead if self.when == When::First => {
                 if served.is_empty() {
                     Ok(())
@@ -276,7 +296,7 @@ impl<'a> Round<'a> {
                     wrong("shown as reported")
                 }
             }
-            // The report's own fields are there; what follows from its charges is not known.
+            // The report's own fields are there; the values that follow from its charges are unknown.
             Effect::Doubtful(_) if place.is("expected_balance") => {
                 let own = ["hosting_billing_expected_balance", "hosting_billing_horizon_timestamp_seconds"];
                 if families(served) == BTreeSet::from(own) {
@@ -286,10 +306,10 @@ impl<'a> Round<'a> {
                 }
             }
             Effect::Doubtful(shown) if self.when == When::First => {
-                // Too few rows make a wrong count: it is absent until all were seen once.
+                // Too few rows make a wrong count, so it is absent until all were seen once.
                 let rows: Facts = good.iter().filter(|line| !place.counts(family(line))).cloned().collect();
                 let right = match shown {
-                    // A site that has none, or one that cannot stand twice, is known all the same.
+                    // A site without any, or one that cannot be there twice, is known in any case.
                     _ if rows.is_empty() => served.is_subset(good) && served != good,
                     Shown::All => *served == rows,
                     Shown::Some => !served.is_empty() && served.is_subset(&rows) && *served != rows,
@@ -303,7 +323,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Is the account as if there had been no fault?
+    /// Whether the account is as if there had been no fault.
     fn is_well(&self, subject: &Subject, page: &Page) -> Met {
         let (place, key) = (self.fleet.place, subject.key);
         well(self.fleet, subject, page)?;
@@ -321,7 +341,7 @@ impl<'a> Round<'a> {
         self.asked(subject, page);
         let effect = subject.effect(place, self.when);
         if matches!(effect, Effect::Failed(_)) {
-            let line = format!("msg=\"can read again\" account={key} collector={}", place.collector);
+            let line = format!("message=\"can read again\" account={key} collector={}", place.collector);
             if self.daemon.log.count(&line) == 0 {
                 return Err("the log does not say so".to_owned());
             }
@@ -337,7 +357,8 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// What a first poll showed, now that all of it is known; and what must be so of all accounts together.
+    /// Judges the pages of first polls, now that all facts are known, and the conditions on all accounts
+    /// together.
     pub fn judge(&mut self) {
         let place = self.fleet.place;
         let page = Page::parse(&self.daemon.page());
@@ -348,8 +369,8 @@ impl<'a> Round<'a> {
                 let met = self.is_served(effect, &self.during[subject.key], &good);
                 assert_eq!(met, Ok(()), "{} {:?}", subject.key, effect);
             }
-            // "One collector's failure, or one account's, touches no other": only what cannot be asked for without the
-            // containers, and what has the credentials that are left alone.
+            // "One collector's failure, or one account's, touches no other". Exceptions are data that
+            // need the containers first, and groups whose credentials are not used for a while.
             for other in PLACES.iter().filter(|other| STATE.contains(&other.collector)) {
                 let follows = place.is("containers") && other.is("sites") && self.when == When::First;
                 let refused = effect.stops_the_group() && other.group == place.group;
@@ -377,7 +398,7 @@ impl<'a> Round<'a> {
             assert!(incidents.iter().any(said), "{key}: no mail tells of any of {incidents:?}");
             for incident in incidents.into_iter().filter(said) {
                 let pair = |event: &str| format!("{key}/{incident} {event}");
-                // What was so at the first poll may be in the mail that tells of the start.
+                // Incidents of the first poll may be in the mail of the first start.
                 let at_start = self.when == When::First && pairs.contains(&pair("started"));
                 needs_somebody |= at_start;
                 wanted.extend([pair(if at_start { "started" } else { "opened" }), pair("resolved")]);
@@ -392,7 +413,7 @@ impl<'a> Round<'a> {
     }
 }
 
-/// Is the account's listing whole?
+/// Whether the account's listing is whole.
 pub fn well(fleet: &Fleet, subject: &Subject, page: &Page) -> Met {
     let (place, key) = (fleet.place, subject.key);
     for name in ["success", "complete"] {
@@ -413,8 +434,8 @@ pub fn well(fleet: &Fleet, subject: &Subject, page: &Page) -> Met {
     Ok(())
 }
 
-/// Facts that are the same for every account of the same scenario: without the account, and for money and times to
-/// come, which depend on the moment at which the account began, without their values.
+/// The facts that are the same for every account of a scenario, without the account's name. Money and future
+/// times depend on the moment at which the account began, so their values are left out.
 fn shape(facts: &Facts, key: &str, place: &Place) -> Facts {
     let has_value = |line: &str| place.group != "billing" || family(line).contains("horizon");
     let shape = |line: &String| {

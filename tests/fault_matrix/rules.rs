@@ -1,21 +1,21 @@
-//! What is to be expected where a fault meets a collector: the contract's section 4 in a few rules. Nothing here
-//! was learnt from what the program does.
+//! The expected effect of each fault at each collector: the contract's section 4 in a few rules. They come from
+//! the contract alone, and not from the program's behaviour.
 
-use hostwatch::sim::{Fault, FaultKind};
+use hostwatch_sim::{Fault, FaultKind};
 
 use super::table::{LONG_PAUSE_SECONDS, Paging, Place};
 
-/// Is it the first poll, with nothing known, or a later one?
+/// Whether it is the first poll, with nothing known, or a later one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum When {
     First,
     Later,
 }
 
-/// What a fault comes to.
+/// The effect of a fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// Nothing: what was asked for is had in the end.
+    /// None: the requested data arrive in the end.
     Harmless,
     /// "A page that can't be had: success 0, the listing stays as it was."
     Failed(Why),
@@ -30,7 +30,7 @@ pub enum Effect {
     DoesNotAddUp,
 }
 
-/// Which incident speaks of a failure.
+/// The incident that reports a failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Why {
     /// `collector_failing`, when it lasts
@@ -42,14 +42,14 @@ pub enum Why {
     /// `collector_failing`, when it lasts: "a parent that stays listed while its children keep answering 404 three polls
     /// in a row is a failed listing"
     ParentStays,
-    /// `collector_failing` of one of the group, which is left alone: "Retry-After … up to an hour the group is left alone
+    /// `collector_failing`, when it lasts; the group is left alone: "Retry-After … up to an hour the group is left alone
     /// until then"
     AskedToWait,
     /// `billing_report`, at once
     Report,
 }
 
-/// How many of its rows a doubtful listing shows.
+/// The rows that a doubtful listing shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shown {
     All,
@@ -62,8 +62,6 @@ pub fn effect(fault: &Fault, place: &Place, when: When) -> Effect {
     use Effect::{DoesNotAddUp, Doubtful, Failed, FieldAbsent, Harmless, ParentRead};
     use FaultKind as K;
     let is_report = place.is("expected_balance");
-    // "Charges: all pages once, then only while new": of an old listing one page is read.
-    let reads_news = place.is("charges") && when == When::Later;
     let is_optional = fault.fields.as_ref().is_some_and(|fields| fields[0] == place.optional.0);
     match fault.kind {
         K::Status => match fault.code.unwrap_or(503) {
@@ -72,7 +70,7 @@ pub fn effect(fault: &Fault, place: &Place, when: When) -> Effect {
             404 if place.is_child => ParentRead,
             // "A report with `error` set, or 404, is a failed poll for all but `billing_report`."
             404 if is_report => Failed(Why::Report),
-            // Retried after the pause it asks for, up to 5 min.
+            // Repeated after the requested pause, up to 5 min.
             429 if fault.count == Some(1) && fault.retry_after.is_some_and(|pause| pause <= 300) => Harmless,
             429 => Failed(Why::AskedToWait),
             _ => Failed(Why::Other),
@@ -82,28 +80,27 @@ pub fn effect(fault: &Fault, place: &Place, when: When) -> Effect {
         K::Delay | K::Stall | K::Reset | K::Redirect | K::HtmlPage | K::InvalidJson | K::TruncatedJson => {
             Failed(Why::Other)
         }
-        // A page has a cap of bytes; a report is read as a stream, each of its parts has one.
+        // A page has a limit of bytes. A report is read as a stream whose parts have one.
         K::HugeBody => Failed(Why::Other),
         K::ForeignNext | K::NextLoop if place.paging == Paging::Next => Failed(Why::Other),
         K::ForeignNext | K::NextLoop => Harmless,
-        K::ShiftingRows if place.paging == Paging::Whole || reads_news => Harmless,
+        K::ShiftingRows if place.paging == Paging::Whole => Harmless,
         K::ShiftingRows if fault.by.is_some_and(|by| by < 0) => Doubtful(Shown::All),
         K::ShiftingRows => Doubtful(Shown::Some),
         K::DuplicateRows if is_report => DoesNotAddUp,
-        K::DuplicateRows if reads_news => Harmless,
         K::DuplicateRows => Doubtful(Shown::Some),
         K::WrongCount if place.paging == Paging::Whole => Harmless,
         K::WrongCount => Doubtful(Shown::All),
         K::WrongTypes | K::NullFields if is_optional && place.optional.1.is_none() => Harmless,
         K::WrongTypes | K::NullFields if is_optional => FieldAbsent,
-        // Its `error` is set, whatever to.
+        // Its `error` is set, to any value.
         K::WrongTypes if is_report => Failed(Why::Report),
         K::WrongTypes | K::NullFields => Doubtful(Shown::Nothing),
     }
 }
 
-/// "`credentials_rejected` means that every call of the group is refused; one container's 403 is that listing's failure."
-/// Sites are not asked for before their containers were read once.
+/// "`credentials_rejected` means that every call of the group is refused; one container's 403 is that listing's
+/// failure." Sites are asked for only after their containers were read once.
 fn refused(place: &Place, when: When) -> Why {
     match place.collector {
         "vms" | "expected_balance" => Why::Credentials,
@@ -122,7 +119,7 @@ impl Effect {
         }
     }
 
-    /// The log's message; those of polls are said once, however many polls there are.
+    /// The log's message. Messages about polls come once, whatever the number of polls.
     pub fn message(self) -> Option<&'static str> {
         match self {
             Self::Failed(_) => Some("cannot read"),
@@ -134,16 +131,11 @@ impl Effect {
         }
     }
 
-    /// The incident that opens, one of these, and whether it does so at once.
+    /// The incident that opens, one of these, and whether it opens at once.
     pub fn incident(self, place: &Place) -> Option<(Vec<String>, bool)> {
-        let failing = |collector: &str| format!("collector_failing/{collector}");
         match self {
-            Self::Failed(Why::Other | Why::Forbidden | Why::ParentStays) => {
-                Some((vec![failing(place.collector)], false))
-            }
-            // One speaks for all that fail for the same reason.
-            Self::Failed(Why::AskedToWait) => {
-                Some((place.of_its_group().iter().map(|collector| failing(collector)).collect(), false))
+            Self::Failed(Why::Other | Why::Forbidden | Why::ParentStays | Why::AskedToWait) => {
+                Some((vec!["collector_failing/account".to_owned()], false))
             }
             Self::Failed(Why::Credentials) => {
                 Some((vec![format!("credentials_rejected/{}", place.group)], true))
@@ -157,24 +149,24 @@ impl Effect {
         }
     }
 
-    /// Are the others of its group left alone as well?
+    /// Whether the other collectors of its group are not asked either.
     pub fn stops_the_group(self) -> bool {
         matches!(self, Self::Failed(Why::Credentials | Why::AskedToWait))
     }
 }
 
-/// Polls that succeed before the failure shows.
+/// The number of polls that succeed before the failure shows.
 pub fn polls_before(effect: Effect) -> u64 {
     if effect == Effect::Failed(Why::ParentStays) { 2 } else { 0 }
 }
 
-/// Does the collector reject every record?
+/// Whether the collector rejects every record.
 pub fn rejects(fault: &Fault, place: &Place, when: When) -> bool {
     effect(fault, place, when) == Effect::Doubtful(Shown::Nothing)
 }
 
-/// `code` of `hostwatch_api_requests_total`, and how many of them a poll makes for one listing, at least and at most:
-/// retries of what may pass, one request for what will not. `None` where all answers are 200.
+/// The `code` of `hostwatch_api_requests_total`, and the least and the greatest number of them in a poll of one
+/// listing. Passing errors are repeated, others cause one request. `None` if all answers are 200.
 pub fn requests(fault: &Fault, place: &Place) -> Option<(String, u32, u32)> {
     use FaultKind as K;
     // "At most two retries, for connect errors, 5xx and 429."
@@ -187,7 +179,7 @@ pub fn requests(fault: &Fault, place: &Place) -> Option<(String, u32, u32)> {
         K::ExpiredCredentials => ("401".to_owned(), 1, 1),
         K::Redirect => ("302".to_owned(), 1, 1),
         K::Reset if fault.bytes.is_none() => ("closed".to_owned(), 3, 3),
-        // A reset takes what is on its way with it: it may come before the answer after all.
+        // A reset takes bytes on their way along, so it may come before the answer.
         K::Reset => ("closed".to_owned(), 1, 3),
         K::Delay if fault.seconds.is_some_and(|seconds| seconds < 1.0) => return None,
         // "Past cap or timeout the horizon is halved": the report is asked for once more.
@@ -208,7 +200,7 @@ pub fn requests(fault: &Fault, place: &Place) -> Option<(String, u32, u32)> {
     Some((code, least, most))
 }
 
-/// Words of the log's line that name what went wrong.
+/// The words in the log's line that name the fault.
 pub fn words(fault: &Fault, place: &Place, time_out_seconds: u64) -> Vec<String> {
     use FaultKind as K;
     let remedy = match place.group {
@@ -219,7 +211,7 @@ pub fn words(fault: &Fault, place: &Place, time_out_seconds: u64) -> Vec<String>
     let answered = |code: u16| format!("the provider answered {code}");
     match fault.kind {
         K::Status => match (fault.code.unwrap_or(503), fault.retry_after) {
-            (429, Some(_)) => vec![format!("asks to wait {LONG_PAUSE_SECONDS} s")],
+            (429, Some(_)) => vec![format!("asks to wait; it is asked again in {LONG_PAUSE_SECONDS} s")],
             (code @ (401 | 403), _) => vec![answered(code), remedy.to_owned()],
             (404, _) if place.is("sites") => vec![answered(404), "of a container that is listed".to_owned()],
             (code, _) => vec![answered(code)],

@@ -1,36 +1,36 @@
-//! The two sides of the matrix: what can go wrong, and where it is asked for. What is to be expected of a pair is
-//! the business of rules.rs.
+//! The two sides of the matrix: the faults and the collectors. rules.rs has the expected effects.
 
-use hostwatch::sim::{Args, Fault, FaultKind, PastTheLimit};
+use hostwatch_sim::{Args, Fault, FaultKind, PastTheLimit};
 
-/// A collector, and what a test needs to know of what it reads.
+/// A collector, and the facts about its data that a test needs.
 pub struct Place {
-    /// As in the schedule, and `sites`.
+    /// The name in the schedule, or `sites`.
     pub collector: &'static str,
     pub group: &'static str,
-    /// Where its requests begin.
+    /// The beginning of its requests' paths.
     pub path: &'static str,
     pub paging: Paging,
-    /// Its listing belongs to one container or one site; there is one for each.
+    /// Whether there is a listing for each container or each site.
     pub is_child: bool,
-    /// Listings a poll, in an account of usual size.
+    /// The number of listings a poll, in an account of usual size.
     pub listings: u32,
-    /// A record is none without it.
+    /// The field without which a record is rejected.
     pub required: &'static str,
-    /// A record can do without it: its name, and the `field` under which it is counted if anything reads it.
+    /// A field that a record may lack: its name, and the `field` under which it is counted if anything reads
+    /// it.
     pub optional: (&'static str, Option<&'static str>),
-    /// What shows the optional field.
+    /// The metric that shows the optional field.
     pub shows_optional: Option<&'static str>,
 }
 
-/// How the listing is cut into pages.
+/// The division of the listing into pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Paging {
-    /// Each page says where the next is.
+    /// Each page has the address of the next.
     Next,
     /// By offset and limit.
     Offset,
-    /// It comes whole.
+    /// The listing comes as one page.
     Whole,
 }
 
@@ -64,7 +64,7 @@ impl Place {
         self.collector == collector
     }
 
-    /// Itself, and those that are on in every fleet and share its credentials.
+    /// Itself, and the collectors that are on in every fleet and share its credentials.
     pub fn of_its_group(&self) -> Vec<&'static str> {
         let shares = |other: &&Place| {
             other.group == self.group && (other.is(self.collector) || STATE.contains(&other.collector))
@@ -72,10 +72,10 @@ impl Place {
         PLACES.iter().filter(shares).map(|other| other.collector).collect()
     }
 
-    /// Is this family made of what the collector reads (contract, section 5)?
+    /// Whether this family comes from the collector's data (contract, section 5).
     pub fn feeds(&self, family: &str) -> bool {
         let charged = family == "hosting_billing_charged_amount";
-        let configured = family == "hosting_billing_lead_days";
+        let configured = family == "hosting_billing_lead_seconds";
         match self.collector {
             "vms" => family.starts_with("hosting_vm_") || family == "hosting_vms",
             "containers" => family.starts_with("hosting_container_") || family == "hosting_containers",
@@ -90,7 +90,7 @@ impl Place {
         }
     }
 
-    /// Does this family count or add up rows? Too few of them would make it wrong, not incomplete.
+    /// Whether this family counts or adds up rows, so that missing rows make it wrong and not just incomplete.
     pub fn counts(&self, family: &str) -> bool {
         let counts = [
             "hosting_vms",
@@ -105,19 +105,20 @@ impl Place {
     }
 }
 
-/// How long a fault keeps a poll. Those of one pace share a daemon: the first mail waits for the first poll of every
-/// account, and credentials that are refused are left alone for five minutes after five polls.
+/// The time that a fault keeps a poll. Faults of one pace share a daemon, for two reasons. The first mail waits
+/// for the first poll of every account, and groups with refused credentials are not asked for five minutes
+/// after five polls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pace {
     Prompt,
     /// Until the time-out.
     Slow,
-    /// As long as it takes to read 32 MiB where nothing is optimised.
+    /// As long as an unoptimised build takes to read 32 MiB.
     Heavy,
 }
 
 impl Pace {
-    /// What the client's time-out is divided by.
+    /// The divisor of the client's time-out.
     pub fn haste(self) -> u64 {
         match self {
             Self::Slow => 6,
@@ -126,11 +127,11 @@ impl Pace {
     }
 }
 
-/// One thing that goes wrong.
+/// One fault.
 pub struct Trouble {
-    /// Names the account in which it does.
+    /// The name of its account.
     pub key: &'static str,
-    /// For the document.
+    /// The text in the document.
     pub says: &'static str,
     pub fault: fn(&Place) -> Fault,
 }
@@ -147,7 +148,7 @@ impl Trouble {
         }
     }
 
-    /// A listing that only shows its trouble where it has more than one page of a hundred rows.
+    /// Whether the listing shows its fault only with more than one page of a hundred rows.
     pub fn is_wide(&self, place: &Place) -> bool {
         (self.fault)(place).kind == FaultKind::ShiftingRows && place.paging == Paging::Offset
     }
@@ -165,10 +166,10 @@ fn fields(place: &Place, kind: FaultKind, field: &str) -> Fault {
     Fault { fields: Some(vec![field.to_owned()]), ..fault(place, kind) }
 }
 
-/// No fault at all: what the others are compared with.
+/// No fault: the account for comparison.
 pub const CONTROL: &str = "all-well";
 
-/// Longer than a poll waits when the provider asks for a pause.
+/// A requested pause that is longer than a poll waits.
 pub const LONG_PAUSE_SECONDS: u32 = 400;
 
 #[rustfmt::skip]
@@ -229,8 +230,8 @@ pub const TROUBLES: [Trouble; 27] = [
         fault: |place| fields(place, FaultKind::WrongTypes, place.optional.0) },
 ];
 
-/// The account in which a trouble happens: two pages of everything that has pages.
-pub fn account(place: &Place, is_wide: bool) -> (Args, String) {
+/// The account of a fault: two pages of everything that has pages.
+pub fn scenario(place: &Place, is_wide: bool) -> (Args, String) {
     let args = Args { vm_page_size: 3, past_the_limit: PastTheLimit::Serve, ..Args::default() };
     let (containers, sites) = match (is_wide, place.collector) {
         (false, _) => (2, 4),

@@ -1,4 +1,5 @@
-//! What an attacker sends: heads and bodies, written as they go out, so that a test needs no memory for them.
+//! The bytes of an attacker: heads and bodies, written while they are sent, so that a test needs no memory for
+//! them.
 
 use std::io::{self, Write};
 use std::sync::{Arc, LazyLock};
@@ -8,10 +9,10 @@ use flate2::{Compress, Compression, FlushCompress};
 
 use super::server::Request;
 
-/// Writes head and body of an answer. Fails when the client hangs up.
+/// Writes head and body of an answer. Fails if the client disconnects.
 pub type Answer = Arc<dyn Fn(&Request, &mut dyn Write) -> io::Result<()> + Send + Sync>;
 
-/// What can be attacked.
+/// The targets of attacks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Endpoint {
     Vms,
@@ -25,7 +26,7 @@ pub enum Endpoint {
 impl Endpoint {
     pub const ALL: [Self; 6] =
         [Self::Vms, Self::Containers, Self::Sites, Self::ExpectedBalance, Self::Charges, Self::Databases];
-    /// All that are lists of records.
+    /// The endpoints that are lists of records.
     pub const LISTS: [Self; 5] = [Self::Vms, Self::Containers, Self::Sites, Self::Charges, Self::Databases];
 
     pub fn of(path: &str) -> Option<Self> {
@@ -40,12 +41,12 @@ impl Endpoint {
         }
     }
 
-    /// There are several of its kind, one for each container or site.
+    /// Whether there are several of its kind, one for each container or site.
     pub fn is_below(self) -> bool {
         matches!(self, Self::Sites | Self::Databases)
     }
 
-    /// What it lists has listings of its own.
+    /// Whether its records have listings of their own.
     pub fn is_parent(self) -> bool {
         matches!(self, Self::Containers | Self::Sites)
     }
@@ -61,7 +62,7 @@ impl Endpoint {
         }
     }
 
-    /// A record with this as its id (or what stands for it) and further members, which begin with a comma.
+    /// A record with this id (or a text in its place) and further members, which begin with a comma.
     pub fn row(self, id: &str, more: &str) -> String {
         match self {
             Self::Vms => format!(r#"{{"id":{id},"state":"active"{more}}}"#),
@@ -77,7 +78,7 @@ impl Endpoint {
         }
     }
 
-    /// What stands before and behind the records of a page that says it has `count` of them.
+    /// The text before and behind the records of a page that claims to have `count` of them.
     pub fn page(self, count: u64) -> (String, String) {
         match self {
             Self::Vms => (format!(r#"{{"count":{count},"next":null,"previous":null,"results":["#), "]}".into()),
@@ -114,13 +115,13 @@ pub fn json(body: impl Into<Vec<u8>>) -> Answer {
     })
 }
 
-/// These bytes and the end of the connection.
+/// These bytes, and then the end of the connection.
 pub fn raw(bytes: impl Into<Vec<u8>>) -> Answer {
     let bytes = bytes.into();
     Arc::new(move |_, out| out.write_all(&bytes))
 }
 
-/// A body that ends with the connection, written as it goes.
+/// A body that ends with the connection, written while it is sent.
 pub fn streamed(body: impl Fn(&mut dyn Write) -> io::Result<()> + Send + Sync + 'static) -> Answer {
     Arc::new(move |_, out| {
         write!(out, "HTTP/1.1 200 OK\r\n{JSON}\r\n")?;
@@ -128,7 +129,7 @@ pub fn streamed(body: impl Fn(&mut dyn Write) -> io::Result<()> + Send + Sync + 
     })
 }
 
-/// The same piece so often.
+/// Writes the same piece this many times.
 pub fn repeat(out: &mut dyn Write, piece: &[u8], times: usize) -> io::Result<()> {
     let many = (1 << 16) / piece.len().max(1);
     if many > 1 && times > many {
@@ -141,7 +142,7 @@ pub fn repeat(out: &mut dyn Write, piece: &[u8], times: usize) -> io::Result<()>
     (0..times).try_for_each(|_| out.write_all(piece))
 }
 
-/// A body with `piece`, a comma, `piece`, … `times` times between what a page begins and ends with.
+/// A body with `piece`, a comma, `piece`, … `times` times between the beginning and the end of a page.
 pub fn many(endpoint: Endpoint, piece: &'static str, times: usize) -> Answer {
     let (before, behind) = endpoint.page(times as u64);
     streamed(move |out| {
@@ -164,7 +165,7 @@ pub fn rows(endpoint: Endpoint, count: u64) -> Answer {
     })
 }
 
-/// A string of so many letters where a name is due; `%` in the page stands for it.
+/// A string of this many letters in place of a name; `%` in the page marks the place.
 pub fn long(page: &str, letters: usize) -> Answer {
     let (before, behind) = page.split_once('%').unwrap();
     let (before, behind) = (before.to_owned(), behind.to_owned());
@@ -175,13 +176,13 @@ pub fn long(page: &str, letters: usize) -> Answer {
     })
 }
 
-/// So many lists in each other in the place of `%`.
+/// This many nested lists in place of `%`.
 pub fn deep(page: &str, depth: usize) -> Answer {
     let (before, behind) = page.split_once('%').unwrap();
     json(format!("{before}{}{}{behind}", "[".repeat(depth), "]".repeat(depth)))
 }
 
-/// A deflated mebibyte of one character that ends in a full flush, so that it can follow itself.
+/// A deflated mebibyte of one character, with a full flush at its end, so that it can follow itself.
 fn deflated(character: u8) -> Vec<u8> {
     let mut packed = Vec::with_capacity(1 << 20);
     let mut deflate = Compress::new(Compression::best(), false);
@@ -189,7 +190,7 @@ fn deflated(character: u8) -> Vec<u8> {
     packed
 }
 
-/// `start`, then gibibytes of one character, a thousandth of that on the wire.
+/// `start`, then gibibytes of one character, which are a thousandth of that when sent.
 pub fn bomb(start: &str, character: u8, gibibytes: usize) -> Answer {
     static BLANKS: LazyLock<Vec<u8>> = LazyLock::new(|| deflated(b' '));
     static LETTERS: LazyLock<Vec<u8>> = LazyLock::new(|| deflated(b'x'));
@@ -206,7 +207,7 @@ pub fn bomb(start: &str, character: u8, gibibytes: usize) -> Answer {
     })
 }
 
-/// An answer whose body was packed in these ways, one after the other.
+/// An answer whose body is compressed in these ways, one after the other.
 pub fn packed(body: &str, encoding: &str, times: usize) -> Answer {
     let mut body = body.as_bytes().to_vec();
     for _ in 0..times {
@@ -223,7 +224,7 @@ pub fn packed(body: &str, encoding: &str, times: usize) -> Answer {
     raw(answer)
 }
 
-/// `start`, and then `piece` again and again with a pause before each, for longer than anybody waits.
+/// `start`, and then `piece` again and again with a pause before each, longer than any client waits.
 pub fn dripping(start: &str, piece: &'static str, pause: Duration) -> Answer {
     let start = start.to_owned();
     Arc::new(move |_, out| {

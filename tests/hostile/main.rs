@@ -1,30 +1,26 @@
-//! A provider that attacks, against the real binary: every hostile answer at every endpoint, with what must
-//! come of it by the contract (design, section 4). Memory stays under a stated bound, no other collector and no
-//! other account notices, nothing panics, and the next good poll heals. The table for readers is
-//! docs/dev/hostile.md.
+//! A provider that attacks, against the real binary: every hostile answer at every endpoint, with the effect by
+//! the contract (design, section 4). Memory stays below a stated limit, other collectors and accounts are not
+//! affected, nothing panics, and the next good poll heals. The page for readers is docs/dev/judges.md.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 mod bodies;
 #[path = "../common/mod.rs"]
 mod common;
-mod exposition;
-mod names;
 mod server;
 mod slow;
-use crate::common::tools;
 mod victim;
 
 use bodies::{Answer, Endpoint, bomb, deep, json, long, many, packed, raw, rows, streamed};
 use victim::{Victim, complete, success, value};
 
-/// What must come of an answer.
+/// The expected effect of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Want {
-    /// The listing can't be had: success 0, and what was known stays.
+    /// The listing fails: success 0, and the known state stays.
     Fails,
     /// Read, with records left out and counted: success 1, complete 0, nothing removed.
     Rejects,
-    /// Read, and taken for incomplete: success 1, complete 0.
+    /// Read, and counted as incomplete: success 1, complete 0.
     Short,
     /// Read whole; this field is absent and counted.
     Odd(&'static str),
@@ -54,18 +50,18 @@ fn one_more(endpoint: Endpoint, odd: &str) -> Answer {
     json(endpoint.page_of(&[endpoint.row("901", ""), odd.to_owned(), endpoint.row("902", "")]))
 }
 
-/// A record with an odd member, `%` in which stands for what is odd.
+/// A record with an odd member; `%` marks the odd part.
 fn member(endpoint: Endpoint, more: &str) -> String {
     endpoint.page_of(&[endpoint.row("901", more)])
 }
 
-/// These bytes in the place of `%`.
+/// These bytes in place of `%`.
 fn bytes(page: &str, odd: &[u8]) -> Vec<u8> {
     let (before, behind) = page.split_once('%').unwrap();
     [before.as_bytes(), odd, behind.as_bytes()].concat()
 }
 
-/// A field that every record of this kind should have, and how it is counted if anything reads it.
+/// A field that every record of this kind should have, and its name in the counts if anything reads it.
 fn field(endpoint: Endpoint) -> (&'static str, Option<&'static str>) {
     match endpoint {
         Endpoint::Vms => ("name", Some("vm.name")),
@@ -92,7 +88,7 @@ fn head(lines: &str, body: &str) -> Answer {
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
-    // Not JSON, or none that a page could be.
+    // Not JSON, or none of a page's shape.
     Case { name: "lists 100,000 deep", on: ALL, answer: |_| deep("%", DEEP), want: |_| Fails },
     Case { name: "8 MiB of lists in lists", on: &[Endpoint::Vms, Endpoint::ExpectedBalance], answer: |_| streamed(|out| bodies::repeat(out, b"[", 8 << 20)), want: |_| Fails },
     Case { name: "objects 100,000 deep", on: ALL, answer: |_| json(format!("{}1{}", r#"{"a":"#.repeat(DEEP), "}".repeat(DEEP))), want: |_| Fails },
@@ -104,20 +100,21 @@ const CASES: &[Case] = &[
     Case { name: "nothing", on: ALL, answer: |_| json(""), want: |_| Fails },
     Case { name: "half a million members", on: VMS, answer: |_| streamed(|out| { out.write_all(b"{")?; for name in 0..500_000 { write!(out, "\"{name:x}\":1e999,")?; } out.write_all(b"\"x\":1}") }), want: |_| Fails },
     Case { name: "another 33 MiB", on: &[Endpoint::Vms, Endpoint::Charges], answer: |endpoint| many(endpoint, "                ", 2 << 20), want: |_| Fails },
-    // Records too many.
+    // Too many records.
     Case { name: "a page of a million rows", on: &[Endpoint::Vms, Endpoint::Databases], answer: |endpoint| rows(endpoint, 1_000_000), want: |_| Fails },
     Case { name: "15 million zeros for rows", on: VMS, answer: |endpoint| many(endpoint, "0", 15_000_000), want: |_| Fails },
     Case { name: "3 million empty rows", on: VMS, answer: |endpoint| many(endpoint, "{}", 3_000_000), want: |_| Fails },
-    Case { name: "half a million odd rows", on: VMS, answer: |endpoint| many(endpoint, "1e999", 500_000), want: |_| Fails },
+    Case { name: "half a million odd rows", on: VMS, answer: |endpoint| many(endpoint, "\"\\ud800\"", 500_000), want: |_| Fails },
     Case { name: "a VM with 2 million addresses", on: VMS, answer: |endpoint| json(member(endpoint, &format!(r#","ips":[{}0]"#, "0,".repeat(2_000_000)))), want: |_| Odd("vm.ips") },
     Case { name: "a charge moment of 31 MiB", on: REPORT, answer: |endpoint| long(&member(endpoint, r#","x":%"#), LONG), want: |_| Fails },
     Case { name: "an error of 31 MiB", on: REPORT, answer: |_| long(r#"{"error":%}"#, LONG), want: |_| Fails },
+    // Its words come into the log.
+    Case { name: "an error of control characters", on: REPORT, answer: |_| json(r#"{"error":"x\r\n\u0000\u0007\u001b[31m\u202e\u2028ts=1"}"#), want: |_| Fails },
     Case { name: "a string where moments are due", on: REPORT, answer: |_| long(r#"{"charge_moments":%}"#, 1 << 19), want: |_| Fails },
     // One odd record among good ones.
     Case { name: "a row 100,000 deep", on: ALL, answer: |endpoint| deep(&endpoint.page_of(&[endpoint.row("901", ""), "%".into()]), DEEP), want: |_| Rejects },
-    Case { name: "a row that is no object", on: ALL, answer: |endpoint| one_more(endpoint, "1e999"), want: |_| Rejects },
+    Case { name: "a row that is no object", on: ALL, answer: |endpoint| one_more(endpoint, "7"), want: |_| Rejects },
     Case { name: "a negative id", on: LISTS, answer: |endpoint| one_more(endpoint, &endpoint.row("-1", "")), want: |endpoint| if endpoint == Endpoint::Charges { Reads } else { Rejects } },
-    Case { name: "an id of 1e999", on: LISTS, answer: |endpoint| one_more(endpoint, &endpoint.row("1e999", "")), want: |endpoint| if endpoint == Endpoint::Charges { Reads } else { Rejects } },
     Case { name: "an id past every integer", on: LISTS, answer: |endpoint| one_more(endpoint, &endpoint.row("18446744073709551616", "")), want: |endpoint| if endpoint == Endpoint::Charges { Reads } else { Rejects } },
     Case { name: "a decimal of 400 digits", on: &[Endpoint::Charges, Endpoint::ExpectedBalance], answer: |endpoint| one_more(endpoint, &endpoint.row("903", "").replace(r#""1""#, &"9".repeat(400))), want: |_| Rejects },
     Case { name: "a quoted decimal of 400 digits", on: &[Endpoint::Charges, Endpoint::ExpectedBalance], answer: |endpoint| one_more(endpoint, &endpoint.row("903", "").replace(r#""1""#, &format!(r#""0.{}e1""#, "3".repeat(400)))), want: |_| Rejects },
@@ -127,7 +124,7 @@ const CASES: &[Case] = &[
     Case { name: "a charge in the year 99999", on: CHARGES, answer: |endpoint| one_more(endpoint, &endpoint.row("903", "").replace("2026-11", "99999-11")), want: |_| Rejects },
     Case { name: "a charge in the year −1", on: CHARGES, answer: |endpoint| one_more(endpoint, &endpoint.row("903", "").replace("2026-11", "-0001-11")), want: |_| Rejects },
     // One odd field.
-    Case { name: "1e999 in a field", on: ALL, answer: |endpoint| json(in_field(endpoint, "1e999")), want: counted },
+    Case { name: "1e999 in a field", on: VMS, answer: |endpoint| json(in_field(endpoint, "1e999")), want: |_| Fails },
     Case { name: "lists 100,000 deep in a field", on: ALL, answer: |endpoint| deep(&in_field(endpoint, "%"), DEEP), want: counted },
     Case { name: "a name of 31 MiB", on: LISTS, answer: |endpoint| long(&in_field(endpoint, "%"), LONG), want: counted },
     Case { name: "a created date in the year 99999", on: &[Endpoint::Containers], answer: |endpoint| json(member(endpoint, r#","created":"99999-12-31T23:59:59Z""#)), want: |_| Odd("container.created") },
@@ -136,11 +133,10 @@ const CASES: &[Case] = &[
     Case { name: "a cut-off in the year −1", on: REPORT, answer: |endpoint| json(endpoint.page_of(&[endpoint.row("9", "")]).replace(r#""edd":null"#, r#""edd":"-0001-01-01T00:00:00""#)), want: |_| Odd("report.edd") },
     Case { name: "a balance of 400 digits", on: REPORT, answer: |endpoint| json(endpoint.page_of(&[endpoint.row("9", "")]).replace(r#""expected_balance":"9""#, &format!(r#""expected_balance":"{}""#, "9".repeat(400)))), want: |_| Odd("report.expected_balance") },
     Case { name: "sizes past every integer", on: VMS, answer: |endpoint| json(member(endpoint, r#","memsize":340282366920938463463374607431768211456"#)), want: |_| Odd("vm.memsize") },
-    Case { name: "half a letter in a name", on: LISTS, answer: |endpoint| json(in_field(endpoint, r#""\ud800""#)), want: counted },
+    Case { name: "half a letter in a name", on: LISTS, answer: |endpoint| json(in_field(endpoint, r#""\ud800""#)), want: |_| Reads },
     Case { name: "a name that is no UTF-8", on: LISTS, answer: |endpoint| json(bytes(&in_field(endpoint, "\"%\""), b"\xcf\xf0\xff")), want: |_| Reads },
     Case { name: "a NUL in a name, as no JSON has it", on: LISTS, answer: |endpoint| json(bytes(&in_field(endpoint, "\"%\""), b"\0")), want: |_| Fails },
-    // Members named twice: the last one counts.
-    Case { name: "every member twice", on: ALL, answer: |endpoint| json(twice(endpoint)), want: |_| Reads },
+    Case { name: "every member twice", on: ALL, answer: |endpoint| json(twice(endpoint)), want: |endpoint| if endpoint == Endpoint::ExpectedBalance { Rejects } else { Fails } },
     // Counts and pages.
     Case { name: "a huge count", on: &[Endpoint::Vms, Endpoint::Charges], answer: |endpoint| { let (before, behind) = endpoint.page(u64::MAX); json(before + &endpoint.row("901", "") + &behind) }, want: |_| Short },
     Case { name: "a huge count, and no rows", on: &[Endpoint::Containers, Endpoint::Sites, Endpoint::Databases], answer: |endpoint| { let (before, behind) = endpoint.page(u64::MAX); json(before + &behind) }, want: |_| Short },
@@ -163,7 +159,7 @@ const CASES: &[Case] = &[
     Case { name: "a redirect to an address of 200 KiB", on: ALL, answer: |_| raw(format!("HTTP/1.1 302 Found\r\nLocation: http://x/{}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", "x".repeat(200 << 10))), want: |_| Fails },
 ];
 
-/// Heads that are no answer: each is asked for three times, so a poll takes some five seconds.
+/// Heads that are no answer. Each is asked for three times, so a poll takes some five seconds.
 #[rustfmt::skip]
 const HEADS: &[Case] = &[
     Case { name: "a length of 2^64", on: ALL, answer: |_| head("Content-Length: 18446744073709551616\r\n", "{}"), want: |_| Fails },
@@ -182,21 +178,19 @@ fn endless(start: &'static str, piece: &'static [u8]) -> Answer {
     })
 }
 
-/// A page whose list, and whose records' members, come twice: first wrongly, then well.
+/// A page with records whose members come twice: first wrong, then right.
 fn twice(endpoint: Endpoint) -> String {
     let page = endpoint.page_of(&[endpoint.row("901", ""), endpoint.row("902", "")]);
+    let twice = |page: String, name: &str| page.replace(name, &format!("{name}\"x\",{name}"));
     if endpoint == Endpoint::ExpectedBalance {
-        return page.replace(r#""amount":"1""#, r#""amount":"x","amount":"1""#);
+        return twice(page, r#""amount":"#);
     }
-    let (list, rest) = page.split_once('[').unwrap();
-    let name = list.rsplit(['{', ',']).next().unwrap();
-    let rest = rest.replace(r#""id":"#, r#""id":7,"id":"#).replace(r#""total":"#, r#""total":"x","total":"#);
-    format!("{list}[0,0,0],{name}[{rest}")
+    twice(twice(page, r#""id":"#), r#""total":"#)
 }
 
 #[test]
 fn every_hostile_answer_at_every_endpoint() {
-    // Six daemons share them: on one they would wait for each other.
+    // Six daemons share them; on one the cases would wait for each other.
     let share = |cases: &'static [Case], of: usize| {
         (0..of).map(move |first| cases.iter().skip(first).step_by(of).collect::<Vec<&Case>>())
     };
@@ -205,12 +199,12 @@ fn every_hostile_answer_at_every_endpoint() {
 }
 
 #[test]
-fn what_does_not_end() {
+fn endless_answers_are_cut_off() {
     common::each(slow::TESTS, |(name, _)| (*name).to_owned(), |(_, test)| test());
 }
 
 fn run(cases: &[&Case]) {
-    let victim = Victim::start("");
+    let victim = Victim::start();
     victim.peak_mib();
     let mut failed = Vec::new();
     for case in cases {
@@ -228,8 +222,8 @@ fn run(cases: &[&Case]) {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// Which endpoints are attacked at a time: all, but where the answer is taken, what follows from a listing is
-/// not attacked with it. Another container has other sites, and those other databases.
+/// The endpoints that are attacked together. If the answer is accepted, listings that follow from it are not
+/// attacked with it, since other containers have other sites, and those other databases.
 fn phases(case: &Case) -> Vec<Vec<Endpoint>> {
     if case.on.iter().all(|&endpoint| (case.want)(endpoint) == Fails) {
         return vec![case.on.to_vec()];
@@ -256,13 +250,13 @@ fn one(victim: &Victim, case: &Case, on: &[Endpoint]) {
         match want {
             Fails => victim.waits(&success("main", endpoint, 0)),
             Rejects => {
-                // Short alone it may also be by a sweep of listings that were attacked before.
+                // "Short" alone may also come from a sweep with listings that were attacked before.
                 victim.rises(&rejected(endpoint), value(&before, &rejected(endpoint)));
                 victim.waits(&complete("main", endpoint, 0));
             }
             Short => victim.waits(&complete("main", endpoint, 0)),
             Odd(field) => victim.rises(&odd(field), value(&before, &odd(field))),
-            // The poll of which the answer was a part has ended when the next one is under attack.
+            // The poll with the answer has ended when the next one is under attack.
             Reads => victim.attacked_twice(endpoint),
         }
         let page = victim.daemon.page();

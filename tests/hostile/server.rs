@@ -1,5 +1,6 @@
-//! A provider that attacks: it hands every request on to the simulated provider, but answers those under
-//! attack itself, byte by byte. Threads and sockets of the standard library; shares nothing with the client.
+//! A provider that attacks. It passes each request on to the simulated provider, but answers attacked endpoints
+//! itself, byte by byte. It uses threads and sockets of the standard library, and shares no code with the
+//! client.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -9,10 +10,10 @@ use std::time::Duration;
 
 use super::bodies::{Answer, Endpoint};
 
-/// A request as far as an answer may need it.
+/// The parts of a request that an answer may need.
 pub struct Request {
     pub path: String,
-    /// What stands behind the `?`.
+    /// The text behind the `?`.
     pub query: String,
     pub host: String,
 }
@@ -22,7 +23,7 @@ struct Script {
     answers: HashMap<Endpoint, Answer>,
     /// Of listings below a container or a site only one is attacked: the first that is asked for.
     chosen: HashMap<Endpoint, String>,
-    /// Requests that were attacked, each to its end.
+    /// The number of requests that were attacked, each to its end.
     attacked: HashMap<Endpoint, usize>,
 }
 
@@ -32,7 +33,7 @@ pub struct Hostile {
 }
 
 impl Hostile {
-    /// In front of a well-meaning provider.
+    /// A server in front of a well-meaning provider.
     pub fn before(provider: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -41,7 +42,7 @@ impl Hostile {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let script = Arc::clone(&shared);
-                // An error is the client hanging up, which is what most attacks come to.
+                // An error means that the client disconnected, which is the result of most attacks.
                 std::thread::spawn(move || drop(serve(&stream, provider, &script)));
             }
         });
@@ -53,14 +54,14 @@ impl Hostile {
         self.script.lock().unwrap().answers.insert(endpoint, answer);
     }
 
-    /// Goes back to being a proxy.
+    /// Becomes a proxy again.
     pub fn relent(&self) {
         let mut script = self.script.lock().unwrap();
         script.answers.clear();
         script.attacked.clear();
     }
 
-    /// How many answers of an attack on it the client has taken or refused.
+    /// The number of attack answers that the client has taken or refused.
     pub fn attacked(&self, endpoint: Endpoint) -> usize {
         self.script.lock().unwrap().attacked.get(&endpoint).copied().unwrap_or(0)
     }

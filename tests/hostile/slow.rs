@@ -1,4 +1,4 @@
-//! Answers that do not end, and listings that do not. All at once, since most of them wait.
+//! Answers and listings that do not end. All run at the same time, since most of them wait.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,10 +6,9 @@ use std::time::Duration;
 use super::bodies::{Answer, Endpoint, dripping, many, rows, streamed};
 use super::victim::{Victim, success};
 
-/// By name; what each shows.
+/// The tests by name.
 pub const TESTS: &[(&str, fn())] = &[
     ("answers that trickle end after 30 s", answers_that_trickle_end_after_30_s),
-    ("a listing has at most 10,000 pages", a_listing_has_at_most_ten_thousand_pages),
     ("a poll takes so much memory", a_poll_takes_so_much_memory_and_no_more),
     (
         "a report has so many moments and orders",
@@ -22,7 +21,7 @@ const OK: &str = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
 const PAUSE: Duration = Duration::from_millis(200);
 
 fn answers_that_trickle_end_after_30_s() {
-    let victim = Victim::start("");
+    let victim = Victim::start();
     let chunked = format!("{OK}Transfer-Encoding: chunked\r\n\r\n");
     let attacks = [
         // A chunk at a time.
@@ -30,7 +29,7 @@ fn answers_that_trickle_end_after_30_s() {
         // No chunk ends.
         (Endpoint::Charges, dripping(&format!("{chunked}1;x="), "x", PAUSE)),
         (Endpoint::ExpectedBalance, dripping(&format!("{OK}\r\n{{\"charge_moments\":["), " ", PAUSE)),
-        // Never an answer, and always the promise of one.
+        // Always the promise of an answer, and never one.
         (
             Endpoint::Containers,
             dripping("", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", Duration::ZERO),
@@ -52,35 +51,7 @@ fn answers_that_trickle_end_after_30_s() {
     victim.is_well(&attacked);
 }
 
-/// One row a page, and always another page.
-fn chain(endpoint: Endpoint) -> Answer {
-    Arc::new(move |request, out| {
-        let number = |name: &str| request.query.split('&').find_map(|pair| pair.strip_prefix(name));
-        let at: u64 = number("page=").or(number("offset=")).unwrap_or("0").parse().unwrap();
-        let next = format!("\"next\":\"http://{}{}?page={}\"", request.host, request.path, at + 1);
-        let body = endpoint.page_of(&[endpoint.row(&at.to_string(), "")]);
-        let body = body.replace("\"next\":null", &next).replace("\"count\":1", "\"count\":1000000000000");
-        write!(out, "{OK}Connection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len())
-    })
-}
-
-fn a_listing_has_at_most_ten_thousand_pages() {
-    let victim = Victim::start("");
-    victim.peak_mib();
-    let attacked = [Endpoint::Vms];
-    victim.hostile.attack(Endpoint::Vms, chain(Endpoint::Vms));
-    for endpoint in attacked {
-        victim.waits(&success("main", endpoint, 0));
-        let pages = victim.hostile.attacked(endpoint);
-        assert!((10_000..20_000).contains(&pages), "{endpoint:?}: {pages}");
-    }
-    victim.tells(&["more than 10000 pages"]);
-    victim.survived("10,000 pages", &attacked);
-    victim.hostile.relent();
-    victim.is_well(&attacked);
-}
-
-/// Pages of names as long as they may be, and always another.
+/// Pages of names of the maximum length, and always another page.
 fn heavy(endpoint: Endpoint) -> Answer {
     Arc::new(move |request, out| {
         let number = |name: &str| request.query.split('&').find_map(|pair| pair.strip_prefix(name));
@@ -95,7 +66,7 @@ fn heavy(endpoint: Endpoint) -> Answer {
 }
 
 fn a_poll_takes_so_much_memory_and_no_more() {
-    let victim = Victim::start("");
+    let victim = Victim::start();
     victim.peak_mib();
     victim.hostile.attack(Endpoint::Vms, heavy(Endpoint::Vms));
     victim.waits(&success("main", Endpoint::Vms, 0));
@@ -105,7 +76,7 @@ fn a_poll_takes_so_much_memory_and_no_more() {
     victim.is_well(&[Endpoint::Vms]);
 }
 
-/// Different orders with a long comment each, 400 MiB of them.
+/// Different orders with a long comment each, 400 MiB together.
 fn orders(endpoint: Endpoint) -> Answer {
     let (before, _) = endpoint.page(1);
     streamed(move |out| {
@@ -119,7 +90,7 @@ fn orders(endpoint: Endpoint) -> Answer {
 }
 
 fn a_report_has_at_most_two_million_moments_and_128_mib_of_orders() {
-    let victim = Victim::start("");
+    let victim = Victim::start();
     let report = Endpoint::ExpectedBalance;
     let attacks = [
         ("more than 2000000 charge moments", many(report, "0", 2_000_001)),
@@ -138,7 +109,7 @@ fn a_report_has_at_most_two_million_moments_and_128_mib_of_orders() {
 }
 
 fn a_quarter_of_a_million_vms_are_believed() {
-    let victim = Victim::start("");
+    let victim = Victim::start();
     victim.peak_mib();
     victim.hostile.attack(Endpoint::Vms, rows(Endpoint::Vms, 250_000));
     victim.waits("hosting_vms{account=\"main\",state=\"active\"} 250000");

@@ -1,4 +1,4 @@
-//! The daemon under attack, and what it is held to: its memory, its log, the other collectors.
+//! The daemon under attack, and the checks of its memory, its log and its other collectors.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,18 +8,18 @@ use super::common::smtp::SmtpServer;
 use super::common::*;
 use super::server::Hostile;
 
-/// The bound that docs/dev/hostile.md states: memory that attacks take beyond what the daemon had.
+/// The limit in docs/dev/judges.md: the memory that attacks take beyond the daemon's own.
 pub const BOUND_MIB: u64 = 512;
 
-/// A body may take seconds, a time-out takes 30, and 10,000 pages take their time where others work too.
+/// A body may take seconds, a time-out takes 30, and 10,000 pages are slow on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// A daemon with two accounts: what attacks `main` must not touch `quiet`.
+/// A daemon with two accounts: attacks on `main` must not affect `quiet`.
 pub struct Victim {
     pub hostile: Hostile,
     pub daemon: Daemon,
-    pub smtp: SmtpServer,
-    /// Behind it.
+    _smtp: SmtpServer,
+    /// The provider behind the attacker.
     _provider: Provider,
     /// Every resource of `main` by name, as the metrics have it.
     known: Vec<String>,
@@ -27,28 +27,13 @@ pub struct Victim {
 }
 
 impl Victim {
-    /// Runs, with everything read once.
-    pub fn start(extra: &str) -> Self {
+    /// Starts the daemon and waits until everything was read once.
+    pub fn start() -> Self {
         let provider = Provider::start(SCENARIO);
         let hostile = Hostile::before(provider.address);
         let smtp = SmtpServer::plain();
-        let quiet = format!(
-            r#"
-[accounts.quiet]
-base_url = "http://{0}"
-panel_url = "http://{0}"
-hosting_token = "hosting-token"
-vm_api_key = "vm-api-key"
-billing_username = "billing-user"
-billing_password = "billing-password"
-time_zone = "UTC"
-container_states = {{ 0 = "ENABLED" }}
-# The shortest there is: no other is tried where this is too much.
-[billing]
-horizon_days = 21
-{extra}"#,
-            provider.address
-        );
+        // The shortest horizon there is: no other is tried where this is too much.
+        let quiet = format!("{}[billing]\nhorizon_days = 21\n", account("quiet", provider.address));
         let mut daemon = Daemon::prepare(&provider, smtp.address, &quiet);
         let config = std::fs::read_to_string(daemon.config()).unwrap();
         let (main, rest) = config.split_once("[schedule]").unwrap();
@@ -58,7 +43,8 @@ horizon_days = 21
         });
         std::fs::write(daemon.config(), format!("{main}[schedule]{rest}")).unwrap();
         daemon.run();
-        let mut victim = Self { hostile, daemon, smtp, _provider: provider, known: Vec::new(), base_mib: 0 };
+        let mut victim =
+            Self { hostile, daemon, _smtp: smtp, _provider: provider, known: Vec::new(), base_mib: 0 };
         victim.is_well(&Endpoint::ALL);
         let info = |line: &&str| line.starts_with("hosting_") && line.contains("_info{account=\"main\"");
         victim.known = victim.daemon.page().lines().filter(info).map(str::to_owned).collect();
@@ -66,12 +52,12 @@ horizon_days = 21
         victim
     }
 
-    /// What was known once and is not on this page.
+    /// The known resources that are missing on this page.
     pub fn lost(&self, page: &str) -> Vec<&str> {
         self.known.iter().map(String::as_str).filter(|line| !page.contains(line)).collect()
     }
 
-    /// Waits until these collectors read all there is, of both accounts.
+    /// Waits until these collectors read everything, of both accounts.
     pub fn is_well(&self, endpoints: &[Endpoint]) {
         for endpoint in endpoints {
             self.waits(&complete("main", *endpoint, 1));
@@ -80,7 +66,7 @@ horizon_days = 21
         until_within(PATIENCE, "what was known", || self.lost(&self.daemon.page()).is_empty());
     }
 
-    /// Waits for a line of the metrics, longer than others do: a body may take seconds.
+    /// Waits for a line of the metrics, longer than other tests do, since a body may take seconds.
     pub fn waits(&self, line: &str) {
         let shows = || self.daemon.page().lines().any(|one| one == line);
         until_within(PATIENCE, line, shows);
@@ -92,7 +78,7 @@ horizon_days = 21
         until_within(PATIENCE, &format!("attacks on {endpoint:?}"), ended);
     }
 
-    /// Waits for one of these in the log.
+    /// Waits for one of these texts in the log.
     pub fn tells(&self, words: &[&str]) {
         let told = || words.iter().any(|words| self.daemon.log.count(words) > 0);
         until_within(PATIENCE, words[0], told);
@@ -103,7 +89,7 @@ horizon_days = 21
         until_within(PATIENCE, series, || value(&self.daemon.page(), series) > above);
     }
 
-    /// The most memory that it took since it was asked last, beyond its base.
+    /// The highest memory since the last call, beyond its base.
     pub fn peak_mib(&self) -> u64 {
         let id = self.daemon.id();
         let peak = status_mib(id, "VmHWM").saturating_sub(self.base_mib);
@@ -112,7 +98,7 @@ horizon_days = 21
         peak
     }
 
-    /// Fails where the attack took more than is promised, or harmed what it did not touch.
+    /// Fails if the attack took more memory than promised, or affected other parts.
     pub fn survived(&self, attack: &str, attacked: &[Endpoint]) {
         let peak = self.peak_mib();
         println!("{attack}: {peak} MiB");

@@ -18,7 +18,7 @@ hosting_token = "hosting-token"
 vm_api_key = "vm-api-key"
 billing_username = "billing-user"
 billing_password = "billing-password"
-time_zone = "UTC"
+time_zone = "Europe/Moscow"
 currency = "RUB"
 [schedule]
 vms = "* * * * * *"
@@ -55,7 +55,8 @@ class Daemon:
         self.store = os.path.join(folder, STORE)
         self.log = os.path.join(os.path.dirname(folder), "log")
         self.already = len(self.said(all_of_it=True))
-        config = os.path.join(os.path.dirname(folder), "hostwatch.toml")
+        self.binary = binary
+        config = self.config = os.path.join(os.path.dirname(folder), "hostwatch.toml")
         with open(config, "w") as file:
             file.write(CONFIG.format(url=provider.url, port=mail_server.port, store=self.store))
         command = [binary, "run", "--config.file", config, "--web.listen-address=127.0.0.1:0"]
@@ -67,7 +68,6 @@ class Daemon:
         self.report = os.path.join(os.path.dirname(folder), "report")
         if os.path.exists(self.report):
             os.remove(self.report)
-        self.trace = self.report + ".trace"
         plan = {"store": self.store, "mail_port": mail_server.port, "report": self.report, "log": self.log, **plan}
         with open(self.report + ".plan", "w") as file:
             json.dump(plan, file)
@@ -92,26 +92,20 @@ class Daemon:
             time.sleep(0.01)
         return self.reported()["process"]
 
-    def kill(self):
-        if self.ended():
-            return
-        if self.report:
+    def signal(self, number):
+        if not self.ended():
             try:
-                os.kill(self.traced_process(), signal.SIGKILL)
+                os.kill(self.traced_process() if self.report else self.process.pid, number)
             except ProcessLookupError:
                 """It ended by itself."""
-        else:
-            self.process.kill()
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
         self.process.wait(30)
 
     def stop(self):
         """The exit status after SIGTERM."""
-        process = self.traced_process() if self.report else self.process.pid
-        if not self.ended():
-            try:
-                os.kill(process, signal.SIGTERM)
-            except ProcessLookupError:
-                """It ended by itself."""
+        self.signal(signal.SIGTERM)
         try:
             self.process.wait(30)
         except subprocess.TimeoutExpired:
@@ -131,7 +125,7 @@ class Daemon:
         return int(found[1]) if found else None
 
     def outbox(self):
-        """Mails by state, or None where it does not answer."""
+        """Recipients by what is owed to them, mails in flight; None where it does not answer."""
         port = self.address()
         if port is None:
             return None
@@ -146,11 +140,19 @@ class Daemon:
         return {state: int(count) for state, count in found}
 
     def has_sent_all(self, count, seconds):
-        """Waits until so many mails are known to be sent and none waits; false where that does not come."""
+        """Waits until so many mails are known to be sent and nothing is owed; false where that does not come."""
         until = time.monotonic() + seconds
         while time.monotonic() < until and not self.ended():
             shown = self.outbox()
-            if shown and shown["queued"] == shown["sending"] == 0 and shown["sent"] >= count:
+            if shown and shown["owed"] == shown["in_flight"] == 0 and self.sent() >= count:
                 return True
             time.sleep(0.03)
         return False
+
+    def sent(self):
+        """The number of mails that are known to be sent."""
+        asked = subprocess.run([self.binary, "outbox", "--json", "--config.file", self.config], capture_output=True)
+        try:
+            return len(json.loads(asked.stdout)["sent"])
+        except (ValueError, KeyError):
+            return -1

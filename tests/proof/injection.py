@@ -1,7 +1,6 @@
 """The daemon is killed at the N-th system call of a story, or that call fails: for every N, until the story is over
 before the N-th."""
 import errno
-import os
 import sqlite3
 import threading
 import time
@@ -15,8 +14,8 @@ ERRORS = ("EIO", "ENOSPC")
 
 
 class Outcome:
-    def __init__(self, name, fired, complaints, log=""):
-        self.name, self.fired, self.complaints, self.log = name, fired, complaints, log
+    def __init__(self, name, complaints, log):
+        self.name, self.complaints, self.log = name, complaints, log
 
 
 class Injection:
@@ -27,10 +26,9 @@ class Injection:
 
     def happens(self, world, story, plan):
         """Runs the story under the tracer; returns the daemon and whether it was over before anything fired."""
-        daemon = world.start(self.binary, {**plan, "armed": not story.live})
+        plan = {**plan, "armed": not story.live}
+        daemon = world.polled(plan) if story.live else world.start(plan)
         if story.live:
-            if not world.provider.read_again(1, PATIENCE):
-                raise Failed("the daemon does not poll: " + daemon.said())
             daemon.arm()
             story.happens(world.provider)
         until = time.monotonic() + PATIENCE
@@ -43,8 +41,7 @@ class Injection:
 
     def goes_on(self, world, story, known, seconds=PATIENCE):
         """The next start: it tells what was not told, says nothing twice, and stops cleanly."""
-        daemon = world.start(self.binary)
-        complaints = []
+        daemon, complaints = world.start(), []
         if not world.mail_server.wait_for(story.told, seconds):
             complaints.append("not told after the next start")
         elif not (daemon.has_sent_all(known, seconds) and world.provider.read_again(2, seconds)):
@@ -56,8 +53,7 @@ class Injection:
 
     def points(self, story):
         """How many calls the story has, and how many of each on the store."""
-        world = World(story, self.stores)
-        try:
+        with World(self.binary, story, self.stores) as world:
             with self.traced:
                 daemon, over = self.happens(world, story, {"action": {"do": "count"}})
                 daemon.kill()
@@ -67,61 +63,47 @@ class Injection:
             on_store = ("store", "wal", "folder", "beside")
             calls = (point.split(" ", 1) for point in points)
             return len(points), Counter(call for call, kind in calls if kind in on_store)
-        finally:
-            world.close()
 
     def kill(self, story, number):
         """SIGKILL in place of the N-th call. None where the story was over before."""
-        name = f"{story.name}: killed at call {number}"
-        world = World(story, self.stores)
-        try:
+        with World(self.binary, story, self.stores) as world:
             with self.traced:
                 daemon, over = self.happens(world, story, {"action": {"do": "kill", "at": number}})
                 daemon.kill()
                 fired = daemon.reported()["fired"]
             if over and not fired:
                 return None
-            if not fired:
-                return Outcome(name, fired, ["the story did not end"], daemon.said(True))
-            rows = judge.Rows(world.folder)
-            out = world.mail_server.received()
-            complaints = rows.whole() + rows.covers(out)
-            complaints += self.goes_on(world, story, world.before + len(story.told))
-            complaints += judge.ledger(story, world.mail_server.received(), judge.uncertain(rows))
-            return Outcome(f"{name}, {fired}", fired, complaints, daemon.said(True))
-        finally:
-            world.close()
+            complaints, name = ["the story did not end"], f"{story.name}: killed at call {number}, {fired}"
+            if fired:
+                rows = judge.Rows(world.folder)
+                complaints = rows.whole() + rows.covers(world.mail_server.received())
+                complaints += self.afterwards(world, story, judge.uncertain(rows))
+            return Outcome(name, complaints, daemon.said(True))
 
     def fail(self, story, call, error, number):
         """The N-th `call` on the store fails once. None where the story was over before."""
-        name = f"{story.name}: {error} at {call} {number}"
-        world = World(story, self.stores)
         plan = {"action": {"do": "fail", "at": number, "calls": [call], "errno": getattr(errno, error)}}
-        try:
+        with World(self.binary, story, self.stores) as world:
             with self.traced:
                 daemon, over = self.happens(world, story, plan)
                 complaints = [] if over else self.says_why(daemon)
                 status = daemon.stop()
                 fired = daemon.reported()["fired"]
-            if not fired:
-                return None if over else Outcome(name, fired, complaints or ["the story did not end"], daemon.said(True))
-            if over and status != 0:
-                complaints.append(f"ended with {status}")
-            complaints += judge.log(daemon.said())
-            complaints += self.goes_on(world, story, world.before + len(story.told))
-            complaints += judge.ledger(story, world.mail_server.received())
-            return Outcome(f"{name}, {fired}", fired, complaints, daemon.said(True))
-        finally:
-            world.close()
+            if over and not fired:
+                return None
+            if fired:
+                if over and status != 0:
+                    complaints.append(f"ended with {status}")
+                complaints += judge.log(daemon.said()) + self.afterwards(world, story)
+            elif not complaints:
+                complaints = ["the story did not end"]
+            return Outcome(f"{story.name}: {error} at {call} {number}, {fired}", complaints, daemon.said(True))
 
     def beside(self, story):
         """A command beside the daemon holds the store for longer than a commit takes: the daemon waits for it."""
-        world = World(story, self.stores)
-        try:
-            daemon = world.start(self.binary)
-            if not world.provider.read_again(1, PATIENCE):
-                raise Failed("the daemon does not poll: " + daemon.said())
-            other = sqlite3.connect(os.path.join(world.folder, daemon.store), isolation_level=None)
+        with World(self.binary, story, self.stores) as world:
+            daemon = world.polled()
+            other = sqlite3.connect(daemon.store, isolation_level=None)
             other.execute("BEGIN IMMEDIATE")
             story.happens(world.provider)
             world.provider.read_again(1, PATIENCE)
@@ -133,11 +115,12 @@ class Injection:
                 complaints.append("did not end cleanly")
             if "cannot be used" in daemon.said():
                 complaints.append("left its file although a command held it for a second only")
-            complaints += self.goes_on(world, story, world.before + len(story.told))
-            complaints += judge.ledger(story, world.mail_server.received())
-            return Outcome(f"{story.name}: a command beside holds the store", "lock", complaints, daemon.said(True))
-        finally:
-            world.close()
+            complaints += self.afterwards(world, story)
+            return Outcome(f"{story.name}: a command beside holds the store", complaints, daemon.said(True))
+
+    def afterwards(self, world, story, uncertain=()):
+        complaints = self.goes_on(world, story, world.before + len(story.told))
+        return complaints + judge.ledger(story, world.mail_server.received(), uncertain)
 
     @staticmethod
     def says_why(daemon):

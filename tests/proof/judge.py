@@ -1,5 +1,6 @@
 """What has to be true, whatever happened: said from the mails that arrived and from what the store holds. Each function
 returns complaints; none is good."""
+import json
 import os
 import shutil
 import sqlite3
@@ -7,9 +8,6 @@ import tempfile
 from collections import defaultdict
 
 from daemon import STORE
-
-# An envelope of which the reply may have been lost, or came.
-OUT = ("sending", "sent")
 
 
 def crlf(raw):
@@ -22,7 +20,10 @@ class Rows:
 
     def __init__(self, folder, connect_in_place=False):
         self.complaints, self.version = [], 0
-        self.mails, self.open_incidents, self.news, self.untold = {}, set(), defaultdict(set), []
+        # By name and recipient: "in flight" with its bytes, or "sent".
+        self.mails = {}
+        # What each recipient was told or is owed of each incident; everything that is owed.
+        self.open_incidents, self.log, self.owed, self.untold = set(), {}, [], []
         copy = folder if connect_in_place else tempfile.mkdtemp(prefix="proof-rows-")
         try:
             if not connect_in_place:
@@ -43,7 +44,7 @@ class Rows:
                 self.complaints.append(f"the store is damaged: {verdict}")
                 return
             self.version = store.execute("PRAGMA user_version").fetchone()[0]
-            if self.version:
+            if self.version >= 8:
                 self.read_tables(store)
         except sqlite3.Error as error:
             self.complaints.append(f"the store does not open: {error}")
@@ -51,24 +52,32 @@ class Rows:
             store.close()
 
     def read_tables(self, store):
-        for name, to, state, raw in store.execute(
-                "SELECT message_id, recipient, state, raw FROM envelopes JOIN messages USING (message_id)"):
-            self.mails[name, to] = state, raw
-        for row in store.execute(
-                "SELECT message_id, recipient FROM envelopes e WHERE state <> 'withdrawn' AND NOT EXISTS "
-                "(SELECT 1 FROM told t WHERE t.message_id = e.message_id AND t.recipient = e.recipient)"):
-            self.untold.append(row)
+        for key, to, body in store.execute("SELECT key, recipient, body FROM notification_log"):
+            entry = self.log[key, to] = json.loads(body)
+            if entry["owed"]:
+                self.owed.append(f"{key} to {to}")
+        for to, body in store.execute("SELECT recipient, body FROM standings"):
+            if json.loads(body)["first"] not in (None, "Told"):
+                self.owed.append(f"the first mail to {to}")
+        for name, to, told in store.execute("SELECT message_id, recipient, told FROM sent"):
+            self.mails[name, to] = "sent", None
+            # `key#episode#event`; a first mail may tell nothing but itself.
+            if any((event.split("#")[0], to) not in self.log for event in json.loads(told)):
+                self.untold.append((name, to))
+        for name, to, body, raw in store.execute("SELECT message_id, recipient, body, raw FROM in_flight"):
+            self.mails[name, to] = "in flight", raw
+            flight = json.loads(body)
+            keys = [item["key"] for item in flight["items"] if not flight["first"]]
+            if any(self.log.get((key, to), {"told": {"what": "Nothing"}})["told"]["what"] == "Nothing" for key in keys):
+                self.untold.append((name, to))
         self.open_incidents = {key for key, in store.execute("SELECT key FROM incidents WHERE phase = 'firing'")}
-        if self.version >= 4:
-            for incident, name in store.execute("SELECT incident, message_id FROM news"):
-                self.news[incident].add(name)
 
     def whole(self):
-        """Sound, and an incident is never there without its mail, nor a mail without the note that it tells it."""
+        """Sound, and an incident is never there without the note of what is owed or told of it, nor a mail without the
+        note that it tells it."""
         complaints = list(self.complaints)
-        for key in sorted(self.open_incidents):
-            if not self.news[key]:
-                complaints.append(f"{key} is open in the store and has no mail")
+        noted = {key for key, _ in self.log}
+        complaints += [f"{key} is open in the store and owed to nobody" for key in sorted(self.open_incidents - noted)]
         complaints += [f"mail {name} to {to} is there without what it tells" for name, to in self.untold]
         return complaints
 
@@ -79,9 +88,7 @@ class Rows:
             state, raw = self.mails.get((mail.name, mail.to), (None, b""))
             if state is None:
                 complaints.append(f"{mail.news} went to {mail.to} and has no row")
-            elif state not in OUT:
-                complaints.append(f"{mail.news} went to {mail.to}, its row says {state}")
-            elif crlf(raw) != crlf(mail.raw):
+            elif raw is not None and crlf(raw) != crlf(mail.raw):
                 complaints.append(f"{mail.news} to {mail.to} has other bytes than its row")
             elif mail in done and state != "sent":
                 complaints.append(f"{mail.news} to {mail.to} was acknowledged and noted, its row says {state}")
@@ -107,14 +114,13 @@ def ledger(story, mails, uncertain=()):
 
 
 def uncertain(rows):
-    return {key for key, (state, _) in rows.mails.items() if state == "sending"}
+    return {key for key, (state, _) in rows.mails.items() if state == "in flight"}
 
 
 def at_rest(rows):
     """Nothing waits, and the store is whole."""
-    waiting = [f"{name} to {to} is {state}" for (name, to), (state, _) in sorted(rows.mails.items())
-               if state not in ("sent", "withdrawn")]
-    return rows.whole() + [f"left behind: {one}" for one in waiting]
+    waiting = [f"{name} to {to} is {state}" for (name, to), (state, _) in sorted(rows.mails.items()) if state != "sent"]
+    return rows.whole() + [f"left behind: {one}" for one in waiting + rows.owed]
 
 
 def log(text):

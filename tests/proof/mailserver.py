@@ -14,57 +14,47 @@ class Mail:
         self.name = re.search(r"^Message-I[Dd]: <([^>]+)>", head, re.M)[1]
 
 
-class MailServer:
-    def __init__(self):
-        self.lock = threading.Condition()
-        self.mails = []
-        catcher = self
+class Handler(socketserver.StreamRequestHandler):
+    disable_nagle_algorithm = True
 
-        class Handler(socketserver.StreamRequestHandler):
-            disable_nagle_algorithm = True
+    def handle(self):
+        try:
+            self.converse()
+        except OSError:
+            """Who was killed says no goodbye."""
 
-            def handle(self):
-                try:
-                    self.converse()
-                except OSError:
-                    """Who was killed says no goodbye."""
+    def converse(self):
+        self.say("220 here")
+        to = None
+        while line := self.rfile.readline():
+            word = line[:4].upper()
+            if word == b"RCPT":
+                to = re.search(rb"<([^>]*)>", line)[1].decode()
+            if word == b"DATA":
+                self.say("354 go on")
+                raw = b""
+                while (line := self.rfile.readline()) != b".\r\n":
+                    if not line:
+                        return
+                    raw += line[1:] if line.startswith(b".") else line
+                self.server.take(Mail(to, raw))
+            self.say("221 bye" if word == b"QUIT" else "250 fine")
 
-            def converse(self):
-                self.say("220 here")
-                to = None
-                while line := self.rfile.readline():
-                    word = line[:4].upper()
-                    if word == b"RCPT":
-                        to = re.search(rb"<([^>]*)>", line)[1].decode()
-                    if word == b"DATA":
-                        self.say("354 go on")
-                        raw = self.content()
-                        if raw is None:
-                            return
-                        catcher.take(Mail(to, raw))
-                    self.say("221 bye" if word == b"QUIT" else "250 fine")
+    def say(self, text):
+        self.wfile.write(text.encode() + b"\r\n")
 
-            def content(self):
-                lines = []
-                while line := self.rfile.readline():
-                    if line == b".\r\n":
-                        return b"".join(lines)
-                    lines.append(line[1:] if line.startswith(b".") else line)
-                return None
 
-            def say(self, text):
-                self.wfile.write(text.encode() + b"\r\n")
+class MailServer(socketserver.ThreadingTCPServer):
+    daemon_threads = allow_reuse_address = True
 
-        class Server(socketserver.ThreadingTCPServer):
-            daemon_threads = allow_reuse_address = True
-
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.port = self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
+    def __init__(self, handler=Handler):
+        super().__init__(("127.0.0.1", 0), handler)
+        self.lock, self.mails, self.port = threading.Condition(), [], self.server_address[1]
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
     def close(self):
-        self.server.shutdown()
-        self.server.server_close()
+        self.shutdown()
+        self.server_close()
 
     def take(self, mail):
         with self.lock:

@@ -19,13 +19,10 @@ class Traced:
 
     def __init__(self, binary, story, stores, action=None):
         self.story, self.begins = story, stores.get(story.begins)
-        world = World(story, stores)
-        try:
+        with World(binary, story, stores) as world:
             plan = {"trace": os.path.join(world.root, "trace"), "action": action}
-            daemon = world.start(binary, plan)
+            daemon = world.polled(plan) if story.live else world.start(plan)
             if story.live:
-                if not world.provider.read_again(1, PATIENCE):
-                    raise Failed("the daemon does not poll: " + daemon.said())
                 story.happens(world.provider)
             if not (world.mail_server.wait_for(story.told, PATIENCE)
                     and daemon.has_sent_all(world.before + len(story.told), PATIENCE)):
@@ -33,9 +30,7 @@ class Traced:
             world.provider.read_again(1, PATIENCE)
             self.status = daemon.stop()
             with open(plan["trace"], "rb") as file:
-                self.records = [record for record in pickle.load(file)]
-        finally:
-            world.close()
+                self.records = pickle.load(file)
 
     def of_itself(self):
         return trace.written_ahead(self.records) + trace.names_are_synced(self.records)
@@ -61,8 +56,9 @@ def cuts(traced, deep, share, choice):
             image = disk.image(changes)
             if (image.digest, len(out)) not in known:
                 known.add((image.digest, len(out)))
-                # The next mail is claimed only once the result of the one before is noted.
-                yield Cut(image, out, out[:-1], f"{record['call']} {record['kind']} at {record['begun']}")
+                # The next mail to a recipient is made only once the result of the one before is noted.
+                done = [one for at, one in enumerate(out) if any(later.to == one.to for later in out[at + 1:])]
+                yield Cut(image, out, done, f"{record['call']} {record['kind']} at {record['begun']}")
 
     for record in traced.records:
         syncs = record["call"] in ("fsync", "fdatasync") and bool(disk.pending)
@@ -85,7 +81,7 @@ def opened(story, cut, folder):
         return [] if kept else [f"the damaged store is gone (cut at {cut.at})"]
     rows = judge.Rows(folder, connect_in_place=True)
     if story.begins == "older":
-        complaints = rows.complaints + older_copy(rows.version, os.path.join(folder, STORE + ".v1"))
+        complaints = rows.complaints + older_copy(rows.version, os.path.join(folder, STORE + ".v7"))
     else:
         complaints = rows.whole() + rows.covers(cut.mails, cut.done)
     return [f"{complaint} (cut at {cut.at})" for complaint in complaints]
@@ -93,13 +89,13 @@ def opened(story, cut, folder):
 
 def older_copy(version, path):
     """Whoever goes back to the older release finds the store as it was, once it is brought up."""
-    if version == 1:
+    if version == 7:
         return []
     if not os.path.exists(path):
         return ["the store is brought up and no copy of the older one is there"]
     copy = sqlite3.connect(path)
     try:
-        if copy.execute("PRAGMA user_version").fetchone()[0] != 1:
+        if copy.execute("PRAGMA user_version").fetchone()[0] != 7:
             return ["the copy of the older store is of another version"]
         verdict = copy.execute("PRAGMA integrity_check").fetchone()[0]
         return [] if verdict == "ok" else [f"the copy of the older store is damaged: {verdict}"]
@@ -111,8 +107,8 @@ def older_copy(version, path):
 
 def started(binary, traced, cut):
     """The daemon goes on from the image: what the story tells is told, by then or from now on."""
-    story, world = traced.story, World()
-    try:
+    story = traced.story
+    with World(binary) as world:
         cut.image.write(world.folder)
         if story.begins == "broken":
             world.provider.becomes(10001, "error")
@@ -121,7 +117,7 @@ def started(binary, traced, cut):
         told = {(mail.to, news) for mail in cut.mails for news in mail.news}
         sure = {(mail.to, news) for mail in cut.mails for news in mail.news
                 if rows.mails.get((mail.name, mail.to), ("",))[0] == "sent"}
-        daemon, complaints = world.start(binary), []
+        daemon, complaints = world.start(), []
         if not world.mail_server.wait_for(story.told - told, PATIENCE):
             complaints.append("not told by the daemon that starts on the image")
         elif not (world.provider.read_again(2, PATIENCE) and daemon.has_sent_all(0, PATIENCE)):
@@ -133,8 +129,6 @@ def started(binary, traced, cut):
         complaints += judge.log(daemon.said()) + judge.ledger(story, mails, judge.uncertain(rows))
         complaints += [f"told again: {news} to {to}" for to, news in set(world.mail_server.told()) & sure]
         return [f"{complaint} (cut at {cut.at})" for complaint in complaints]
-    finally:
-        world.close()
 
 
 def check(traced, deep, share=1.0, seed=7):

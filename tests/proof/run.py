@@ -6,7 +6,7 @@ started on what a disk may hold after a power cut at each of them.
     tests/proof/run.py --bounded BINARY    every kill of one story, and of all else a sample chosen by --seed
     tests/proof/run.py --bugs BINARY       bugs planted on purpose: each must be caught
 
-Linux on x86-64, as root or whoever may trace its own children. docs/dev/proof.md says more.
+Linux on x86-64, as root or whoever may trace its own children. docs/dev/judges.md says more.
 """
 import argparse
 import json
@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import bugs
 import power
@@ -27,8 +28,10 @@ from injection import CALLS, ERRORS, Injection
 
 PARTS = ("kills", "failures", "images")
 # The sample of the bounded form; the story whose kills are all tried there.
-SMALL = "cut-off"
+SMALL = "killed, cut-off"
 KILLS, FAILURES, SHARE = 24, 24, 0.03
+# No two runs have the same number of calls.
+BEYOND = 12
 
 
 class Report:
@@ -48,19 +51,6 @@ class Report:
         print(f"{text} [{time.monotonic() - self.began:.0f} s]", flush=True)
 
 
-def until_over(pool, jobs, attempt):
-    """The outcomes of attempt(1), attempt(2), …, several at a time, until one says that the story was over before."""
-    number, running, over = 1, [], False
-    while running or not over:
-        while not over and len(running) < jobs:
-            running.append(pool.submit(attempt, number))
-            number += 1
-        outcome = running.pop(0).result()
-        over |= outcome is None
-        if outcome:
-            yield outcome
-
-
 class Proof:
     def __init__(self, options, report, stores):
         self.options, self.report, self.stores = options, report, stores
@@ -68,46 +58,36 @@ class Proof:
         self.choice = random.Random(options.seed)
         self.pool = ThreadPoolExecutor(options.jobs)
 
-    def take(self, outcomes, what):
-        count = 0
-        for outcome in outcomes:
-            count += 1
-            self.report.outcome(outcome)
-        self.report.line(f"{what}: {count}")
-
     def all_at_once(self, tasks):
         return [done for done in (task.result() for task in [self.pool.submit(*task) for task in tasks]) if done]
 
-    def kills(self):
+    def go_through(self, attempts, size):
+        """Each attempt at each of its calls, and beyond them until the story is over before; or a sample."""
         sample = []
-        for story in stories.STORIES:
-            if not self.options.bounded or story.name == SMALL:
-                attempt = lambda number, story=story: self.injection.kill(story, number)
-                self.take(until_over(self.pool, self.options.jobs, attempt), f"killed, {story.name}")
+        for what, attempt, count in attempts:
+            if self.options.bounded and what != SMALL:
+                sample += [(attempt, number) for number in range(1, count + 1)]
             else:
-                count, _ = self.injection.points(story)
-                sample += [(self.injection.kill, story, number) for number in range(1, count + 1)]
+                self.take(what, [(attempt, number) for number in range(1, count + BEYOND)])
         if sample:
-            self.take(self.all_at_once(self.choice.sample(sample, KILLS)), f"killed, {KILLS} of {len(sample)} others")
+            self.take(f"{size} of {len(sample)} others", self.choice.sample(sample, size))
+
+    def take(self, what, tasks):
+        outcomes = self.all_at_once(tasks)
+        for outcome in outcomes:
+            self.report.outcome(outcome)
+        self.report.line(f"{what}: {len(outcomes)}")
+
+    def kills(self):
+        self.go_through([(f"killed, {story.name}", partial(self.injection.kill, story), self.injection.points(story)[0])
+                         for story in stories.STORIES], KILLS)
 
     def failures(self):
         for story in stories.STORIES[1:]:
             self.report.outcome(self.injection.beside(story))
-        sample = []
-        for story in stories.STORIES:
-            _, counts = self.injection.points(story)
-            for call in (call for call in CALLS if counts[call]):
-                for error in ERRORS:
-                    if self.options.bounded:
-                        sample += [(self.injection.fail, story, call, error, number)
-                                   for number in range(1, counts[call] + 1)]
-                    else:
-                        attempt = lambda number, key=(story, call, error): self.injection.fail(*key, number)
-                        outcomes = until_over(self.pool, self.options.jobs, attempt)
-                        self.take(outcomes, f"failed, {story.name}, {error} at {call}")
-        if sample:
-            chosen = self.choice.sample(sample, FAILURES)
-            self.take(self.all_at_once(chosen), f"failed, {FAILURES} of {len(sample)}")
+        counts = [(story, self.injection.points(story)[1]) for story in stories.STORIES]
+        self.go_through([(f"failed, {story.name}, {error} at {call}", partial(self.injection.fail, story, call, error), calls[call])
+                         for story, calls in counts for call in CALLS if calls[call] for error in ERRORS], FAILURES)
 
     def images(self):
         share = SHARE if self.options.bounded else 1.0

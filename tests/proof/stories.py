@@ -52,7 +52,7 @@ class Failed(Exception):
 class World:
     """A provider, a mail server and a folder for one run."""
 
-    def __init__(self, story=None, stores=None):
+    def __init__(self, binary, story=None, stores=None):
         self.root = tempfile.mkdtemp(prefix="proof-")
         self.folder = os.path.join(self.root, "store")
         begins = story and story.begins
@@ -60,16 +60,26 @@ class World:
             shutil.copytree(stores[begins], self.folder)
         else:
             os.mkdir(self.folder)
-        self.provider, self.mail_server = Provider(), MailServer()
+        self.binary, self.provider, self.mail_server = binary, Provider(binary), MailServer()
         if begins == "broken":
             self.provider.becomes(10001, "error")
         # Mails that the store knows already.
         self.before = {"calm": 1, "broken": 3}.get(begins, 0)
 
-    def start(self, binary, plan=None):
-        return Daemon(binary, self.folder, self.provider, self.mail_server, plan)
+    def start(self, plan=None):
+        return Daemon(self.binary, self.folder, self.provider, self.mail_server, plan)
 
-    def close(self):
+    def polled(self, plan=None):
+        """A daemon that has polled; without the tracer, or by its plan."""
+        daemon = self.start(plan)
+        if not self.provider.read_again(1, PATIENCE):
+            raise Failed("the daemon does not poll: " + daemon.said())
+        return daemon
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         self.provider.close()
         self.mail_server.close()
         shutil.rmtree(self.root, ignore_errors=True)
@@ -77,11 +87,10 @@ class World:
 
 def stores(binary, folder):
     """The stores that stories begin with: as a daemon leaves them, nothing wrong or a VM in error; older; damaged."""
-    world = World()
-    try:
+    with World(binary) as world:
         for name, happens, told in (("calm", nothing, {(OPS, STARTED)}),
                                     ("broken", STORIES[1].happens, {(ANN, OPENED), (BOB, OPENED)})):
-            daemon = world.start(binary)
+            daemon = world.start()
             happens(world.provider)
             count = world.before + len(told)
             if not (world.mail_server.wait_for(told, PATIENCE) and daemon.has_sent_all(count, PATIENCE)):
@@ -90,14 +99,14 @@ def stores(binary, folder):
             if daemon.stop() != 0:
                 raise Failed(f"the daemon did not stop cleanly: {daemon.said()}")
             shutil.copytree(world.folder, os.path.join(folder, name))
-    finally:
-        world.close()
     for name in ("older", "damaged"):
         os.mkdir(os.path.join(folder, name))
-    with open(os.path.join(HERE, "..", "fixtures", "store", "v1.sql")) as file:
-        older = sqlite3.connect(os.path.join(folder, "older", STORE))
+    older = sqlite3.connect(os.path.join(folder, "older", STORE))
+    with open(os.path.join(HERE, "..", "fixtures", "store_v7", "schema.sql")) as file:
         older.executescript(file.read())
-        older.close()
+    older.execute("INSERT INTO meta VALUES ('started', '2026-03-02T12:02:01+00:00')")
+    older.commit()
+    older.close()
     with open(os.path.join(folder, "damaged", STORE), "wb") as file:
         file.write(DAMAGED)
     return {name: os.path.join(folder, name) for name in os.listdir(folder)}

@@ -1,16 +1,16 @@
-//! The simulated account over time: money, being cut off and coming back, timetables, limits, credentials, and
-//! the switches for what the interface leaves open.
+//! The simulated account over time: money, the cut-off and the way back, timetables, limits, credentials, and
+//! the switches for details that the interface leaves open.
 #![allow(clippy::unwrap_used)]
 
 use crate::support;
 
-use hostwatch::sim::{Args, ChargeOrder, DatetimeFormat, ErrorBody, SimError, Simulator, SshKeys};
+use hostwatch_sim::{Args, ChargeOrder, DatetimeFormat, ErrorBody, SimError, Simulator, Span, SshKeys};
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
-use support::{Reply, Sim, wrong_fields};
+use support::{Reply, Sim, http_client, play, wrong_fields};
 
 const VMS: &str = "/api/cvds/v1/vms/";
 const CONTAINERS: &str = "/api/v1/hosting/containers/";
@@ -19,7 +19,7 @@ fn money(value: &Value) -> Decimal {
     value.as_str().unwrap_or_else(|| panic!("{value} is no decimal string")).parse().unwrap()
 }
 
-/// All charges, oldest first.
+/// All charges, the oldest first.
 async fn charges(sim: &Sim) -> Vec<Value> {
     let (mut all, mut next) = (Vec::new(), Some("/api/v1/charge/?limit=1000".to_owned()));
     while let Some(path) = next {
@@ -35,8 +35,9 @@ async fn state(sim: &Sim) -> Value {
 }
 
 #[tokio::test]
-async fn what_is_forecast_is_what_happens_for_ninety_days_to_the_kopeck() {
-    // Several rhythms, and money that ends on the way: a forecast goes on past the end, and so do the charges.
+async fn the_forecast_comes_true_for_ninety_days_to_the_kopeck() {
+    // Several rhythms, and money that ends on the way. The forecast goes on past the end, and so do the
+    // charges.
     let scenario = r#"
         lasts_days = 60
         vms = 9
@@ -65,7 +66,7 @@ async fn what_is_forecast_is_what_happens_for_ninety_days_to_the_kopeck() {
     for m in moments {
         *forecast.entry(m["moment"].as_str().unwrap()[..10].to_owned()).or_default() += money(&m["amount"]);
     }
-    // Day by day: at each midnight of the account the balance is the one foreseen.
+    // Day by day: at each midnight of the account the balance is the foreseen one.
     sim.pass(12 * 3600);
     for day in 0..90 {
         let midnight = (sim.now() + chrono::TimeDelta::hours(3)).format("%Y-%m-%dT%H:%M:%S").to_string();
@@ -73,7 +74,7 @@ async fn what_is_forecast_is_what_happens_for_ninety_days_to_the_kopeck() {
         assert_eq!(state(&sim).await["balance"], foreseen["balance"], "day {day}, {midnight}");
         sim.pass(if day < 89 { 86_400 } else { 0 });
     }
-    // And the account's own list of charges says the same, day by day.
+    // The account's own list of charges shows the same, day by day.
     let mut charged: BTreeMap<String, Decimal> = BTreeMap::new();
     for charge in &charges(&sim).await[before.len()..] {
         let (price, quantity) = (money(&charge["price"]), money(&charge["quantity"]));
@@ -82,7 +83,7 @@ async fn what_is_forecast_is_what_happens_for_ninety_days_to_the_kopeck() {
     }
     assert_eq!(charged, forecast);
     assert_eq!(state(&sim).await["balance"], report["expected_balance"]);
-    // The date of the disconnection was foreseen too.
+    // The date of the cut-off was foreseen too.
     let first_bad = moments.iter().find(|m| m["positive"] == false).unwrap();
     assert_eq!(report["edd"], first_bad["moment"]);
     assert_eq!(sim.get("/api/v1/expected_balance/2026-07-01/").await.json["edd"], report["edd"]);
@@ -186,17 +187,31 @@ async fn a_timetable_happens_on_time_and_in_order() {
     assert_eq!(sim.get(CONTAINERS).await.status, 200);
 }
 
+const WHAT_HAPPENS_AT_ONCE: &str = r#"
+## a transition that is overtaken by another change does not happen
+POST vms/10001/stop/ => 200
+POST /_sim/set_vm {"vm": 10001, "state": "error"} => 204
+PUT sites/2001/restart/ => 200
+POST /_sim/set_site {"site": "2001", "state": "StoppedByQuota"} => 204
+pass 10
+GET vms/10001/ => 200 {"state": "error"}
+GET sites/2001/ => 200 {"state": "StoppedByQuota"}
+
+## a report can carry an error
+POST /_sim/report_error {"text": "not available"} => 204
+GET /api/v1/expected_balance/2026-04-01/ => 200 {"error": "not available", "charge_moments": []}
+POST /_sim/report_error {} => 204
+GET /api/v1/expected_balance/2026-04-01/ => 200 {"error": null}
+
+## unknown paths and methods are refused, and every documented path ends in a slash
+GET /api/cvds/v1/vms => 404
+GET /api/cvds/v1/disks/ => 404
+PUT vms/ => 405
+"#;
+
 #[tokio::test]
-async fn a_transition_overtaken_by_another_change_does_not_happen() {
-    let sim = Sim::start().await;
-    sim.bare("POST", &format!("{VMS}10001/stop/")).await;
-    sim.obey("set_vm", json!({"vm": 10_001, "state": "error"}));
-    let site = "/api/v2/hosting/virtualhosts/2001/";
-    sim.bare("PUT", &format!("{site}restart/")).await;
-    sim.obey("set_site", json!({"site": 2_001, "state": "StoppedByQuota"}));
-    sim.pass(10);
-    assert_eq!(sim.first(VMS).await["state"], "error");
-    assert_eq!(sim.get(site).await.json["state"], "StoppedByQuota");
+async fn what_happens_at_once() {
+    play(WHAT_HAPPENS_AT_ONCE).await;
 }
 
 #[tokio::test]
@@ -213,16 +228,6 @@ async fn time_can_be_moved_and_a_vm_is_billed_from_its_first_day() {
     let ours = charges(&sim).await;
     let ours: Vec<_> = ours.iter().filter(|c| c["description"].as_str().unwrap().contains("vm-")).collect();
     assert_eq!(ours.len(), 3, "on its first day and the two after: {ours:?}");
-}
-
-#[tokio::test]
-async fn a_report_can_carry_an_error() {
-    let sim = Sim::start().await;
-    sim.obey("report_error", json!({"text": "not available"}));
-    let report = sim.get("/api/v1/expected_balance/2026-04-01/").await.json;
-    assert_eq!((&report["error"], &report["charge_moments"]), (&json!("not available"), &json!([])));
-    sim.obey("report_error", json!({}));
-    assert!(sim.get("/api/v1/expected_balance/2026-04-01/").await.json["error"].is_null());
 }
 
 #[tokio::test]
@@ -247,7 +252,7 @@ async fn limits_are_the_documents_and_a_switch_lifts_them() {
     }
     sim.pass(60);
     assert_eq!(sim.get(VMS).await.status, 200);
-    let sim = Sim::with(|a| a.past_the_limit = hostwatch::sim::PastTheLimit::Serve, "").await;
+    let sim = Sim::with(|a| a.past_the_limit = hostwatch_sim::PastTheLimit::Serve, "").await;
     for _ in 0..3 {
         assert_eq!(sim.form("POST", "/api/cvds/v1/ssh-keys/", &key).await.status, 201);
     }
@@ -271,15 +276,12 @@ async fn each_group_asks_for_its_credentials() {
 }
 
 #[tokio::test]
-async fn billing_wants_json_accepted_and_unknown_paths_and_methods_are_refused() {
+async fn billing_wants_json_accepted_and_control_can_be_closed() {
     let sim = Sim::start().await;
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let client = http_client().build().unwrap();
     let bare = client.get(format!("{}/api/v1/charge/", sim.base)).header("accept", "text/html");
     let bare = bare.basic_auth("billing-user", Some("billing-password")).send().await.unwrap();
     assert_eq!(bare.status().as_u16(), 406);
-    assert_eq!(sim.get("/api/cvds/v1/vms").await.status, 404, "every documented path ends in a slash");
-    assert_eq!(sim.get("/api/cvds/v1/disks/").await.status, 404);
-    assert_eq!(sim.bare("PUT", VMS).await.status, 405);
     let closed = Sim::with(|a| a.control = false, "").await;
     assert_eq!(closed.get("/_sim/state").await.status, 404);
 }
@@ -374,7 +376,7 @@ async fn a_big_account_starts_and_answers_quickly() {
         (a.vms, a.containers, a.sites, a.vm_page_size) = (Some(10_000), Some(1_000), Some(20_000), 100);
     };
     let sim = Sim::with(size, "").await;
-    // Loose, for a busy machine and an unoptimised build: what it guards against is quadratic work.
+    // A loose limit for a busy machine and an unoptimised build, against quadratic work.
     assert!(started.elapsed().as_secs() < 20, "start took {:?}", started.elapsed());
     let paged = Instant::now();
     for page in (1..=100).step_by(11) {
@@ -386,8 +388,31 @@ async fn a_big_account_starts_and_answers_quickly() {
     assert!(paged.elapsed().as_secs() < 10, "ten pages took {:?}", paged.elapsed());
     let summary = state(&sim).await;
     assert_eq!(summary["orders"], 11_001, "one a VM, one a container, and a domain");
-    // A few days only: the whole 91 are for the load script. The same code, and it streams.
+    // A few days only; the load script tries the whole 91. The code is the same, and it streams.
     let report = sim.get("/api/v1/expected_balance/2026-03-13/").await;
     let moments = report.json["charge_moments"].as_array().unwrap().len();
     assert!((22_000..33_100).contains(&moments), "{moments}");
+}
+
+#[tokio::test]
+async fn hosting_tokens_are_bought_with_a_key_and_end() {
+    let sim = Sim::with(|args| args.token_lifetime = Span::parse("5m").ok(), "").await;
+    assert_eq!(sim.get(CONTAINERS).await.status, 401, "the token of the flags opens nothing");
+    let buy = |key: &str| {
+        let body = format!("api_key={key}");
+        let request =
+            sim.request("POST", "/token/").header("content-type", "application/x-www-form-urlencoded");
+        sim.sent(request.body(body))
+    };
+    assert_eq!(buy("another").await.status, 403);
+    let ends: [&dyn Fn(); 2] = [&|| sim.pass(1), &|| sim.obey("end_tokens", json!({}))];
+    for end in ends {
+        let token = buy("hosting-api-key").await.json["token"].as_str().unwrap().to_owned();
+        let read =
+            || sim.sent(sim.request("GET", CONTAINERS).header("authorization", format!("Bearer {token}")));
+        sim.pass(299);
+        assert_eq!(read().await.status, 200);
+        end();
+        assert_eq!(read().await.status, 401);
+    }
 }

@@ -1,16 +1,14 @@
-//! Every fault the simulator can be given, seen from outside, and the control endpoints that give them.
+//! All faults of the simulator, seen from outside, and the control endpoints that switch them.
 #![allow(clippy::unwrap_used)]
 
 use crate::support;
 
 use serde_json::json;
 use std::time::Duration;
-use support::{PATIENCE, Sim};
+use support::{PATIENCE, Sim, play};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const VMS: &str = "/api/cvds/v1/vms/";
-const CONTAINERS: &str = "/api/v1/hosting/containers/";
-const CHARGES: &str = "/api/v1/charge/";
 
 async fn with(fault: serde_json::Value) -> Sim {
     let sim = Sim::with(|a| a.vm_page_size = 3, "").await;
@@ -19,7 +17,7 @@ async fn with(fault: serde_json::Value) -> Sim {
     sim
 }
 
-/// What comes over the wire until it ends or is quiet for a while, and whether it ended in a reset.
+/// The bytes that come until the end or a pause, and whether the end was a reset.
 async fn raw(sim: &Sim, path: &str) -> (Vec<u8>, bool, bool) {
     let address = sim.base.trim_start_matches("http://").to_owned();
     let mut stream = tokio::net::TcpStream::connect(&address).await.unwrap();
@@ -38,30 +36,84 @@ async fn raw(sim: &Sim, path: &str) -> (Vec<u8>, bool, bool) {
     }
 }
 
-#[tokio::test]
-async fn a_status_code_so_often_and_only_there() {
-    let sim = with(json!({"kind": "status", "code": 502, "retry_after": 7, "on": "vm", "count": 2})).await;
-    for _ in 0..2 {
-        let reply = sim.get(VMS).await;
-        assert_eq!((reply.status, reply.retry_after.as_deref()), (502, Some("7")));
-        assert_eq!(sim.get(CONTAINERS).await.status, 200);
-    }
-    assert_eq!(sim.get(VMS).await.status, 200);
-}
+const ANSWERS_THAT_ARE_WRONG: &str = r#"
+## a status code, so often and only there
+POST /_sim/faults {"kind": "status", "code": 502, "on": "vm", "count": 2} => 204
+GET vms/ => 502
+GET containers/ => 200
+GET vms/ => 502
+GET vms/ => 200
+
+## listed and switched off
+POST /_sim/faults {"kind": "status", "name": "mine", "method": "POST"} => 204
+GET vms/ => 200
+GET /_sim/faults => 200 [{"kind": "status"}]
+POST /_sim/clear_faults {"name": "mine"} => 204
+GET /_sim/faults => 200 []
+POST /_sim/faults {"kind": "reset"} => 204
+DELETE /_sim/faults => 204
+GET vms/ => 200
+POST /_sim/faults {"kind": "sulk"} => 400
+POST /_sim/set_vm {"vm": "nobody", "state": "error"} => 400
+
+## JSON cut short, no JSON, a web page
+POST /_sim/faults {"kind": "truncated_json", "count": 1} => 204
+GET vms/ => 200 null
+POST /_sim/faults {"kind": "invalid_json", "count": 1} => 204
+GET vms/ => 200 null
+POST /_sim/faults {"kind": "html_page", "count": 1} => 204
+GET vms/ => 200 null
+GET vms/ => 200 {"count": 7}
+
+## wrong types in some fields
+POST /_sim/faults {"kind": "wrong_types", "fields": ["ncpu", "state"]} => 204
+GET vms/10001/ => 200 {"id": 10001, "name": "*", "ncpu": ["x"], "state": {"value": "active"}}
+
+## wrong types in all fields, while the page itself is whole
+POST /_sim/faults {"kind": "wrong_types"} => 204
+GET vms/ => 200 {"count": 7, "results/0/id": ["x"]}
+
+## null in named fields
+POST /_sim/faults {"kind": "null_fields", "fields": ["name"]} => 204
+GET vms/10001/ => 200 {"name": null, "id": 10001, "state": "*"}
+
+## a redirect
+POST /_sim/faults {"kind": "redirect", "to": "http://127.0.0.2:9/there"} => 204
+GET vms/ => 302 @http://127.0.0.2:9/there
+
+## the next page on another host
+POST /_sim/faults {"kind": "foreign_next", "to": "http://127.0.0.2:9/x"} => 204
+GET vms/ => 200 {"next": "http://127.0.0.2:9/x"}
+GET /api/v1/charge/ => 200 {"meta/next": "http://127.0.0.2:9/x"}
+
+## a page that is the next one of itself [page=3]
+POST /_sim/faults {"kind": "next_loop"} => 204
+GET vms/?page=2 => 200 {"next": "BASE/api/cvds/v1/vms/?page=2"}
+GET /api/v1/charge/ => 200 {"meta/next": "/api/v1/charge/"}
+
+## rows that move up between two pages: 10004 is on neither [page=3]
+POST /_sim/faults {"kind": "shifting_rows"} => 204
+GET vms/ => 200 {"results": [{"id": 10001}, {"id": 10002}, {"id": 10003}]}
+GET vms/?page=2 => 200 {"results": [{"id": 10005}, {"id": 10006}, {"id": 10007}]}
+
+## rows that move down: 10003 is on both [page=3]
+POST /_sim/faults {"kind": "shifting_rows", "by": -1} => 204
+GET vms/?page=2 => 200 {"results": [{"id": 10003}, {"id": 10004}, {"id": 10005}]}
+
+## a row in the place of another as well, and a wrong count [page=3]
+POST /_sim/faults {"kind": "duplicate_rows"} => 204
+POST /_sim/faults {"kind": "wrong_count", "by": -2} => 204
+GET vms/ => 200 {"count": 5, "results": [{"id": 10001}, {"id": 10002}, {"id": 10001}]}
+
+## expired credentials
+POST /_sim/faults {"kind": "expired_credentials", "on": "billing"} => 204
+GET /api/v1/charge/ => 401
+GET vms/ => 200
+"#;
 
 #[tokio::test]
-async fn faults_are_listed_and_switched_off() {
-    let sim = with(json!({"kind": "status", "name": "mine", "method": "POST"})).await;
-    assert_eq!(sim.get(VMS).await.status, 200, "only POST");
-    assert_eq!(sim.get("/_sim/faults").await.json[0]["kind"], "status");
-    assert_eq!(sim.json("POST", "/_sim/clear_faults", json!({"name": "mine"})).await.status, 204);
-    assert_eq!(sim.get("/_sim/faults").await.json, json!([]));
-    sim.json("POST", "/_sim/faults", json!({"kind": "reset"})).await;
-    assert_eq!(sim.bare("DELETE", "/_sim/faults").await.status, 204);
-    assert_eq!(sim.get(VMS).await.status, 200);
-    let refused = sim.json("POST", "/_sim/faults", json!({"kind": "sulk"})).await;
-    assert_eq!(refused.status, 400);
-    assert_eq!(sim.json("POST", "/_sim/set_vm", json!({"vm": "nobody", "state": "error"})).await.status, 400);
+async fn answers_that_are_wrong() {
+    play(ANSWERS_THAT_ARE_WRONG).await;
 }
 
 #[tokio::test]
@@ -84,69 +136,10 @@ async fn a_stall_in_the_middle_of_the_body() {
 }
 
 #[tokio::test]
-async fn json_cut_short_and_no_json_at_all() {
-    let sim = with(json!({"kind": "truncated_json"})).await;
-    let reply = sim.get(VMS).await;
-    assert!(reply.status == 200 && reply.text.starts_with("{\"count\":7") && reply.json.is_null());
-    let sim = with(json!({"kind": "invalid_json"})).await;
-    assert!(sim.get(VMS).await.json.is_null());
-    let sim = with(json!({"kind": "html_page"})).await;
-    let reply = sim.get(VMS).await;
-    assert!(reply.status == 200 && reply.text.starts_with("<!DOCTYPE html>"));
-}
-
-#[tokio::test]
-async fn wrong_types_in_all_fields_or_some() {
-    let sim = with(json!({"kind": "wrong_types", "fields": ["ncpu", "state"]})).await;
-    let vm = sim.first(VMS).await;
-    assert!(vm["id"].is_u64() && vm["name"].is_string());
-    assert!(!vm["ncpu"].is_number() && !vm["state"].is_string());
-    let sim = with(json!({"kind": "wrong_types"})).await;
-    let page = sim.get(VMS).await.json;
-    assert_eq!(page["count"], 7, "the page itself is whole");
-    assert!(!page["results"][0]["id"].is_number());
-}
-
-#[tokio::test]
 async fn a_huge_body() {
     let sim = with(json!({"kind": "huge_body", "bytes": 3_000_000})).await;
     let reply = sim.get(VMS).await;
     assert!(reply.text.len() > 3_000_000 && reply.json["count"] == 7);
-}
-
-#[tokio::test]
-async fn a_redirect() {
-    let sim = with(json!({"kind": "redirect", "to": "http://127.0.0.2:9/there"})).await;
-    let reply = sim.get(VMS).await;
-    assert_eq!((reply.status, reply.location.as_deref()), (302, Some("http://127.0.0.2:9/there")));
-}
-
-#[tokio::test]
-async fn next_on_another_host_or_in_a_loop() {
-    let sim = with(json!({"kind": "foreign_next", "to": "http://127.0.0.2:9/x"})).await;
-    assert_eq!(sim.get(VMS).await.json["next"], "http://127.0.0.2:9/x");
-    assert_eq!(sim.get(CHARGES).await.json["meta"]["next"], "http://127.0.0.2:9/x");
-    let sim = with(json!({"kind": "next_loop"})).await;
-    let page = format!("{VMS}?page=2");
-    assert_eq!(sim.get(&page).await.json["next"], format!("{}{page}", sim.base));
-    assert_eq!(sim.get(CHARGES).await.json["meta"]["next"], CHARGES);
-}
-
-#[tokio::test]
-async fn rows_that_shift_between_pages_stand_twice_or_are_miscounted() {
-    let ids = |page: serde_json::Value| -> Vec<u64> {
-        page["results"].as_array().unwrap().iter().map(|vm| vm["id"].as_u64().unwrap()).collect()
-    };
-    let second = format!("{VMS}?page=2");
-    let sim = with(json!({"kind": "shifting_rows"})).await;
-    assert_eq!(ids(sim.get(VMS).await.json), [10_001, 10_002, 10_003]);
-    assert_eq!(ids(sim.get(&second).await.json), [10_005, 10_006, 10_007], "10004 is shown on neither page");
-    let sim = with(json!({"kind": "shifting_rows", "by": -1})).await;
-    assert_eq!(ids(sim.get(&second).await.json), [10_003, 10_004, 10_005], "10003 is shown on both");
-    let sim = with(json!({"kind": "duplicate_rows"})).await;
-    assert_eq!(ids(sim.get(VMS).await.json), [10_001, 10_002, 10_001]);
-    let sim = with(json!({"kind": "wrong_count", "by": -2})).await;
-    assert_eq!(sim.get(VMS).await.json["count"], 5);
 }
 
 #[tokio::test]
@@ -155,21 +148,14 @@ async fn a_connection_is_reset_before_or_within_the_answer() {
     let (got, reset, _) = raw(&sim, VMS).await;
     assert!(got.is_empty() && reset);
     let sim = with(json!({"kind": "reset", "bytes": 50})).await;
-    // What was on its way may be lost with the connection, so only its end is certain.
+    // Bytes on their way may be lost with the connection, so only its end is certain.
     let (_, reset, quiet) = raw(&sim, VMS).await;
     assert!(reset && !quiet);
 }
 
 #[tokio::test]
-async fn expired_credentials() {
-    let sim = with(json!({"kind": "expired_credentials", "on": "billing"})).await;
-    assert_eq!(sim.get(CHARGES).await.status, 401);
-    assert_eq!(sim.get(VMS).await.status, 200);
-}
-
-#[tokio::test]
 async fn a_stop_is_not_held_up_by_a_stall() {
-    use hostwatch::sim::{Args, Simulator};
+    use hostwatch_sim::{Args, Simulator};
     use std::sync::Arc;
     let start = chrono::DateTime::from_timestamp(1_700_000_000, 0).unwrap();
     let fault = "[[fault]]\nkind = 'stall'\n";
@@ -185,11 +171,4 @@ async fn a_stop_is_not_held_up_by_a_stall() {
     tokio::time::timeout(PATIENCE, stream.read_exact(&mut byte)).await.unwrap().unwrap();
     stop.cancel();
     tokio::time::timeout(Duration::from_secs(5), served).await.expect("bounded").unwrap();
-}
-
-#[tokio::test]
-async fn null_in_named_fields() {
-    let sim = with(json!({"kind": "null_fields", "fields": ["name"]})).await;
-    let vm = sim.first(VMS).await;
-    assert!(vm["name"].is_null() && vm["id"].is_u64() && vm["state"].is_string());
 }

@@ -1,5 +1,5 @@
-//! The example payloads of tests/fixtures/api, written from the interface's tables, and the simulator's answers
-//! have the same keys with the same JSON types. The client decodes the same files, so neither can drift alone.
+//! The example answers in tests/fixtures/api, written from the interface's tables. The simulator's answers have
+//! the same keys with the same JSON types. The client decodes the same files, so both stay in step.
 #![allow(clippy::unwrap_used)]
 
 use crate::support;
@@ -19,8 +19,8 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Where two values differ in shape. A list's items are held to the fixture's first (pairs to item by item);
-/// null stands in for anything the table allows null.
+/// The differences in shape between two values. A list's items are compared with the fixture's first one (pairs
+/// item by item). Null is accepted for anything that may be null by the table.
 fn differences(path: &str, fixture: &Value, answer: &Value, found: &mut Vec<String>) {
     const NULLABLE: [&str; 9] = [
         "next",
@@ -72,46 +72,36 @@ fn fixture(name: &str) -> Value {
 #[tokio::test]
 async fn answers_have_the_shape_of_the_example_payloads() {
     let sim = Sim::with(|a| a.vm_page_size = 1, "lasts_days = 5").await;
-    let container = sim.first("/api/v1/hosting/containers/").await["id"].to_string();
-    let sites = format!("/api/v2/hosting/containers/{container}/virtualhosts/");
-    let site = sim.first(&sites).await["id"].to_string();
-    let databases = format!("/api/v1/hosting/dbms/{site}/databases/");
-    let jobs = format!("/api/v2/hosting/virtualhosts/{site}/cron/");
-    let job = sim.first(&jobs).await["id"].to_string();
-    let vm = "/api/cvds/v1/vms/10001/".to_owned();
-    let key = format!("/api/cvds/v1/ssh-keys/{}/", sim.first("/api/cvds/v1/ssh-keys/").await["id"]);
-    let ip = format!("/api/cvds/v1/ips/{}/", sim.first("/api/cvds/v1/ips/").await["id"]);
     let charge = sim.first("/api/v1/charge/").await["resource_uri"].as_str().unwrap().to_owned();
     let mut shown = vec![];
     for (name, path) in [
-        ("container_list", "/api/v1/hosting/containers/".to_owned()),
-        ("container_read", format!("/api/v1/hosting/containers/{container}/")),
-        ("site_list", sites),
-        ("site_read", format!("/api/v2/hosting/virtualhosts/{site}/")),
-        ("engine_versions", format!("/api/v2/hosting/virtualhosts/{site}/engine-versions/")),
-        ("database_list", databases.clone()),
-        ("cron_list", jobs),
-        ("cron_read", format!("/api/v2/hosting/cron/{job}/")),
-        ("vm_list", "/api/cvds/v1/vms/".to_owned()),
-        ("vm_read", vm.clone()),
-        ("ssh_key_list", "/api/cvds/v1/ssh-keys/".to_owned()),
-        ("ssh_key_read", key),
-        ("ip_list", "/api/cvds/v1/ips/".to_owned()),
-        ("ip_read", ip),
-        ("expected_balance", "/api/v1/expected_balance/2026-06-08/".to_owned()),
-        ("charge_list", "/api/v1/charge/?limit=1".to_owned()),
-        ("charge_read", charge),
+        ("container_list", "/api/v1/hosting/containers/"),
+        ("container_read", "/api/v1/hosting/containers/301/"),
+        ("site_list", "/api/v2/hosting/containers/301/virtualhosts/"),
+        ("site_read", "/api/v2/hosting/virtualhosts/2001/"),
+        ("engine_versions", "/api/v2/hosting/virtualhosts/2001/engine-versions/"),
+        ("database_list", "/api/v1/hosting/dbms/2001/databases/"),
+        ("cron_list", "/api/v2/hosting/virtualhosts/2001/cron/"),
+        ("cron_read", "/api/v2/hosting/cron/901/"),
+        ("vm_list", "/api/cvds/v1/vms/"),
+        ("vm_read", "/api/cvds/v1/vms/10001/"),
+        ("ssh_key_list", "/api/cvds/v1/ssh-keys/"),
+        ("ssh_key_read", "/api/cvds/v1/ssh-keys/71/"),
+        ("ip_list", "/api/cvds/v1/ips/"),
+        ("ip_read", "/api/cvds/v1/ips/5001/"),
+        ("expected_balance", "/api/v1/expected_balance/2026-06-08/"),
+        ("charge_list", "/api/v1/charge/?limit=1"),
+        ("charge_read", &charge),
     ] {
-        shown.push((name, sim.get(&path).await));
+        shown.push((name, sim.get(path).await));
     }
-    shown.push(("vm_start", sim.bare("POST", &format!("{vm}stop/")).await));
+    shown.push(("vm_start", sim.bare("POST", "/api/cvds/v1/vms/10001/stop/").await));
     let disk = [("type", "small"), ("storage", "8001")];
     shown.push(("vm_create_disk", sim.form("POST", "/api/cvds/v1/vms/", &disk).await));
     let image =
         [("type", "small"), ("arch", "a"), ("image", "1"), ("storage_type", "vg"), ("storage_size", "5")];
     shown.push(("vm_create_image", sim.form("POST", "/api/cvds/v1/vms/", &image).await));
-    let site: u64 = site.parse().unwrap();
-    let made = json!({"virtualhost_id": site, "name": "n", "charset": "c"});
+    let made = json!({"virtualhost_id": 2001, "name": "n", "charset": "c"});
     shown.push(("database_read", sim.json("POST", "/api/v1/hosting/dbms/databases/", made).await));
     sim.obey("report_error", json!({"text": "not available"}));
     shown.push(("expected_balance_error", sim.get("/api/v1/expected_balance/2026-06-08/").await));
@@ -122,7 +112,7 @@ async fn answers_have_the_shape_of_the_example_payloads() {
         differences(name, &fixture(name), &reply.json, &mut found);
     }
     assert!(found.is_empty(), "{found:#?}");
-    // No fixture is left out, and no list was compared empty.
+    // Every fixture is used, and every compared list has items.
     let files = std::fs::read_dir(format!("{}/tests/fixtures/api", env!("CARGO_MANIFEST_DIR"))).unwrap();
     assert_eq!(files.count(), shown.len());
     for (name, reply) in &shown {

@@ -1,7 +1,8 @@
-//! The mail catcher, from both of its ends: mail in over SMTP, pages out over HTTP.
+//! The mail catcher from both ends: mail comes in over SMTP, pages come out over HTTP.
 #![allow(clippy::unwrap_used)]
 
-use hostwatch::sim::mailbox::Mailbox;
+use crate::support::http_client;
+use hostwatch_sim::mailbox::Mailbox;
 use lettre::message::{Attachment, MultiPart, SinglePart, header::ContentType};
 use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 use std::sync::Arc;
@@ -38,7 +39,7 @@ impl Post {
     }
 
     async fn page(&self, path: &str) -> (u16, String, Vec<u8>) {
-        let client = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
+        let client = http_client().timeout(PATIENCE).build().unwrap();
         let reply = client.get(format!("{}{path}", self.web)).send().await.unwrap();
         let policy = reply.headers().get("content-security-policy").map(|v| v.to_str().unwrap().to_owned());
         (reply.status().as_u16(), policy.unwrap_or_default(), reply.bytes().await.unwrap().to_vec())

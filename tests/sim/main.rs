@@ -1,4 +1,4 @@
-//! The simulated provider, by itself: an outsider that speaks HTTP to it.
+//! The simulated provider alone, seen by an outsider that speaks HTTP to it.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod support;
@@ -7,6 +7,5 @@ mod behaviour;
 mod faults;
 mod fixtures;
 mod mailbox;
-mod other_client;
 mod walk;
 mod walk_hosting;

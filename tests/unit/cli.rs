@@ -1,4 +1,4 @@
-//! The command line: defaults, every flag of `run`, what is refused.
+//! The command line: defaults, every flag of `run`, and refused arguments.
 
 use std::path::PathBuf;
 
@@ -104,7 +104,7 @@ fn usage_errors_exit_with_2() {
         &["silence", "--for=2h"],
         &["silence", "*", "--for=2h", "--list"],
         &["outbox", "retry"],
-        &["outbox", "drop", "some"],
+        &["outbox", "drop"],
     ];
     for args in table {
         assert_eq!(parse(args).unwrap_err().exit_code(), 2, "{args:?}");
@@ -119,7 +119,7 @@ fn usage_errors_exit_with_2() {
     assert!(parse(&["--version"]).unwrap_err().to_string().contains(env!("CARGO_PKG_VERSION")));
 }
 
-/// The words of a line, as a shell takes them; without a comment.
+/// The words of a line, split as by a shell; without a comment.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut quote, mut inside) = (Vec::new(), None, false);
     for c in line.chars() {
@@ -147,7 +147,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_command_line_that_is_printed_is_one() {
+fn every_printed_command_line_is_valid() {
     let mut lines = printed::everywhere();
     for command in Cli::command().get_subcommands() {
         let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();

@@ -1,16 +1,13 @@
-//! What a configuration comes to: layers over each other, secrets from everywhere, accounts with their own
-//! tables, what the layers are handed; and that no secret shows.
+//! The settings that result from a configuration: layers over each other, secrets from everywhere, accounts
+//! with their own tables, and the parts for the layers of the program. No message may show a secret.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use crate::alert::{Kind, Severity};
-use crate::config::{self, Environment, Settings};
-use crate::mail::Security;
-use crate::metrics::StateSeries;
-use crate::model::{Collector, Group};
+use crate::config::{self, AccountSettings, Environment, Settings};
+use crate::model::Collector;
 use secrecy::ExposeSecret;
 
 const BASE: &str = "[accounts.main]\npanel_url = 'https://panel.example.com'\nvm_api_key = 'key'\n";
@@ -42,10 +39,6 @@ impl Place {
     fn load_with_credentials(&self) -> Settings {
         self.load(&[("CREDENTIALS_DIRECTORY", self.path().join("credentials").to_str().unwrap())])
     }
-}
-
-fn minutes(count: u64) -> Duration {
-    Duration::from_secs(count * 60)
 }
 
 fn vm_key(settings: &Settings, account: usize) -> String {
@@ -124,7 +117,7 @@ fn a_variable_without_levels_is_warned_of() {
 }
 
 #[test]
-fn accounts_override_what_they_share_key_by_key() {
+fn accounts_override_shared_settings_key_by_key() {
     let place = Place::new(
         r#"
         [defaults]
@@ -205,24 +198,6 @@ fn accounts_come_from_a_directory_too() {
 }
 
 #[test]
-fn groups_without_credentials_are_off() {
-    let text = "[accounts.main]\nbase_url = 'https://h'\npanel_url = 'https://p'\nhosting_token = 't'\n";
-    let settings = Place::new(text).load(&[]);
-    let account = &settings.accounts[0];
-    assert_eq!(Group::ALL.map(|group| account.has(group)), [true, false, false]);
-    let on = [Collector::Containers, Collector::Sites, Collector::Databases, Collector::CronJobs];
-    assert_eq!(account.profile.collectors, on.into());
-    assert!(!account.schedules.contains_key(&Collector::Sites), "sites follow their containers");
-    let hosting = account.api.hosting.as_ref().unwrap();
-    assert_eq!((hosting.scheme.as_str(), hosting.token.expose_secret()), ("Bearer", "t"));
-    let text = format!("{text}hosting_auth_scheme = ''\n[schedule]\ncontainers = ''");
-    let settings = Place::new(&text).load(&[]);
-    let account = &settings.accounts[0];
-    assert_eq!(account.api.hosting.as_ref().unwrap().scheme, "", "none is a choice");
-    assert_eq!(account.profile.collectors, [Collector::Databases, Collector::CronJobs].into());
-}
-
-#[test]
 fn a_secret_comes_from_a_file_or_a_credential() {
     let account = "[accounts.main]\npanel_url = 'https://p'\n";
     let place =
@@ -231,60 +206,24 @@ fn a_secret_comes_from_a_file_or_a_credential() {
     assert_eq!(vm_key(&settings, 0), "from file");
     assert_eq!(settings.secret_files, [place.path().join("deep/secret")]);
     let place = Place::new(account).with("credentials/main.vm_api_key", "from credential\n");
-    let settings = place.load_with_credentials();
-    assert_eq!(vm_key(&settings, 0), "from credential");
-    assert_eq!(settings.secret_files, [place.path().join("credentials/main.vm_api_key")]);
+    let named = format!("{account}vm_api_key_file = 'credentials/main.vm_api_key'");
+    let named = Place::new(&named).with("credentials/main.vm_api_key", "from credential\n");
+    for place in [place, named] {
+        let settings = place.load_with_credentials();
+        assert_eq!(vm_key(&settings, 0), "from credential");
+        assert_eq!(settings.secret_files, [place.path().join("credentials/main.vm_api_key")]);
+    }
 }
 
 #[test]
-fn the_nearest_secret_wins() {
+fn a_secret_of_its_own_replaces_a_shared_one() {
     let shared = "[defaults]\npanel_url = 'https://p'\nvm_api_key = 'shared'\n";
-    // An account's file over the shared key.
-    let place = Place::new(&format!("{shared}[accounts.main]\nvm_api_key_file = 's'")).with("s", "own");
-    assert_eq!(vm_key(&place.load(&[]), 0), "own");
-    // The environment over a file's `…_file`.
-    assert_eq!(vm_key(&place.load(&[("HOSTWATCH_ACCOUNTS__MAIN__VM_API_KEY", "env")]), 0), "env");
-    // A credential over what is shared, and one's own over it, with a warning.
-    let place = Place::new(&format!("{shared}[accounts.main]\n[accounts.other]\nvm_api_key = 'own'\n"))
-        .with("credentials/main.vm_api_key", "credential")
-        .with("credentials/other.vm_api_key", "credential");
+    let accounts = "[accounts.a]\nvm_api_key_file = 's'\n[accounts.b]\n[accounts.c]\n";
+    let place = Place::new(&format!("{shared}{accounts}"))
+        .with("s", "own")
+        .with("credentials/b.vm_api_key", "credential");
     let settings = place.load_with_credentials();
-    assert_eq!((vm_key(&settings, 0).as_str(), vm_key(&settings, 1).as_str()), ("credential", "own"));
-    let [warning] = settings.warnings.as_slice() else { panic!("{:?}", settings.warnings) };
-    assert!(warning.contains("accounts.other.vm_api_key: set, so the systemd credential "), "{warning}");
-}
-
-#[test]
-fn mail_settings() {
-    let place = Place::new(&format!(
-        "{BASE}[email]\nsmtp_url = 'smtp://u%40x@mail.example.com'\npassword_file = 'p'\nca_file = 'ca.pem'\n\
-         from = 'hostwatch <h@example.com>'\nto = ['ops@example.com', 'b@example.com']\nmax_per_hour = 5"
-    ))
-    .with("p", "pass\n")
-    .with("ca.pem", "-----BEGIN CERTIFICATE-----\n");
-    let settings = place.load(&[]);
-    let email = settings.email.as_ref().unwrap();
-    let server = &email.server;
-    assert_eq!(
-        (server.host.as_str(), server.port, server.security),
-        ("mail.example.com", 587, Security::StartTls)
-    );
-    assert_eq!(server.username.as_deref(), Some("u@x"));
-    assert_eq!(server.password.as_ref().unwrap().expose_secret(), "pass");
-    assert_eq!(server.ca_file, Some(place.path().join("ca.pem")));
-    assert_eq!((email.from.to_string().as_str(), settings.max_per_hour), ("hostwatch <h@example.com>", 5));
-    let to: Vec<String> = settings.accounts[0].to.iter().map(ToString::to_string).collect();
-    assert_eq!(to, ["ops@example.com", "b@example.com"]);
-    assert!(Place::new(BASE).load(&[]).email.is_none(), "exporter only");
-    // Recipients without [email] are no error: nothing is mailed.
-    Place::new(&format!("{BASE}to = ['ops@example.com']")).load(&[]);
-    // The password as a credential.
-    let place = Place::new(&format!(
-        "{BASE}[email]\nsmtp_url = 'smtps://u@mail.example.com'\nfrom = 'h@example.com'\nto = ['o@example.com']"
-    ))
-    .with("credentials/smtp.password", "credential");
-    let server = place.load_with_credentials().email.unwrap().server;
-    assert_eq!(server.password.unwrap().expose_secret(), "credential");
+    assert_eq!([0, 1, 2].map(|account| vm_key(&settings, account)), ["own", "credential", "shared"]);
 }
 
 #[test]
@@ -305,6 +244,68 @@ fn the_store_is_under_the_state_directory_or_beside_the_file_when_relative() {
     }
 }
 
+/// Lines in the account of the base, and tables below it.
+const CHANGES: [&str; 25] = [
+    "base_url = 'https://h'\nhosting_token = 't'",
+    "base_url = 'https://h'\nhosting_token = 't'\nhosting_auth_scheme = ''\n[schedule]\ncontainers = ''",
+    "time_zone = 'Europe/Moscow'\nbilling_username = 'u'\nbilling_password = 'p'",
+    "time_zone = 'UTC'\nbilling_username = 'u'\nbilling_password = 'p'\n[alerts.rules.disconnect]\nenabled = false",
+    "[alerts.rules.disconnect]\nenabled = false",
+    "to = ['ops@example.com']",
+    "vm_memory_unit = 'B'",
+    "vm_memory_unit = 'KB'",
+    "vm_memory_unit = 'KiB'",
+    "vm_memory_unit = 'MB'",
+    "vm_memory_unit = 'MiB'",
+    "vm_memory_unit = 'GB'",
+    "vm_memory_unit = 'GiB'",
+    "[accounts.main.container_states]\n0 = 'ENABLD'",
+    "[alerts]\nstuck_after = '8h'\ncollector_failing_after = '90s'",
+    "[alerts.remind_every]\ncritical = '12h'\nwarning = ''\ninfo = '1d12h'",
+    "[alerts.rules]\nvm_error = { to = ['Ops  <ops@example.com>'] }\nsite_error = { enabled = false }",
+    "[schedule]\nvms = '* * * * *'\nips = '0 9 * * 1-5'",
+    "[schedule]\nvms = '*/2 * * * *'\n[metrics]\nstale_after = '2h'\nstate_series = 'current'",
+    "[schedule]\nvms = '*/10 * * * * *'",
+    "[schedule]\nvms = '*/30 * * * * *'",
+    "[schedule]\ndigest = ''",
+    "[metrics]\nallow = ['hosting_*', 'process_open_fds']\ndeny = ['*_info']",
+    "[heartbeat]\nurl = 'https://hc.example.com/uuid?x=1'",
+    "[email]\nsmtp_url = 'smtp://u%40x@mail.example.com'\npassword_file = 'p'\nca_file = 'ca.pem'\n\
+     from = 'hostwatch <h@example.com>'\nto = ['ops@example.com', 'b@example.com']\nmax_per_hour = 5",
+];
+
+/// The settings that a change of the base takes away and adds, with its warnings.
+#[test]
+fn each_change_does_what_it_did() {
+    let settings = |lines: &str| -> Vec<String> {
+        let place = Place::new(&format!("{BASE}{lines}")).with("p", "pass\n");
+        let place = place.with("ca.pem", "-----BEGIN CERTIFICATE-----\n");
+        let all = place.load(&[]);
+        let of_account = &all.accounts[0];
+        let AccountSettings { profile, api, alert, to, schedules, .. } = of_account;
+        let times = schedules.iter().map(|(collector, schedule)| format!("{collector:?} at {schedule}"));
+        let times = times.chain(all.digest.iter().map(|schedule| format!("digest at {schedule}")));
+        let times = times.collect::<Vec<_>>().join("\n");
+        let mails = (all.mails, &all.email, all.max_per_hour, &all.heartbeat_url, &all.secret_files);
+        let rest = (mails, &all.metrics, &all.warnings);
+        let shown = format!("{times}\n{profile:#?}\n{api:#?}\n{alert:#?}\n{to:#?}\n{rest:#?}");
+        let shown = shown.replace(&place.path().display().to_string(), "PLACE");
+        shown.lines().map(|line| line.trim().to_owned()).collect()
+    };
+    let base = settings("");
+    let mut all = String::new();
+    for lines in CHANGES {
+        let mut left = base.clone();
+        let added = settings(lines).into_iter().filter(|line| {
+            let place = left.iter().position(|known| known == line);
+            place.map(|place| left.remove(place)).is_none()
+        });
+        let added: Vec<String> = added.collect();
+        all += &format!("== {lines}\n- {}\n+ {}\n\n", left.join(" "), added.join(" "));
+    }
+    insta::assert_snapshot!("settings", all);
+}
+
 #[test]
 fn ladders_are_sorted_and_hold_the_last_day_to_pay() {
     let table: [(&str, u32, &[u32]); 4] = [
@@ -320,113 +321,13 @@ fn ladders_are_sorted_and_hold_the_last_day_to_pay() {
 }
 
 #[test]
-fn staleness_is_ten_gaps_or_fifteen_minutes_or_what_is_set() {
-    let account = "[accounts.main]\nbase_url = 'https://h'\npanel_url = 'https://p'\nhosting_token = 't'\nvm_api_key = 'k'\n";
-    let lines = "[schedule]\nvms = '* * * * *'\ncontainers = '*/2 * * * *'\nips = '0 9 * * 1-5'";
-    let settings = Place::new(&format!("{account}{lines}")).load(&[]);
-    let stale_after = &settings.accounts[0].profile.stale_after;
-    assert_eq!(stale_after[&Collector::Vms], minutes(15));
-    assert_eq!(stale_after[&Collector::Containers], minutes(20));
-    assert_eq!(stale_after[&Collector::Sites], minutes(20), "sites follow their containers");
-    assert_eq!(stale_after[&Collector::Ips], minutes(30 * 24 * 60), "over the weekend");
-    assert!(!stale_after.contains_key(&Collector::ExpectedBalance));
-    let settings =
-        Place::new(&format!("{account}{lines}\n[metrics]\nstale_after = '2h'\nstate_series = 'current'"))
-            .load(&[]);
-    assert!(settings.accounts[0].profile.stale_after.values().all(|&after| after == minutes(120)));
-    assert_eq!(settings.metrics.state_series, StateSeries::Current);
-    assert_eq!(settings.warnings.len(), 3, "{:?}", settings.warnings);
-    assert!(
-        settings
-            .warnings
-            .iter()
-            .all(|line| line.contains("metrics.stale_after: 7200 s is shorter than the "))
-    );
-}
-
-#[test]
-fn metrics_are_chosen_by_name_and_pattern() {
-    let account = "[accounts.main]\npanel_url = 'https://p'\nvm_api_key = 'k'\n";
-    let lines = "[metrics]\nallow = ['hosting_*', 'process_open_fds']\nmax_series_per_collector = 5000\n[metrics.families]\n";
-    let place = Place::new(&format!("{account}{lines}"));
-    let metrics = place.load(&[("HOSTWATCH_METRICS__DENY", "*_info,hosting_vm_ips")]).metrics;
-    assert_eq!(metrics.max_series_per_collector, 5000);
-    let shown = |name: &str| !metrics.selection.hides(name);
-    assert!(shown("hosting_vm_disks") && shown("process_open_fds") && shown("hosting_sites"));
-    assert!(!shown("hosting_vm_ips") && !shown("process_max_fds") && !shown("hosting_site_info"));
-    let defaults = Place::new(account).load(&[]).metrics;
-    assert_eq!(defaults, crate::metrics::MetricsSettings::default());
-}
-
-#[test]
-fn what_is_allowed_and_odd_is_warned_of() {
-    let lines = "[schedule]\nvms = '*/10 * * * * *'\n[accounts.main.container_states]\n0 = 'ENABLD'";
-    let place = Place::new(&format!("{BASE}{lines}"));
-    let file = place.path().join("x.toml").display().to_string();
-    let want = [
-        format!(
-            "{file}: accounts.main.container_states.0: 'ENABLD' is no state that hostwatch knows; did you mean \"ENABLED\"?"
-        ),
-        format!(
-            "{file}: schedule.vms: ticks 10 s apart; the provider recommends polling no more often than every 30 s"
-        ),
-    ];
-    assert_eq!(place.load(&[]).warnings, want);
-    let half_a_minute = Place::new(&format!("{BASE}[schedule]\nvms = '*/30 * * * * *'")).load(&[]);
-    assert_eq!(half_a_minute.warnings, Vec::<String>::new());
-}
-
-#[test]
-fn alert_settings() {
-    let lines = r#"
-        [alerts]
-        stuck_after = "8h"
-        collector_failing_after = "90s"
-        remind_every = { critical = "12h", warning = "", info = "1d12h" }
-        [alerts.rules.vm_error]
-        to = ["Ops  <ops@example.com>"]
-        [alerts.rules.site_error]
-        enabled = false
-        "#;
-    let settings = Place::new(&format!("{BASE}{lines}")).load(&[]);
-    let alert = &settings.accounts[0].alert;
-    assert_eq!(
-        (alert.stuck_after, alert.stuck_after_backup),
-        (minutes(480), minutes(480)),
-        "a backup no less"
-    );
-    assert_eq!(alert.collector_failing_after, Duration::from_secs(90));
-    let remind = [(Severity::Critical, minutes(720)), (Severity::Info, minutes(2160))];
-    assert_eq!(alert.remind_every, remind.into(), "empty is never");
-    assert_eq!(alert.rules[&Kind::VmError].to, ["Ops <ops@example.com>"]);
-    assert!(!alert.enabled(Kind::SiteError) && alert.enabled(Kind::VmError));
-}
-
-#[test]
-fn the_digest_and_the_heartbeat() {
-    let settings =
-        Place::new(&format!("{BASE}[heartbeat]\nurl = 'https://hc.example.com/uuid?x=1'")).load(&[]);
-    assert_eq!(settings.digest.unwrap().to_string(), "0 9 * * MON");
-    assert_eq!(settings.heartbeat_url.unwrap().expose_secret(), "https://hc.example.com/uuid?x=1");
-    let settings = Place::new(&format!("{BASE}[schedule]\ndigest = ''")).load(&[]);
-    assert!(settings.digest.is_none() && settings.heartbeat_url.is_none());
-}
-
-#[test]
-fn units_of_memory_are_powers_of_1024() {
-    for (unit, bytes) in [
-        ("B", 1),
-        ("KB", 1024),
-        ("KiB", 1024),
-        ("MB", 1_048_576),
-        ("MiB", 1_048_576),
-        ("GB", 1 << 30),
-        ("GiB", 1 << 30),
-    ] {
-        let settings = Place::new(&format!("{BASE}vm_memory_unit = '{unit}'")).load(&[]);
-        assert_eq!(settings.accounts[0].profile.vm_memory_unit_bytes, Some(bytes), "{unit}");
+fn a_mail_password_comes_from_a_file_or_a_credential() {
+    let email = "[email]\nsmtp_url = 'smtps://u@h'\nfrom = 'h@example.com'\nto = ['o@example.com']\n";
+    for (lines, file) in [("password_file = 'p'", "p"), ("", "credentials/smtp.password")] {
+        let place = Place::new(&format!("{BASE}{email}{lines}")).with(file, "pass\n");
+        let server = place.load_with_credentials().email.unwrap().server;
+        assert_eq!(server.login.unwrap().password.expose_secret(), "pass");
     }
-    assert_eq!(Place::new(BASE).load(&[]).accounts[0].profile.vm_memory_unit_bytes, None);
 }
 
 #[test]
@@ -444,37 +345,26 @@ fn no_secret_shows() {
     let settings = place.load(&[]);
     let shown = format!("{settings:?} {settings:#?}");
     assert!(shown.contains("main") && !shown.contains(secret), "{shown}");
-    // The same secrets beside every kind of mistake.
-    let mistakes = [
-        ("'https://h'", "'nonsense'"),
-        ("'https://p'", "'https://u:hunter2@p'"),
-        ("hosting_token = ", "hosting_tokn = "),
-        ("hosting_token = 'hunter2'", "hosting_token = ['hunter2']"),
-        ("hosting_token = 'hunter2'", "hosting_token = 'hunter2"),
-        ("hosting_token = 'hunter2'", "hosting_token = \"hunter2\\n\""),
-        ("hosting_token = 'hunter2'", "hosting_token = { value = 'hunter2' }"),
-        ("vm_api_key_file", "vm_api_key = 'hunter2'\nvm_api_key_file"),
-        ("smtps://u@h", "smtps://u:hunter2@h"),
-        ("smtps://u@h", "hunter2"),
-        ("https://hc.example.com/", "ftp://"),
-        ("time_zone = 'UTC'", ""),
-    ];
-    for (from, to) in mistakes {
-        let place = Place::new(&text.replace(from, to)).with("s", secret);
-        let errors = config::load(Some(&place.path().join("x.toml")), &Environment::default()).unwrap_err();
-        let shown = format!("{errors} {errors:?}");
-        assert!(!shown.contains(secret), "{to}: {shown}");
-    }
+}
+
+/// The processor time of this thread, independent of other load; `None` if the kernel does not count it.
+fn on_cpu_nanoseconds() -> Option<u64> {
+    std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split(' ').next()?.parse().ok()
 }
 
 #[test]
-fn five_hundred_accounts_load_in_moments() {
-    let mut text = "[defaults]\npanel_url = 'https://p'\n".to_owned();
-    for n in 0..500 {
-        text.push_str(&format!("[accounts.a{n}]\nvm_api_key = 'k{n}'\n"));
-    }
-    let started = std::time::Instant::now();
-    let settings = Place::new(&text).load(&[]);
-    assert_eq!(settings.accounts.len(), 500);
-    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+fn ten_times_the_accounts_do_not_load_a_hundred_times_as_long() {
+    let load = |accounts: usize| {
+        let mut text = "[defaults]\npanel_url = 'https://p'\n".to_owned();
+        for n in 0..accounts {
+            text.push_str(&format!("[accounts.a{n}]\nvm_api_key = 'k{n}'\n"));
+        }
+        let place = Place::new(&text);
+        let before = on_cpu_nanoseconds();
+        assert_eq!(place.load(&[]).accounts.len(), accounts);
+        Some(on_cpu_nanoseconds()? - before?)
+    };
+    load(1);
+    let (Some(few), Some(many)) = (load(50), load(500)) else { return };
+    assert!(many < 40 * few, "{many} ns for 500 accounts, {few} ns for 50");
 }

@@ -1,4 +1,4 @@
-//! The table of keys, docs/configuration.md and config/hostwatch.toml say the same; both shipped files load.
+//! The table of keys, docs/configuration.md and config/hostwatch.toml agree, and both shipped files load.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
@@ -49,7 +49,7 @@ fn parse(text: &str) -> Dict {
     data.into_values().next().unwrap()
 }
 
-/// Every key out of its comment: `#key = …` and `#[table]`; prose has a space after the `#`.
+/// Takes every key out of its comment: `#key = …` and `#[table]`. Prose has a space after the `#`.
 fn uncommented(text: &str) -> Dict {
     let lines = text.lines().map(|line| match line.strip_prefix('#') {
         Some(rest) if rest.starts_with('[') || rest.starts_with(|c: char| c.is_ascii_alphanumeric()) => rest,
@@ -74,6 +74,7 @@ fn generic(path: &str) -> String {
     let path = path.replace("accounts.main", "accounts.<name>").replace("rules.vm_stopped", "rules.<kind>");
     path.replace("container_states.0", "container_states.<code>")
         .replace("webhooks.team", "webhooks.<webhook>")
+        .replace("telegram.ops", "telegram.<chat>")
 }
 
 #[test]
@@ -91,7 +92,7 @@ fn the_sample_shows_every_key_with_its_default() {
     for key in KEYS {
         let default = key.default_value();
         assert_eq!(default.is_none(), key.default.is_empty(), "{} has a default that is no TOML", key.path);
-        // What is not commented out is an example, not the default.
+        // A key that is not commented out is an example, and need not be the default.
         let in_comment = !active.iter().any(|(path, _)| path == key.path);
         if let (Some(default), true) = (default, in_comment) {
             let (_, value) = shown.iter().find(|(path, _)| path == key.path).unwrap();
@@ -100,7 +101,7 @@ fn the_sample_shows_every_key_with_its_default() {
     }
 }
 
-/// A copy of a shipped file beside the secrets it names.
+/// A copy of a shipped file, beside the secret files that it names.
 fn installed(name: &str) -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(name);
@@ -126,7 +127,7 @@ fn shipped_files_load_and_do_the_same() {
         assert_eq!(account.to.len(), 1);
         assert_eq!(settings.secret_files.len(), 4);
         let email = settings.email.unwrap();
-        assert_eq!(email.server.username.as_deref(), Some("hostwatch@example.com"));
+        assert_eq!(email.server.login.as_ref().unwrap().username, "hostwatch@example.com");
         assert_eq!((email.server.port, settings.max_per_hour), (465, 60));
     }
 }
@@ -136,7 +137,7 @@ fn defaults_of_the_table_are_those_of_the_layers() {
     let (_directory, path) = installed("minimal.toml");
     let settings = config::load(Some(&path), &Environment::default()).unwrap();
     let account = &settings.accounts[0];
-    // Which states have a number, and the zone, are the account's own.
+    // The numbers of container states and the zone are the account's own.
     let container_states = account.alert.container_states.clone();
     let zone = account.profile.zone();
     let layer =

@@ -1,5 +1,5 @@
-//! The pages for people: every relative link leads somewhere, to the heading it names; every test that is named is there;
-//! the provider's addresses, badges and versions are those of the code.
+//! The pages of the documentation. Every relative link leads to a file and heading that exist. The lists
+//! of cases have the tests of daemon and simulator; the provider's addresses, badges and versions are those of the code.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeSet;
@@ -31,21 +31,46 @@ fn every_relative_link_leads_somewhere() {
     assert!(wrong.is_empty(), "these lead nowhere:\n{}", wrong.join("\n"));
 }
 
+const CASES: &str = "docs/dev/cases.md";
+
+/// One heading for each file of tests/daemon and tests/sim, and below it the names of its tests as sentences.
 #[test]
-fn every_case_names_a_test_that_is_there() {
-    let page = read("docs/reliability.md");
-    let cases = page.split_once("\n## Cases of the real world\n").unwrap().1;
-    let cases = cases.split("\n## ").next().unwrap();
-    let named: Vec<(&str, &str)> = cases
-        .split('`')
-        .filter(|word| !word.contains(' '))
-        .filter_map(|word| word.split_once("::"))
-        .collect();
-    assert!(named.len() > 40);
-    for (file, name) in named {
-        let tests = read(&format!("tests/daemon/{file}.rs"));
-        assert!(tests.contains(&format!("\nfn {name}() {{")), "no test {file}::{name}");
+fn the_cases_are_the_tests_of_the_daemon_and_of_the_simulator() {
+    let page = format!(
+        "# Cases\n\nThe real binary is taken through each of these by a simulated provider, a scripted mail server and clocks \
+         that can be moved.\n`cargo test --test daemon NAME` runs one. Generated from tests/daemon.\n{}\n# Cases of the \
+         simulator\n\n`cargo test --test sim NAME` runs one. The tests of `walk` and `walk_hosting` cover the 46 operations of \
+         the provider's document. Generated from tests/sim.\n{}",
+        cases("tests/daemon"),
+        cases("tests/sim")
+    );
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(root().join(CASES), &page).unwrap();
     }
+    let kept = read(CASES);
+    assert!(kept.matches("\n- ").count() > 100, "tests are not found where they stand");
+    assert!(kept == page, "{CASES} is old; UPDATE_DOCS=1 cargo test --lib docs");
+}
+
+fn cases(folder: &str) -> String {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(root().join(folder))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .collect();
+    files.sort();
+    let mut cases = String::new();
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let tests =
+            text.split("test]\n").skip(1).filter_map(|rest| rest.split_once("fn ")?.1.split_once('('));
+        let tests: Vec<String> = tests.map(|(name, _)| format!("- {}\n", name.replace('_', " "))).collect();
+        if !tests.is_empty() {
+            let name = file.file_stem().unwrap().to_str().unwrap();
+            cases.push_str(&format!("\n## {name}\n\n{}", tests.concat()));
+        }
+    }
+    cases
 }
 
 #[test]
@@ -61,7 +86,7 @@ fn the_interface_begins_with_every_address_that_is_asked() {
     assert_eq!(named, asked);
 }
 
-/// A path with `{}` for what a page calls `{id}`.
+/// A path with `{}` in place of each `{id}` of the page.
 fn without_names(path: &str) -> String {
     let mut parts = path.split('{');
     let first = parts.next().unwrap().to_owned();
@@ -69,10 +94,11 @@ fn without_names(path: &str) -> String {
 }
 
 #[test]
-fn the_front_door_says_what_the_manifest_says() {
+fn the_readme_agrees_with_the_manifest() {
     let manifest: toml::Table = read("Cargo.toml").parse().unwrap();
     let package = |key: &str| manifest["package"][key].as_str().unwrap().to_owned();
-    let (repository, rust, licence) = (package("repository"), package("rust-version"), package("license"));
+    let shared = |key: &str| manifest["workspace"]["package"][key].as_str().unwrap().to_owned();
+    let (repository, rust, licence) = (shared("repository"), shared("rust-version"), shared("license"));
     let readme = read("README.md");
     for badge in [
         format!("({repository}/actions/workflows/ci.yml/badge.svg)]({repository}/actions/workflows/ci.yml)"),
@@ -122,7 +148,7 @@ fn pages() -> Vec<String> {
 }
 
 /// The anchors that GitHub gives a page's headings.
-fn anchors(page: &Path) -> BTreeSet<String> {
+pub(super) fn anchors(page: &Path) -> BTreeSet<String> {
     let text = without_code(&read(page.to_str().unwrap()));
     let headings = text
         .lines()
@@ -139,7 +165,7 @@ fn anchor(heading: &str) -> String {
         .collect()
 }
 
-/// Without blocks of code, in which a `#` is no heading and a bracket no link.
+/// The text outside code blocks, in which a `#` is no heading and brackets are text.
 fn without_code(text: &str) -> String {
     let mut inside = false;
     let mut kept = String::new();

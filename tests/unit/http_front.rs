@@ -1,4 +1,4 @@
-//! What stands before the endpoints, over real sockets: framing, limits, slow clients, passwords, headers.
+//! Everything in front of the endpoints, over real sockets: framing, limits, slow clients, passwords, headers.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::account;
@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::time::timeout;
 
-/// Long enough for whatever would come by mistake.
+/// Long enough for an answer that would come by mistake.
 const MOMENT: Duration = Duration::from_millis(200);
 
 async fn raw(server: &Server, request: &str) -> String {
@@ -23,13 +23,13 @@ async fn raw(server: &Server, request: &str) -> String {
     String::from_utf8(talk(stream, request.as_bytes()).await).unwrap()
 }
 
-/// The statuses of all answers in what a connection brought.
+/// The statuses of all answers in the bytes of a connection.
 fn statuses(answers: &str) -> Vec<&str> {
     answers.split("HTTP/1.").skip(1).map(|answer| &answer[2..5]).collect()
 }
 
 #[tokio::test]
-async fn what_a_proxy_may_read_otherwise_is_refused_and_ends_the_connection() {
+async fn ambiguous_requests_are_refused_and_end_the_connection() {
     let server = Server::start(&[&full("main")], true).await;
     let hidden = "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
     let chunked = format!("0\r\n\r\n{hidden}");
@@ -74,7 +74,7 @@ async fn bodies_are_neither_read_as_requests_nor_waited_for() {
     let answers = raw(&server, &format!("{with_body}{close}")).await;
     assert!([&["200", "404"][..], &["200"]].contains(&&statuses(&answers)[..]), "{answers}");
 
-    // A body that never comes in full: answered at once, and the connection is given up.
+    // A body that never comes completely: the request is answered at once, and the connection is closed.
     let answers =
         raw(&server, "POST /-/reload HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000000\r\n\r\nabc")
             .await;
@@ -119,7 +119,7 @@ async fn heads_have_a_limit() {
     let many: String = (0..101).map(|number| format!("X-{number}: y\r\n")).collect();
     let answers = raw(&server, &format!("GET / HTTP/1.1\r\n{many}\r\n")).await;
     assert_eq!(statuses(&answers), ["431"], "{answers}");
-    // Exactly what is read, so that nothing unread turns the close into a reset.
+    // Exactly as much as the server reads, because unread bytes would turn the close into a reset.
     let mut large = String::from("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ");
     large.push_str(&"y".repeat(16 * 1024 - large.len()));
     let answers = raw(&server, &large).await;
@@ -128,9 +128,10 @@ async fn heads_have_a_limit() {
 }
 
 #[tokio::test]
-async fn who_dawdles_is_cut_off() {
+async fn slow_clients_are_cut_off() {
     let limits = ConnectionLimits { head_timeout: MOMENT, ..ConnectionLimits::default() };
     let server = Server::start_with(&[&full("main")], false, limits, |listener| listener).await;
+    assert_eq!(raw(&server, "").await, "", "nothing was asked");
     let half = raw(&server, "GET /-/healthy HTTP/1.1\r\nHost:").await;
     assert!(half.is_empty() || statuses(&half) == ["408"], "{half}");
     let idle = raw(&server, "GET /-/healthy HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").await;
@@ -152,7 +153,7 @@ async fn beyond_the_limit_of_connections_one_waits_until_another_ends() {
     assert_eq!(&answer, b"HTTP/1.1 200");
 }
 
-/// Many sites: the page is larger than what a Unix socket takes in without a reader.
+/// An account with many sites: the page is larger than the buffer of a Unix socket.
 fn large() -> KnownAccount {
     let mut book = full("main");
     let sites = (0..1000).map(|id| site(1000 + id, 31, "Active")).collect();
@@ -171,7 +172,7 @@ async fn on_unix_socket(guard: Option<Arc<Guard>>, limits: ConnectionLimits) -> 
     (directory, server)
 }
 
-/// A scrape whose page is not read yet.
+/// A scrape whose page has not been read yet.
 async fn unread_scrape(directory: &TempDir) -> UnixStream {
     let mut stream = UnixStream::connect(directory.path().join("s")).await.unwrap();
     stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n").await.unwrap();
@@ -218,7 +219,7 @@ async fn a_reader_that_stalls_loses_its_connection() {
     let guard = Arc::new(Guard::new(None, 1));
     let (directory, _server) = on_unix_socket(Some(guard), limits).await;
     let mut stalled = unread_scrape(&directory).await;
-    // Its place is free once it was cut off.
+    // Its place is free again after it was cut off.
     let free = async {
         loop {
             let stream = UnixStream::connect(directory.path().join("s")).await.unwrap();
@@ -244,7 +245,7 @@ async fn with_config(text: &str) -> (TempDir, Server) {
     (directory, server)
 }
 
-/// `alice:one` and `bob:two`.
+/// A file with the users `alice:one` and `bob:two`.
 fn two_users() -> String {
     let [one, two] = ["one", "two"].map(|password| bcrypt::hash(password, 4).unwrap());
     format!("basic_auth_users:\n  alice: {one}\n  bob: {two}\n")

@@ -1,16 +1,15 @@
-//! The server over real TCP: statuses, methods, formats, encodings, reload, readiness, the end.
+//! The server over real TCP: statuses, methods, formats, encodings, reload, readiness, shutdown.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::account;
 
 use std::io::Read as _;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::server::{LONG, Server};
-use crate::alert::{CalendarEntry, Kind, Phase, Severity};
+use crate::alert::CalendarEntry;
 use crate::model::*;
-use crate::view::{Alerting, IncidentRow};
+use crate::view::Alerting;
 use account::*;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -24,12 +23,13 @@ async fn endpoints_answer_with_their_status_and_type() {
     let table = [
         ("GET", "/", 200, "text/html; charset=utf-8"),
         ("GET", "/?q=a%00b&page=999999999999999999999&state=%ff", 200, "text/html; charset=utf-8"),
+        ("GET", "/resource", 404, plain),
+        ("GET", "/resource?account=main", 404, plain),
+        ("GET", "/resource?account=main&kind=vm&id=999", 404, plain),
+        ("GET", "/resource?account=x&kind=vm&id=17", 404, plain),
+        ("GET", "/resource?account=main&kind=vm&id=-1", 404, plain),
         ("GET", "/metrics", 200, "text/plain; version=0.0.4; charset=utf-8"),
         ("GET", "/api/v1/status", 200, "application/json"),
-        ("GET", "/api/v1/report?account=main", 200, "application/json"),
-        ("GET", "/api/v1/report?account=other", 404, "text/plain; charset=utf-8"),
-        ("GET", "/api/v1/report", 404, "text/plain; charset=utf-8"),
-        ("GET", "/api/v1/time", 200, "application/json"),
         ("GET", "/-/style.css", 200, "text/css; charset=utf-8"),
         ("GET", "/-/healthy", 200, plain),
         ("GET", "/-/ready", 200, plain),
@@ -45,6 +45,13 @@ async fn endpoints_answer_with_their_status_and_type() {
         let answer = server.ask(method, path, "").await;
         assert_eq!((answer.status, answer.header("content-type")), (status, Some(kind)), "{method} {path}");
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        if kind.starts_with("text/html") {
+            let policy = answer.header("content-security-policy").unwrap();
+            assert!(policy.starts_with("default-src 'none'; style-src 'self'; "), "{policy}");
+            assert!(!policy.contains("unsafe"), "{policy}");
+            assert_eq!(answer.header("x-frame-options"), Some("DENY"));
+            assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
+        }
         if status == 405 {
             let allow = if path == "/-/reload" { "POST" } else { "GET, HEAD" };
             assert_eq!(answer.header("allow"), Some(allow), "{method} {path}");
@@ -52,7 +59,25 @@ async fn endpoints_answer_with_their_status_and_type() {
     }
 }
 
-/// An empty calendar says that no cut-off is ahead; whoever gets an error keeps the dates it has.
+/// A query string could be longer than the head of a request may be.
+#[tokio::test]
+async fn a_command_sends_its_question_as_the_body_of_a_post() {
+    let server = Server::start(&[&full("main")], false).await;
+    let post = async |path: &str, body: &str| {
+        let stream = TcpStream::connect(server.address).await.unwrap();
+        let length = format!("Content-Length: {}\r\n\r\n{body}", body.len());
+        super::server::ask(stream, "POST", path, &length).await
+    };
+    let comment = "я".repeat(60_000);
+    let answer = post("/control/v1", &comment).await;
+    assert_eq!((answer.status, answer.text()), (200, comment.as_str()));
+    assert_eq!(post("/control/v1?%22health%22", "").await.status, 501, "the query asks nothing");
+    assert_eq!(post("/control/v1", &"x".repeat((1 << 20) + 1)).await.status, 400);
+    let answer = server.ask("POST", "/control/v1", "Transfer-Encoding: chunked\r\n").await;
+    assert_eq!(answer.status, 411);
+}
+
+/// An empty calendar means that no cut-off is ahead. A program that gets an error keeps the dates that it has.
 #[tokio::test]
 async fn the_calendar_is_not_empty_before_anything_was_read() {
     let (main, shop) = (full("main"), book(profile("shop")));
@@ -71,7 +96,7 @@ async fn the_calendar_is_not_empty_before_anything_was_read() {
         assert!(status == 200 && text.starts_with("BEGIN:VCALENDAR"), "{query}: {text}");
     }
     assert_eq!(ask(&[&main], "?account=other").await.0, 404);
-    // What the store has of it is known.
+    // The cut-off in the store is shown.
     let server = Server::start(&[&shop], false).await;
     let entry =
         CalendarEntry { sequence: 7, cut_off: t("2026-03-20T11:00:00"), pay_by: None, cancelled: false };
@@ -111,41 +136,26 @@ async fn metrics_are_negotiated_and_never_refused() {
     assert_eq!(frames.header("content-encoding"), Some("zstd"));
     let text = zstd::decode_all(frames.body.as_slice()).unwrap();
     assert_eq!(String::from_utf8(text).unwrap(), identity.text());
-    for only in ["br", "*", "gzip;q=1, zstd;q=0.9"] {
-        let other = server.ask("GET", "/sd/vms", &format!("Accept-Encoding: {only}\r\n")).await;
-        assert_ne!(other.header("content-encoding"), Some("zstd"), "{only}");
-    }
     let frames = server.ask("GET", "/sd/vms", "Accept-Encoding: zstd\r\n").await;
     let plain = server.get("/sd/vms").await;
     assert_eq!(plain.header("content-type"), Some("application/json"));
     assert_eq!(zstd::decode_all(frames.body.as_slice()).unwrap(), plain.body);
 
-    let plain = server.ask("GET", "/metrics", "Accept-Encoding: gzip;q=0, identity\r\n").await;
-    assert_eq!((plain.header("content-encoding"), plain.text()), (None, identity.text()));
-
     let accept = "Accept: application/openmetrics-text;version=1.0.0;q=0.8, text/plain;q=0.5\r\n";
     let open = server.ask("GET", "/metrics", accept).await;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     assert_eq!(open.header("content-type"), Some(kind));
-    let three =
-        "Accept: application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6, text/plain;q=0.5\r\n";
-    let kind = format!("{kind}; escaping=allow-utf-8");
-    assert_eq!(server.ask("GET", "/metrics", three).await.header("content-type"), Some(kind.as_str()));
     assert!(open.text().ends_with("\n# EOF\n") && open.text().matches("# EOF").count() == 1);
     assert!(open.text().contains("hosting_vm_state{account=\"main\",vm=\"17\",state=\"active\"} 1\n"));
-
-    let liked = server.ask("GET", "/metrics", "Accept-Encoding: identity, zstd;q=0.9, gzip;q=0.5\r\n").await;
-    assert_eq!((liked.header("content-encoding"), liked.text()), (None, identity.text()));
 
     let odd = server.ask("GET", "/metrics", "Accept: image/png\r\nAccept-Encoding: br\r\n").await;
     assert_eq!((odd.status, odd.text()), (200, identity.text()));
 }
 
 #[tokio::test]
-async fn of_several_accounts_none_is_guessed() {
+async fn an_account_among_several_is_never_guessed() {
     let server = Server::start(&[&full("main"), &full("other")], false).await;
-    let by_account =
-        ["/", "/resource", "/incidents", "/api/v1/status", "/api/v1/report", "/sd/sites", "/sd/vms"];
+    let by_account = ["/", "/resource", "/incidents", "/api/v1/status", "/sd/sites", "/sd/vms"];
     for path in by_account {
         for query in
             ["account=main&account=other", "account=main&kind=vm&id=17&account=main", "account=&account=main"]
@@ -157,7 +167,7 @@ async fn of_several_accounts_none_is_guessed() {
         let one = server.get(&format!("{path}?account=main&kind=vm&id=17")).await;
         assert_ne!(one.status, 400, "{path}");
     }
-    // What no account narrows asks for none.
+    // Metrics are not narrowed by an account, so the parameter is ignored there.
     assert_eq!(server.get("/metrics?account=main&account=other").await.status, 200);
 }
 
@@ -197,51 +207,6 @@ async fn reload_is_asked_for_and_its_outcome_told() {
     assert_eq!(refused.status, 500);
     assert!(refused.text().contains("limits.vm: unknown key"), "{}", refused.text());
     assert_eq!(server.ask("POST", "/-/reload", "").await.status, 503, "nobody is there to reload");
-    assert_eq!(server.ask("GET", "/-/reload", "").await.status, 405);
-}
-
-#[tokio::test]
-async fn names_from_the_provider_do_nothing_in_the_page() {
-    let odd = "<script>alert(1)</script>\"\n'";
-    let mut book = full("main");
-    book.apply(Read::Vms(all(vec![vm(17, odd, odd)])), read_at());
-    book.end(Collector::Vms, ended(Some(odd)), read_at());
-    let mut dry = report("25.50", "10");
-    let order = Arc::make_mut(&mut dry.orders[0]);
-    order.comment = Some(odd.into());
-    order.state = OrderState::from(odd);
-    book.apply(Read::ExpectedBalance(dry), read_at());
-    let server = Server::start(&[&book], false).await;
-    let text = || odd.to_owned();
-    let row = IncidentRow {
-        title: text(),
-        resource_name: text(),
-        reason: text(),
-        ..incident_row("main", Kind::VmError, Severity::Critical, Phase::Firing)
-    };
-    let over = IncidentRow { phase: Phase::Resolved, ..row.clone() };
-    server
-        .context
-        .alerting
-        .set(Alerting { incidents: [row, over].into_iter().collect(), ..Alerting::default() });
-    let page = server.get("/?q=%3Cscript%3E&state=%22%3E%3Cscript%3E&kind=vm&account=main").await;
-    let all = server.get("/").await;
-    for answer in [&page, &all] {
-        assert_eq!(answer.status, 200);
-        let text = answer.text();
-        assert!(text.contains("&#60;script&#62;alert(1)"), "the name is shown as text");
-        assert!(!text.to_lowercase().contains("<script"), "{text}");
-        assert!(!text.contains(" style=") && !text.contains("javascript:"), "{text}");
-    }
-    let policy = page.header("content-security-policy").unwrap();
-    assert!(
-        policy.starts_with("default-src 'none'; style-src 'self'; ") && !policy.contains("unsafe"),
-        "{policy}"
-    );
-    assert_eq!(page.header("x-frame-options"), Some("DENY"));
-    assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
-    let json: serde_json::Value = serde_json::from_slice(&server.get("/api/v1/status").await.body).unwrap();
-    assert_eq!(json["resources"]["rows"][0]["name"], odd);
 }
 
 #[tokio::test]
@@ -253,7 +218,7 @@ async fn stop_refuses_new_connections_and_lets_the_idle_go() {
     let mut first = [0; 12];
     timeout(LONG, idle.read_exact(&mut first)).await.unwrap().unwrap();
     assert_eq!(&first, b"HTTP/1.1 200");
-    // One that has sent half a head, and would send the rest never.
+    // A connection that has sent half a head and never sends the rest.
     let mut half = TcpStream::connect(server.address).await.unwrap();
     half.write_all(b"GET /metrics HTTP/1.1\r\nHost:").await.unwrap();
     server.stop.cancel();
@@ -261,18 +226,4 @@ async fn stop_refuses_new_connections_and_lets_the_idle_go() {
     let mut rest = Vec::new();
     timeout(LONG, idle.read_to_end(&mut rest)).await.unwrap().unwrap();
     assert!(TcpStream::connect(server.address).await.is_err());
-}
-
-#[tokio::test]
-async fn a_large_head_is_refused() {
-    let server = Server::start(&[&full("main")], false).await;
-    let headers = format!("X-Large: {}\r\n", "a".repeat(40_000));
-    let mut stream = TcpStream::connect(server.address).await.unwrap();
-    let request = format!("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n{headers}\r\n");
-    // The server may close while the rest is still being written.
-    let _ = stream.write_all(request.as_bytes()).await;
-    let mut all = Vec::new();
-    let _ = timeout(LONG, stream.read_to_end(&mut all)).await.expect("an end in time");
-    let head = String::from_utf8_lossy(&all);
-    assert!(all.is_empty() || head.starts_with("HTTP/1.1 431"), "{head}");
 }

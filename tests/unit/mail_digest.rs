@@ -1,157 +1,55 @@
-//! Digest and overflow mails: what is counted, what is bounded, what is called not known.
+//! Digests and summaries: counts and bounds.
 #![allow(clippy::unwrap_used)]
 
 use super::account;
 use super::mail_support;
 
-use crate::alert::{DigestAccount, Form, Item, Kind, Severity};
+use crate::alert::{Event, Kind, Severity};
 use crate::model::*;
 use account::*;
 use chrono::Duration;
-use mail_support::catalogue::overview::{digest, of_the_week, overflow, write};
+use mail_support::catalogue::overview::{digest, of_the_week, over_since, summary_of, write};
 use mail_support::*;
 
-fn subject_of(books: &[KnownAccount], items: Vec<Item>) -> String {
-    write(&digest(books, items), books).subject
-}
-
 #[test]
-fn the_subject_says_what_counts() {
-    let due = |name: &str, balance: &str| {
-        let mut book = full(name);
-        book.apply(Read::ExpectedBalance(report(balance, "10.00")), read_at());
-        book
-    };
-    let error = || of_the_week(Kind::VmError, 17, "VM web-1");
-    let quiet = || Item { muted: Some("acknowledged".into()), ..error() };
-    let over = || Item { ended: Some(now()), ..error() };
-    let mut silent = full("main");
-    silent.apply(Read::ExpectedBalance(Report { edd: Edd::Unknown, ..report("5000", "10") }), read_at());
-    let unread = book(profile("main"));
-    let at_least = "paid until 31 May at least (main)";
-    for (books, items, want) in [
-        (vec![full("main")], vec![], format!("All well, 5 resources, {at_least}")),
-        (vec![full("main")], vec![over()], format!("All well, 5 resources, {at_least}")),
-        (vec![full("main")], vec![error()], "VM web-1 in error (main)".to_owned()),
-        (vec![full("main")], vec![error(), quiet()], "VM web-1 in error (main)".to_owned()),
-        (vec![full("main")], vec![quiet()], format!("No new problems, 5 resources, {at_least}")),
-        (
-            vec![full("main"), due("shop", "105")],
-            vec![],
-            "All well, 10 resources, paid until 12 Mar (main, shop)".to_owned(),
-        ),
-        (
-            vec![full("shop"), book(Profile { collectors: [Collector::Vms].into(), ..profile("vmonly") })],
-            vec![],
-            "Some data is missing, 5 resources, shop paid until 31 May at least (shop, vmonly)".to_owned(),
-        ),
-        (
-            vec![due("main", "-1")],
-            vec![],
-            "Balance used up, cut-off Mon 2 Mar: pay 302 RUB now (main)".to_owned(),
-        ),
-        (vec![silent], vec![], "All well, 5 resources, 1 balance not known (main)".to_owned()),
-        (
-            vec![full("shop"), unread],
-            vec![],
-            "Some data is missing, 5 resources, 1 balance not known (main, shop)".to_owned(),
-        ),
-    ] {
-        assert_eq!(subject_of(&books, items), format!("[DIGEST] {want}"));
-    }
-}
-
-#[test]
-fn accounts_without_number_make_a_mail_of_bounded_size_and_totals_over_all() {
+fn accounts_without_number_make_a_mail_of_bounded_size() {
     let books: Vec<KnownAccount> = (0..500)
         .map(|n| {
             let currency = if n % 5 == 0 { "EUR" } else { "RUB" };
             let mut book = book(Profile { currency: currency.into(), ..profile(&format!("acc{n:03}")) });
             fill(&mut book, read_at());
-            // 275 to pay each; every tenth account's report cannot be had.
+            // The report of every tenth account cannot be read.
             book.apply(Read::ExpectedBalance(report("25.50", "10.00")), read_at());
             if n % 10 == 9 { self::book(profile(&format!("acc{n:03}"))) } else { book }
         })
         .collect();
     let items = (0..200).map(|id| of_the_week(Kind::VmError, id, &format!("VM web-{id}")));
-    let ended = (0..200).map(|id| Item {
-        ended: Some(now() - Duration::minutes(id)),
-        ..of_the_week(Kind::SiteError, id.unsigned_abs(), &format!("Site s{id}"))
+    let over = (0..200).map(|id: i64| {
+        let item = of_the_week(Kind::SiteError, id.unsigned_abs(), &format!("Site s{id}"));
+        over_since(now() - Duration::minutes(id), item)
     });
-    let rendered = write(&digest(&books, items.chain(ended.clone()).collect()), &books);
+    let rendered = write(&digest(&books, items.chain(over.clone()).collect()), &books);
     let text = text(&rendered).replace(['\u{202f}', '\u{a0}'], " ");
     assert!(rendered.raw.len() < 200_000, "{} bytes", rendered.raw.len());
-    // 275 a head of 100 in euros and 350 in roubles; 50 are not known.
-    let sum = "27 500 EUR and 96 250 RUB";
-    let joined = text.replace('\n', " ");
-    assert!(joined.contains(&format!("In all {sum} for 450 accounts.")), "{text}");
-    assert_eq!(joined.matches(sum).count(), 1, "said once: {text}");
-    assert!(text.contains("How much to pay is not known for 50 accounts: acc009, acc019,"), "{text}");
-    assert_eq!(text.matches("and 450 more accounts").count(), 4, "{text}");
+    assert_eq!(text.matches("and 450 more: hostwatch forecast").count(), 1, "{text}");
     // Fifty incidents by name, then counts.
     assert_eq!(
-        (text.matches("and 150 more: ").count(), text.matches("200 incidents: ").count()),
+        (text.matches("and 150 more: ").count(), text.matches("and 200 more: ").count()),
         (1, 1),
         "{text}"
     );
     assert_eq!(headers(&rendered, "X-Hostwatch-Event").len(), 50, "and all 400 as JSON");
     assert_eq!(String::from_utf8_lossy(&rendered.raw).matches("\"incident\":").count(), 400);
     assert_eq!(headers(&rendered, "List-Id"), ["<500-accounts.hostwatch.example.com>"]);
-    // The latest of those that are over comes first.
-    let text = self::text(&write(&digest(&books, ended.collect()), &books));
+    // Of the incidents that are over, the latest comes first.
+    let text = self::text(&write(&digest(&books, over.collect()), &books));
     let over = text.split("Resolved since").nth(1).unwrap();
     assert!(over.find("Site s0 ").unwrap() < over.find("Site s1 ").unwrap());
 }
 
 #[test]
-fn what_is_not_known_is_never_a_number() {
-    let unread = [book(profile("main"))];
-    let mut notice = digest(&unread, vec![]);
-    if let Form::Digest(facts) = &mut notice.form {
-        facts.accounts = vec![DigestAccount { polls: 0, polls_failed: 0, ..facts.accounts[0].clone() }];
-    }
-    let rendered = write(&notice, &unread);
-    let text = text(&rendered);
-    assert!(text.contains("How much to pay for 1 account is not known."), "{text}");
-    assert!(text.contains("Polls: none: nothing was watched"), "{text}");
-    for number in ["0.00", " 0 ", "nothing to pay", "Nothing to pay", "all well"] {
-        assert!(!text.contains(number), "{number} in {text}");
-    }
-    assert_eq!(
-        rendered.subject,
-        "[DIGEST] Some data is missing, no resources read yet, 1 balance not known (main)"
-    );
-}
-
-#[test]
-fn the_date_of_an_open_disconnect_outlives_the_report() {
-    let unread = [book(profile("main"))];
-    let ladder = mail_support::catalogue::billing::ladder("2026-03-10T11:00:00");
-    let mut open = disconnect(
-        crate::alert::Event::Digest("2026-03-01".parse().unwrap()),
-        Severity::Critical,
-        Some(ladder),
-    );
-    open.since = now() - Duration::days(2);
-    let rendered = write(&digest(&unread, vec![open]), &unread);
-    assert!(rendered.subject.contains("pay by Sat 7 Mar"), "{}", rendered.subject);
-}
-
-#[test]
-fn a_digest_belongs_to_no_thread_and_an_overflow_to_those_it_ends() {
-    let threads = [("Ops <ops@example.com>".to_owned(), "a@example.com".to_owned())];
-    let item = Item { threads: threads.into(), ..of_the_week(Kind::VmError, 17, "VM web-1") };
-    let books = [full("main")];
-    let mut notice = digest(&books, vec![item]);
-    assert!(headers(&write(&notice, &books), "References").is_empty());
-    let facts = crate::alert::Overflow { max_per_hour: 60, since: now() };
-    notice.form = Form::Overflow(facts);
-    assert_eq!(headers(&write(&notice, &books), "References"), ["<a@example.com>"]);
-}
-
-#[test]
-fn an_overflow_of_any_size_lists_what_servers_take() {
-    let rendered = overflow(3000, 60);
+fn a_summary_of_any_size_is_small_enough_for_servers() {
+    let rendered = summary_of(3000, 60);
     assert_eq!(
         rendered.subject,
         "[CRITICAL] 3004 more events: 1000 VMs in error, VM db-1 still in error, 1000 sites in error, site a.example.com keeps failing and 1002 more (main)"
@@ -160,4 +58,54 @@ fn an_overflow_of_any_size_lists_what_servers_take() {
     let text = text(&rendered).replace("\n  ", " ");
     assert!(text.contains(" open and ") && text.contains(" closed are not listed"), "{text}");
     assert!(rendered.raw.len() < 1_000_000, "{} bytes", rendered.raw.len());
+}
+
+/// After so many mails per hour about cut-offs, one mail names all further accounts.
+#[test]
+fn a_summary_about_cut_offs_names_every_account_with_its_date_and_amount() {
+    let names: Vec<String> = (0..120).map(|n| format!("acc{n:03}")).collect();
+    let items = names.iter().map(|name| {
+        let near = disconnect(Event::Rung(3), Severity::Critical, Some(cut_off("2026-03-04T11:00:00")));
+        of_account(name, near)
+    });
+    let books = names.iter().map(|name| {
+        let mut book = full(name);
+        book.apply(Read::ExpectedBalance(report("25.50", "10.00")), read_at());
+        book
+    });
+    let books: Vec<KnownAccount> = books.collect();
+    let rendered = mail(&notice(summary(12), items.collect()), &snapshot(&books));
+    let first = "Cut-off Wed 4 Mar: pay 275 RUB now; cut-off Wed 4 Mar: pay 275 RUB now and 118 more";
+    assert_eq!(rendered.subject, format!("[CRITICAL] {first} (120 accounts)"));
+    let text = text(&rendered);
+    for name in &names {
+        assert!(text.contains(&format!("CRITICAL Cut-off Wed 4 Mar: pay 275 RUB now ({name})")), "{text}");
+    }
+    assert_eq!(headers(&rendered, "X-Hostwatch-Event")[..2], ["summary", "rung:3"]);
+}
+
+#[test]
+fn a_digest_names_what_is_paid_for_and_perhaps_not_needed() {
+    let stopped = |days| ago(Duration::days(days), of_the_week(Kind::VmStopped, 18, "VM web-2"));
+    let mut book = full("main");
+    let said = |book: &KnownAccount, items| {
+        let text = text(&write(&digest(std::slice::from_ref(book), items), std::slice::from_ref(book)));
+        let part = text.split("Perhaps no longer needed\n").nth(1).unwrap_or_default();
+        part.split("\n\n").next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(said(&book, vec![stopped(29)]), "  IP addresses without a VM: 192.0.2.5.");
+    let both = "  VMs stopped for 30 days or longer: web-2.\n  IP addresses without a VM: 192.0.2.5.";
+    assert_eq!(said(&book, vec![stopped(30)]), both);
+    // At least one address has to name its VM, and both listings have to be whole.
+    let ip = |id, vm: Option<u64>| Ip { id: IpId::new(id), address: None, vm: vm.map(VmId::new) };
+    let listed = |book: &mut KnownAccount, rows: Vec<Ip>| {
+        // An address is gone after two listings without it.
+        (0..2).for_each(|_| drop(book.apply(Read::Ips(account::all(rows.clone())), read_at())));
+    };
+    listed(&mut book, vec![ip(1, None), ip(2, None)]);
+    assert_eq!(said(&book, vec![]), "");
+    listed(&mut book, vec![ip(1, None), ip(2, Some(17))]);
+    assert_eq!(said(&book, vec![]), "  IP addresses without a VM: 1.");
+    book.apply(Read::Vms(Rows { rows: vec![], complete: false }), read_at());
+    assert_eq!(said(&book, vec![]), "");
 }

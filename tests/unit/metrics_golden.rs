@@ -1,4 +1,4 @@
-//! Objects and their exact exposition text, a resource kind at a time; the text is in `snapshots`.
+//! State of each kind of resource, and its exact exposition text; the text is in `snapshots`.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::account;
@@ -7,13 +7,13 @@ use crate::metrics::{Encoder, MetricsSettings, StateSeries};
 use crate::model::*;
 use account::*;
 
-/// The page after one refresh, without its HELP lines and account families that no test is about.
+/// The page after one refresh, without HELP lines and unneeded account families.
 fn text(book: &KnownAccount, settings: MetricsSettings) -> String {
     let mut encoder = Encoder::new(settings);
     encoder.refresh(book.state(), &Collector::ALL, read_at());
     let page: Vec<u8> = encoder.page().identity("").flatten().collect();
     let page = String::from_utf8(page).unwrap();
-    let of_account = ["hosting_account_info", "hosting_billing_lead_days"];
+    let of_account = ["hosting_account_info", "hosting_billing_lead_seconds"];
     let lines = page
         .lines()
         .filter(|line| !line.starts_with("# HELP") && !of_account.iter().any(|family| line.contains(family)));
@@ -31,14 +31,15 @@ fn of(read: impl IntoIterator<Item = Read>) -> KnownAccount {
 #[test]
 fn vms() {
     let odd = "<script>alert(1)</script>\"\\\n'";
-    let book = of([Read::Vms(all(vec![vm(17, "active", odd), bare_vm(18, "migrating")]))]);
+    let immense = Vm { memsize: Some(u64::MAX), ..bare_vm(18, "migrating") };
+    let book = of([Read::Vms(all(vec![vm(17, "active", odd), immense]))]);
     insta::assert_snapshot!(text(&book, MetricsSettings::default()));
 }
 
 #[test]
 fn containers() {
     let mut bare = container(32, "7");
-    bare.memory_limit_mb = None;
+    bare.memory_limit_mb = Some(u64::MAX);
     bare.disk_quota_mb = None;
     bare.created = None;
     bare.updated = None;
@@ -113,6 +114,9 @@ fn billing_that_tells_nothing_is_absent() {
     report.orders.clear();
     report.expected_balance = None;
     report.date = None;
-    let book = of([Read::ExpectedBalance(report)]);
+    let book = of([Read::ExpectedBalance(report.clone())]);
     insta::assert_snapshot!(text(&book, MetricsSettings::default()));
+    // There are orders, but no order is known.
+    report.moments_rejected = 1;
+    assert_eq!(text(&of([Read::ExpectedBalance(report)]), MetricsSettings::default()), "");
 }

@@ -1,16 +1,17 @@
-//! The whole page: which families it has, what vanishes when, what is encoded anew, what promtool says.
+//! The whole page: its families, vanishing samples, parts that are encoded again, and promtool's opinion.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::account;
+use super::properties::exposition::{self, PageFormat};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::metrics::family::Type;
 use crate::metrics::own::{IncidentLabels, Notification};
 use crate::metrics::{Encoder, MetricsSettings, Own, families as rows, reference};
+use crate::model::mails::OutboxSummary;
 use crate::model::*;
 use account::*;
 
@@ -22,12 +23,25 @@ fn body(encoder: &Encoder, own: &[u8]) -> String {
 fn encoded(books: &[&KnownAccount]) -> Encoder {
     let mut encoder = Encoder::new(MetricsSettings::default());
     for book in books {
+        encoder.set_incidents(&book.state().profile.name, incidents());
         assert!(encoder.refresh(book.state(), &Collector::ALL, read_at()));
     }
     encoder
 }
 
-/// With a sample of every family.
+/// An open incident of an account that was read.
+fn incidents() -> AccountIncidents {
+    let one = IncidentSeries {
+        kind: "vm_error",
+        resource: "17".to_owned(),
+        name: "web-1".to_owned(),
+        severity: "critical",
+        is_open: true,
+    };
+    AccountIncidents { are_known: true, series: vec![one] }
+}
+
+/// The daemon's own metrics, with a sample of every family.
 fn own() -> Own {
     let own = Own::new("0.2.0", "abcdef").with_process();
     let account: AccountName = "main".parse().unwrap();
@@ -44,7 +58,7 @@ fn own() -> Own {
     let labels = IncidentLabels { account, kind: "vm_error", severity: "critical", state: "firing" };
     own.incidents(None, &BTreeMap::from([(labels, 1)]));
     own.notification(Notification::Sent);
-    own.outbox(&BTreeMap::from([("queued", 2)]), Some(read_at()));
+    own.outbox(&OutboxSummary { owed: 2, in_flight: 1, refused: 1, oldest: Some(read_at()) });
     own.store_usable(true);
     own.loop_ran("pipeline", read_at());
     own.heartbeat_configured(true);
@@ -55,7 +69,7 @@ fn own() -> Own {
 }
 
 #[test]
-fn a_heartbeat_that_is_set_no_more_was_never_pinged() {
+fn a_removed_heartbeat_has_no_last_ping() {
     let own = Own::new("0.2.0", "abcdef");
     let shown = || {
         let page = String::from_utf8(own.encode(false)).unwrap();
@@ -94,23 +108,10 @@ fn the_incidents_of_one_account_are_counted_anew_and_the_others_stay() {
     assert_eq!(found, [line("a", "site_error", 3), line("b", "vm_error", 2)]);
 }
 
-/// Family names of a page by type, as `# TYPE` says; fails on one that is empty, doubled or without HELP.
+/// The names of a page's families by type, as a strict reader finds them.
 fn families(page: &str) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
-    let mut lines = page.lines().peekable();
-    while let Some(line) = lines.next() {
-        let (name, _) =
-            line.strip_prefix("# HELP ").unwrap_or_else(|| panic!("{line}")).split_once(' ').unwrap();
-        let kind = lines.next().unwrap().strip_prefix(&format!("# TYPE {name} ")).unwrap();
-        let mut samples = 0;
-        while let Some(sample) = lines.next_if(|next| !next.starts_with("# ")) {
-            assert!(sample.starts_with(name), "{sample} stands under {name}");
-            samples += 1;
-        }
-        assert!(samples > 0, "{name} is empty");
-        assert_eq!(found.insert(name.to_owned(), kind.to_owned()), None, "{name} is there twice");
-    }
-    found
+    let page = exposition::read(page, PageFormat::Text).unwrap();
+    page.families.into_iter().map(|(name, family)| (name, family.kind.unwrap())).collect()
 }
 
 #[test]
@@ -138,28 +139,6 @@ fn docs_hold_the_reference() {
         have == reference(),
         "docs/metrics.md is not what `hostwatch metrics` prints; UPDATE_DOCS=1 cargo test --lib metrics_page"
     );
-}
-
-#[test]
-fn no_series_is_there_twice_and_each_family_stands_together() {
-    let (mut one, mut two) = (full("main"), full("second"));
-    // A site that moves, and one whose container is gone.
-    let sites = |id, rows| Read::Sites(ContainerId::new(id), all(rows));
-    one.apply(Read::Containers(all(vec![container(31, "ENABLED"), container(47, "odd")])), read_at());
-    one.apply(sites(47, vec![site(104, 47, "Active"), site(200, 47, "Odd")]), read_at());
-    for _ in 0..2 {
-        two.apply(Read::Containers(all(vec![])), read_at());
-    }
-    let page = body(&encoded(&[&two, &one]), &own().encode(false));
-    families(&page);
-    let mut series = BTreeSet::new();
-    for line in page.lines().filter(|line| !line.starts_with('#')) {
-        let (name, value) = line.rsplit_once(' ').unwrap();
-        assert!(value.parse::<f64>().is_ok(), "{line}");
-        assert!(series.insert(name), "{line} is there twice");
-    }
-    assert!(page.contains("hosting_site_state{account=\"main\",site=\"200\",state=\"Odd\"} 1\n"));
-    assert!(!page.contains("account=\"second\",site="));
 }
 
 #[test]
@@ -192,22 +171,6 @@ fn only_what_changed_changes_the_page() {
 }
 
 #[test]
-fn a_deleted_resource_goes_with_the_second_complete_listing_only() {
-    let mut book = full("main");
-    let mut encoder = encoded(&[&book]);
-    let left = || vec![vm(18, "active", "web-2")];
-    book.apply(Read::Vms(Rows { rows: left(), complete: false }), read_at());
-    encoder.refresh(book.state(), &[Collector::Vms], read_at());
-    assert!(body(&encoder, b"").contains("vm=\"17\",state"));
-    book.apply(Read::Vms(all(left())), read_at());
-    encoder.refresh(book.state(), &[Collector::Vms], read_at());
-    assert!(body(&encoder, b"").contains("vm=\"17\",state"), "it may have slipped from one page to another");
-    book.apply(Read::Vms(all(left())), read_at());
-    assert!(encoder.refresh(book.state(), &[Collector::Vms], read_at()));
-    assert!(!body(&encoder, b"").contains("vm=\"17\",state"));
-}
-
-#[test]
 fn families_vanish_when_stale_and_the_disconnect_does_not() {
     let mut book = full("main");
     let other = ContainerId::new(47);
@@ -217,7 +180,7 @@ fn families_vanish_when_stale_and_the_disconnect_does_not() {
     let mut encoder = encoded(&[&book]);
     let edge = read_at() + chrono::Duration::seconds(900);
     assert!(!encoder.refresh(book.state(), &Collector::ALL, edge), "up to stale_after nothing goes");
-    // One container's sites were read meanwhile: the others go, and with them the count.
+    // The sites of one container were read meanwhile. The others vanish, and the count with them.
     book.apply(Read::Sites(other, all(vec![site(300, 47, "Active")])), edge);
     let past = edge + chrono::Duration::seconds(1);
     assert!(encoder.refresh(book.state(), &Collector::ALL, past));
@@ -236,7 +199,8 @@ fn families_vanish_when_stale_and_the_disconnect_does_not() {
             "hosting_billing_disconnect_computed_timestamp_seconds",
             "hosting_billing_disconnect_expected",
             "hosting_billing_disconnect_timestamp_seconds",
-            "hosting_billing_lead_days"
+            "hosting_billing_lead_seconds",
+            "hostwatch_incident_open"
         ]
     );
     // They come back with the next good reading.
@@ -283,9 +247,8 @@ fn own_counters_start_at_zero_and_unknown_gauges_are_absent() {
         "hostwatch_collector_polls_total{account=\"main\",collector=\"vms\",result=\"failure\"} 0",
         "hostwatch_collector_polls_total{account=\"main\",collector=\"vms\",result=\"partial\"} 0",
         "hostwatch_records_rejected_total{account=\"main\",collector=\"vms\"} 0",
-        "hostwatch_series_dropped{account=\"main\",collector=\"vms\"} 0",
         "hostwatch_api_throttled_seconds_total{account=\"main\",group=\"vm\"} 0",
-        "hostwatch_notifications_total{result=\"dead\"} 0",
+        "hostwatch_notifications_total{result=\"refused\"} 0",
         "hostwatch_notifications_total{result=\"retry\"} 0",
     ] {
         assert!(text.contains(&format!("{series}\n")), "{series} in {text}");
@@ -309,7 +272,8 @@ fn own_counters_start_at_zero_and_unknown_gauges_are_absent() {
     assert!(text.contains("hostwatch_web_info{external_url=\"https://watch.example.com/hw\"} 1\n"), "{text}");
     own.external_url(None);
     assert!(!String::from_utf8(own.encode(false)).unwrap().contains("web_info"));
-    // Loading the same configuration again forgets nothing; a collector that is switched off is gone.
+    // If the same configuration is loaded again, nothing is forgotten. A collector that is switched off
+    // vanishes.
     own.account(&account, &[Collector::Vms, Collector::Ips].into());
     let text = String::from_utf8(own.encode(false)).unwrap();
     assert!(text.contains("hostwatch_collector_success{account=\"main\",collector=\"vms\"} 1\n"), "{text}");
@@ -320,11 +284,8 @@ fn own_counters_start_at_zero_and_unknown_gauges_are_absent() {
     assert!(!String::from_utf8(own.encode(false)).unwrap().contains("account="));
 }
 
-/// Days are what is configured; seconds of it would be compared with nothing.
-const DAYS: &str = "hosting_billing_lead_days use base unit \"seconds\" instead of \"days\"";
-
 #[test]
-fn promtool_has_nothing_to_say_but_of_days() {
+fn promtool_has_nothing_to_say() {
     if Command::new("promtool").arg("--version").output().is_err() {
         assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "CI needs promtool on PATH");
         println!("SKIPPED: promtool is not on PATH");
@@ -345,18 +306,7 @@ fn promtool_has_nothing_to_say_but_of_days() {
     promtool.stdin.take().unwrap().write_all(page.as_bytes()).unwrap();
     let said = promtool.wait_with_output().unwrap();
     let words = String::from_utf8([said.stdout, said.stderr].concat()).unwrap();
-    assert_eq!(words.trim(), DAYS);
-}
-
-#[test]
-fn openmetrics_names_counters_without_total_and_ends_in_eof() {
-    let text = String::from_utf8(own().encode(true)).unwrap();
-    assert!(text.ends_with("\n# EOF\n"));
-    for family in rows().filter(|family| family.kind == Type::Counter) {
-        let short = family.name.strip_suffix("_total").unwrap();
-        assert!(text.contains(&format!("# TYPE {short} counter\n")), "{short}");
-        assert!(!text.contains(&format!("# TYPE {} ", family.name)), "{short}");
-    }
+    assert_eq!(words.trim(), "");
 }
 
 #[test]
@@ -373,4 +323,41 @@ fn gzip_and_identity_are_the_same_text_at_size() {
     assert!(samples("vm=\"0\"") > 10, "{}", samples("vm=\"0\""));
     assert_eq!(samples("vm=\""), 3000 * samples("vm=\"0\""), "each VM has the same families");
     assert!(whole.len() * 10 < text.len(), "{} of {}", whole.len(), text.len());
+}
+
+#[test]
+fn an_incident_that_changes_has_one_series_in_each_page() {
+    let book = full("main");
+    let mut encoder = encoded(&[&book]);
+    let shown = |encoder: &Encoder| -> Vec<String> {
+        let page = body(encoder, b"");
+        page.lines().filter(|line| line.starts_with("hostwatch_incident_open{")).map(str::to_owned).collect()
+    };
+    let line = |labels: &str, value: u8| {
+        vec![format!("hostwatch_incident_open{{account=\"main\",kind=\"vm_error\",{labels}}} {value}")]
+    };
+    assert_eq!(shown(&encoder), line("resource=\"17\",name=\"web-1\",severity=\"critical\"", 1));
+    let mut changed = incidents();
+    changed.series[0].severity = "warning";
+    changed.series[0].name = "web-2".to_owned();
+    changed.series[0].is_open = false;
+    let name = &book.state().profile.name;
+    assert!(encoder.set_incidents(name, changed.clone()) && !encoder.set_incidents(name, changed));
+    assert!(encoder.refresh(book.state(), &[], read_at()));
+    assert_eq!(shown(&encoder), line("resource=\"17\",name=\"web-2\",severity=\"warning\"", 0));
+    encoder.remove(name);
+    assert_eq!(body(&encoder, b""), "");
+}
+
+#[test]
+fn an_account_is_described_once_its_incidents_are_known() {
+    let book = full("main");
+    let mut encoder = Encoder::new(MetricsSettings::default());
+    encoder.refresh(book.state(), &Collector::ALL, read_at());
+    assert!(!body(&encoder, b"").contains("hosting_account_info"));
+    let known = AccountIncidents { are_known: true, series: Vec::new() };
+    encoder.set_incidents(&book.state().profile.name, known);
+    assert!(encoder.refresh(book.state(), &[], read_at()));
+    assert!(body(&encoder, b"").contains("hosting_account_info{account=\"main\""));
+    assert!(!body(&encoder, b"").contains("hostwatch_incident_open{"), "no family without a sample");
 }

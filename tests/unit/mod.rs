@@ -1,4 +1,5 @@
-//! Tests of what is inside the library, compiled into it: what only they need is not public. They start no binary.
+//! Tests of the library's inner parts. They are compiled into the library, so that these parts need not be
+//! public. They start no binary.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "../common/certificates.rs"]
@@ -11,31 +12,31 @@ mod tools;
 pub(crate) mod account;
 mod alert_support;
 mod config_support;
+mod decoding;
 mod layers_support;
 mod mail_support;
 mod server;
 
-mod alert_engine;
+mod alert_explored;
 mod alert_histories;
-mod alert_muted;
+mod alert_stories;
 mod api_fixtures;
 mod circles;
 mod cli;
-mod config_errors;
 mod config_layers;
+mod config_mistakes;
 mod config_reference;
-mod config_values;
 mod dashboards;
-mod dashboards_of_two;
-mod dispatch;
 mod docs;
 mod generated;
 mod http_cards;
 mod http_front;
+mod http_pages;
 mod http_past;
 mod http_server;
 mod http_status;
 mod http_tls;
+mod languages;
 mod layers;
 mod mail_billing;
 mod mail_digest;
@@ -44,6 +45,7 @@ mod mail_golden;
 mod mail_headers;
 mod mail_resources;
 mod mail_subjects;
+mod mail_telegram;
 mod mail_webhook;
 mod metrics_golden;
 mod metrics_page;
@@ -51,9 +53,13 @@ mod metrics_selection;
 mod packaging;
 mod properties;
 mod rules;
+mod sentences;
 mod smtp_transport;
 mod store;
 mod store_asked;
+mod store_chats;
+mod store_log;
+mod store_upgrade;
 mod systemd;
 mod targets;
 mod terminal_doctor;
@@ -61,3 +67,4 @@ mod terminal_forecast;
 mod terminal_records;
 mod terminal_rehearsal;
 mod terminal_status;
+mod view_incidents;

@@ -1,24 +1,20 @@
-//! What a release is made of: every direct dependency has its reason in docs/security.md, the package has what belongs
-//! in it, and its configuration is the least one without the paths of secrets.
+//! The parts of a release. Every direct dependency has its reason in docs/security.md; the package has the
+//! right files; and its configuration is the smallest one, minus the paths of secrets.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 
+use super::tools::{read, root};
 use crate::config::{self, Environment};
 use toml::{Table, Value};
-
-fn read(path: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
-}
 
 fn manifest() -> Table {
     read("Cargo.toml").parse().unwrap()
 }
 
-/// Names in backquotes in the part of docs/security.md that tells what hostwatch is built from: in the first column of
-/// the table, and in the sentence about tests.
+/// Names in backquotes in the section of docs/security.md about hostwatch's dependencies: in the first column
+/// of the table, and in the sentence about tests.
 fn explained() -> BTreeSet<String> {
     let document = read("docs/security.md");
     let (_, part) = document.split_once("## What it is built from").unwrap();
@@ -31,14 +27,13 @@ fn explained() -> BTreeSet<String> {
 
 #[test]
 fn every_direct_dependency_has_its_reason() {
-    let manifest = manifest();
-    let direct: BTreeSet<String> = ["dependencies", "dev-dependencies", "build-dependencies"]
-        .iter()
-        .filter_map(|kind| manifest.get(*kind)?.as_table())
-        .flat_map(Table::keys)
-        .filter(|name| *name != "hostwatch")
-        .cloned()
-        .collect();
+    let mut direct = BTreeSet::new();
+    for manifest in [manifest(), read("src/sim/Cargo.toml").parse().unwrap()] {
+        for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            let names = manifest.get(kind).and_then(Value::as_table).into_iter().flat_map(Table::keys);
+            direct.extend(names.filter(|name| !name.starts_with("hostwatch")).cloned());
+        }
+    }
     let explained = explained();
     let missing: Vec<_> = direct.difference(&explained).collect();
     assert!(missing.is_empty(), "without a reason in docs/security.md: {missing:?}");
@@ -55,16 +50,16 @@ fn assets() -> Vec<String> {
 }
 
 #[test]
-fn the_package_has_what_belongs_in_it() {
+fn the_package_has_the_right_files() {
     let assets = assets();
-    for unit in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("systemd")).unwrap() {
+    for unit in fs::read_dir(root().join("systemd")).unwrap() {
         let unit = format!("systemd/{}", unit.unwrap().file_name().to_str().unwrap());
         assert!(assets.contains(&unit), "{unit} is not in the package");
     }
     for asset in assets.iter().filter(|asset| !asset.starts_with("target/")) {
         let (folder, file) = asset.rsplit_once('/').unwrap_or((".", asset));
         let suffix = file.strip_prefix('*');
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        let folder = root().join(folder);
         let found = fs::read_dir(&folder).unwrap().any(|entry| {
             let name = entry.unwrap().file_name().into_string().unwrap();
             suffix.map_or(name == file, |suffix| name.ends_with(suffix))
@@ -73,7 +68,7 @@ fn the_package_has_what_belongs_in_it() {
     }
 }
 
-/// A user of the package must not have to take out lines first: under systemd secrets are credentials.
+/// A user of the package should not have to remove lines first: under systemd, secrets are credentials.
 #[test]
 fn its_configuration_is_the_least_one_without_the_paths_of_secrets() {
     let settings = |path: &str| -> Vec<String> {
@@ -82,7 +77,7 @@ fn its_configuration_is_the_least_one_without_the_paths_of_secrets() {
         lines.filter(|line| !line.contains("_file = ")).map(str::to_owned).collect()
     };
     let mut least = settings("config/minimal.toml");
-    // And the place of the store, so that commands need nothing of the service's environment.
+    // It also has the path of the store, so that commands do not need the service's environment.
     least.extend(["[store]", "path = \"/var/lib/hostwatch/hostwatch.db\""].map(str::to_owned));
     assert_eq!(settings("packaging/hostwatch.toml"), least);
     assert!(!read("packaging/hostwatch.toml").contains("_file ="));
@@ -98,7 +93,7 @@ fn its_configuration_is_good_with_the_secrets_that_it_names() {
         fs::write(directory.path().join(name), "secret\n").unwrap();
     }
     let place = directory.path().to_str().unwrap().to_owned();
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/hostwatch.toml");
+    let file = root().join("packaging/hostwatch.toml");
     let environment: Environment = [("CREDENTIALS_DIRECTORY".to_owned(), place)].into_iter().collect();
     let settings = config::load(Some(&file), &environment).unwrap();
     assert_eq!(settings.secret_files.len(), 4);

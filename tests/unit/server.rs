@@ -1,4 +1,4 @@
-//! A server on loopback that serves accounts as they are, and a client that speaks plain HTTP.
+//! A server on loopback with given accounts, and a client for plain HTTP.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use crate::http::{
 use crate::metrics::{Encoder, MetricsSettings, Own};
 use crate::model::{Collector, KnownAccount};
 use crate::state::Shared;
+use crate::view::{Alerting, IncidentRow};
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -21,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::account::{read_at, snapshot};
 
-/// Nothing here takes this long.
+/// No step of these tests takes this long.
 pub const LONG: Duration = Duration::from_secs(20);
 
 /// A server on loopback.
@@ -31,11 +32,11 @@ pub struct Server {
     pub stop: CancellationToken,
     pub running: JoinHandle<()>,
     pub reloads: mpsc::Receiver<Reload>,
-    /// What it remembers, for whoever asks for the past.
+    /// The server's answers about the past.
     pub history: Arc<Mutex<History>>,
 }
 
-/// Answers what it was told.
+/// Answers with a given history.
 #[derive(Debug)]
 struct Told(Arc<Mutex<History>>);
 
@@ -45,13 +46,13 @@ impl Remember for Told {
     }
 }
 
-/// Answers no command.
+/// Answers a command with its own question, and refuses commands without one.
 #[derive(Debug)]
-struct Deaf;
+struct Echo;
 
-impl Control for Deaf {
-    fn answer<'a>(&'a self, _: &'a str) -> Answering<'a> {
-        Box::pin(async { None })
+impl Control for Echo {
+    fn answer<'a>(&'a self, request: &'a str) -> Answering<'a> {
+        Box::pin(async { Some(request.to_owned()).filter(|request| !request.is_empty()) })
     }
 }
 
@@ -78,7 +79,7 @@ impl Server {
         Self::start_with(books, lifecycle, ConnectionLimits::default(), |listener| listener).await
     }
 
-    /// The same with limits, and a change to its listener.
+    /// The same with other limits, and with a changed listener.
     pub async fn start_with(
         books: &[&KnownAccount],
         lifecycle: bool,
@@ -97,14 +98,12 @@ impl Server {
         let context = Arc::new(Context {
             snapshot: Shared::new(snapshot(books.iter().copied())),
             page: Shared::new(encoder.page()),
-            targets: Shared::new(encoder.new_targets().unwrap()),
             own: Arc::new(Own::new("0.2.0", "abcdef")),
             alerting: Shared::default(),
             memory: Arc::new(Told(Arc::clone(&history))),
-            control: Arc::new(Deaf),
+            control: Arc::new(Echo),
             telemetry_path: "/metrics".into(),
             calendar_domain: Shared::new("example.com".to_owned()),
-            store: "/var/lib/hostwatch/hostwatch.db".to_owned(),
             hosts: Shared::new(AllowedHosts::new(&WebSettings::default(), [])),
             lifecycle,
             reload,
@@ -117,7 +116,7 @@ impl Server {
         Self { address, context, stop, running, reloads, history }
     }
 
-    /// One request, to the end of the connection.
+    /// Sends one request and reads until the connection closes.
     pub async fn ask(&self, method: &str, path: &str, headers: &str) -> Answer {
         ask(TcpStream::connect(self.address).await.unwrap(), method, path, headers).await
     }
@@ -125,9 +124,19 @@ impl Server {
     pub async fn get(&self, path: &str) -> Answer {
         self.ask("GET", path, "").await
     }
+
+    pub async fn json(&self, path: &str) -> serde_json::Value {
+        serde_json::from_slice(&self.get(path).await.body).unwrap()
+    }
+
+    /// From now on these are the incidents.
+    pub fn show(&self, incidents: impl IntoIterator<Item = IncidentRow>) {
+        let incidents = incidents.into_iter().collect();
+        self.context.alerting.set(Alerting { incidents, ..Alerting::default() });
+    }
 }
 
-/// One request over a connection, to its end.
+/// Sends one request over a connection and reads until it closes.
 pub async fn ask(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     method: &str,

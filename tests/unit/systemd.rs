@@ -1,5 +1,5 @@
-//! The unit file: systemd finds nothing to say about it, it is closed as far as can be, and its command line and
-//! credentials are ones that hostwatch knows.
+//! The unit file: systemd has no complaints about it, it is as restricted as possible, and hostwatch knows its
+//! command line and credentials.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::tools;
@@ -14,20 +14,20 @@ use tools::{read, run};
 const UNIT: &str = "systemd/hostwatch.service";
 const SOCKET: &str = "systemd/hostwatch.socket";
 const BINARY: &str = "/usr/bin/hostwatch";
-/// Of ten, in tenths: `systemd-analyze security` counts so.
+/// In tenths, of ten: the unit of `systemd-analyze security`.
 const MOST_EXPOSURE: &str = "15";
 
 #[test]
 fn systemd_finds_nothing_to_say() {
     let directory = tempfile::tempdir().unwrap();
     let unit = directory.path().join("hostwatch.service");
-    // The binary need not be installed where this runs.
+    // The binary need not be installed on this machine.
     fs::write(&unit, read(UNIT).replace(BINARY, "/bin/true")).unwrap();
     let Some(run) = run("systemd-analyze", &["verify", "--man=no", unit.to_str().unwrap()]) else { return };
     assert!(run.ok && run.text.is_empty(), "{}", run.text);
 }
 
-/// The socket's unit, and the service with the drop-in that the socket's comment asks for.
+/// The socket's unit, and the service with the drop-in that the socket's comment describes.
 #[test]
 fn systemd_finds_nothing_to_say_about_the_socket() {
     let directory = tempfile::tempdir().unwrap();
@@ -52,7 +52,7 @@ fn systemd_finds_nothing_to_say_about_the_socket() {
 }
 
 #[test]
-fn it_is_closed_as_far_as_can_be() {
+fn it_is_as_restricted_as_possible() {
     let threshold = format!("--threshold={MOST_EXPOSURE}");
     let args = ["security", "--no-pager", "--offline=true", &threshold, UNIT];
     let Some(run) = run("systemd-analyze", &args) else { return };
@@ -70,8 +70,8 @@ fn its_command_line_is_one_that_the_binary_takes() {
     assert_eq!(run.config.file.to_str(), Some(crate::cli::CONFIG_FILE));
 }
 
-/// config/minimal.toml without its secrets, and they as the credentials that the unit loads: systemd names each file of
-/// a directory after the id and the file.
+/// config/minimal.toml without its secrets, which are the credentials that the unit loads: systemd names each
+/// file of a directory after the id and the file.
 #[test]
 fn its_credentials_are_found_by_name() {
     let unit = read(UNIT);

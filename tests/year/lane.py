@@ -14,6 +14,7 @@ import clock as clocks
 from daemon import Daemon
 from mailserver import MailServer
 from provider import Provider
+from telegram import Telegram
 from weather import Weather
 from world import DAY, GRID, HOUR, MINUTE, Account, on_grid
 
@@ -37,8 +38,8 @@ class Lane:
         self.accounts = [Account(name, seed, begin, end) for name in names]
         self.weather = Weather(f"{seed} {number}", self.accounts, begin, end, calm)
         self.calm, self.keep = calm, keep
-        # When each step began, and when all of it was done.
-        self.steps, self.ends = [], []
+        # When each step began, when all of it was done, and which incidents the metrics then showed as open.
+        self.steps, self.ends, self.open = [], [], []
         self.acts, self.counts, self.read = [], {}, 0
         self.off_for = self.clock_off = 0
 
@@ -56,8 +57,9 @@ class Lane:
     def record(self):
         """What the judge needs, as it can be written down."""
         kept = types.SimpleNamespace(**{name: getattr(self, name) for name in
-                                        ("accounts", "weather", "steps", "ends", "acts", "counts")})
+                                        ("accounts", "weather", "steps", "ends", "open", "acts", "counts")})
         kept.provider = types.SimpleNamespace(requests=self.provider.requests, answers=self.provider.answers)
+        kept.telegram = types.SimpleNamespace(unkept=self.telegram.unkept, hasty=self.telegram.hasty, edits=self.telegram.edits)
         kept.mail_server = types.SimpleNamespace(mails=self.mail_server.mails, refused=self.mail_server.refused)
         return kept
 
@@ -81,7 +83,10 @@ class Lane:
         self.mail_server = MailServer(self.weather, self.clock)
         await self.provider.start()
         await self.mail_server.start()
-        self.daemon = Daemon(self.binary, self.folder, clock, self.accounts, self.provider.port, self.mail_server.port)
+        self.telegram = Telegram(self.weather, self.clock, self.mail_server, os.path.join(self.folder, "hostwatch.db"))
+        await self.telegram.start()
+        self.daemon = Daemon(self.binary, self.folder, clock, self.accounts, self.provider.port, self.mail_server.port,
+                             self.telegram.port)
         self.collectors = {(one.name, name) for one in self.accounts for name in
                            ["vms", "expected_balance"] + (["containers", "sites"] if one.has_hosting else [])}
         try:
@@ -104,10 +109,10 @@ class Lane:
         else:
             clock.go_on(moment - clock.now())
         clock.set_wall(self.clock_off if self.off_for else 0)
-        self.daemon.hang_up()
         self.steps.append(moment)
         self.provider.troubled = False
         await self.mail_server.follow_weather()
+        await self.telegram.follow_weather()
         if started:
             await self.daemon.start()
         await self.settle(clock, before)
@@ -123,26 +128,31 @@ class Lane:
             if time.monotonic() > until or self.daemon.process.poll() is not None:
                 raise Stuck(f"lane {self.number}: {self.missing} at {self.steps[-1]}: {self.daemon.tail()}")
             activity = (self.provider.requests, len(self.mail_server.mails), self.mail_server.turned_away)
-            calm = calm + 1 if activity == seen and self.daemon.rests() and not self.mail_server.busy else 0
+            calm = calm + 1 if activity == seen and self.daemon.rests() and not (self.mail_server.busy or self.telegram.busy) else 0
             seen = activity
             if calm < 2:
                 await asyncio.sleep(0.002)
                 continue
             calm = 0
-            polls, mails = await self.daemon.metrics()
+            polls, mails, is_open = self.daemon.metrics()
             self.missing = [key for key in self.collectors if polls.get(key, 0) <= before.get(key, 0)]
             looks = False
             if not self.missing:
-                queued = 0 if self.weather.mail.at(clock.now()) else mails.get("queued", 0)
-                waits = mails.get("sending", 0) + (0 if self.weather.greylists else queued)
+                queued = mails.get("owed", 0) - mails.get("refused", 0) + mails.get("in_flight", 0)
+                now = clock.now()
+                queued = 0 if self.weather.mail.at(now) or self.weather.telegram.at(now) else queued
+                waits = 0 if self.weather.greylists else queued
                 self.missing = f"{mails} mails" if waits else None
                 # "Hold nothing back longer than a minute": what then still waits was put off by its recipient.
                 looks = queued and clock.now() < self.steps[-1] + 90
-                # Where something could not be read, it speaks of what it knew after two minutes at the latest; time is
-                # looked at once a minute.
-                looks = looks or self.provider.troubled and clock.now() < self.steps[-1] + 200
-                if not waits and not looks and self.daemon.rests():
+                # Where something could not be read, it speaks of what it knew after two minutes at the latest, and so it does of
+                # what is still wrong when its cause is over: "owed once it was read after that (2 min at most)". Time is looked
+                # at once a minute.
+                looks = looks or clock.now() < self.steps[-1] + 200
+                # An answer on its way would come after the clock was moved by hours.
+                if not waits and not looks and not self.clock.waiting and self.daemon.rests():
                     self.polls = polls
+                    self.open.append(is_open)
                     return
             # What takes time takes it at once, with all that began beside it.
             clock.go_on(LOOKING if looks else self.clock.until_next() + NUDGE)

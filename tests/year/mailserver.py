@@ -14,6 +14,7 @@ HEADERS = email.parser.BytesHeaderParser()
 
 class Mail:
     """One that arrived: its headers and its text; the rest is long, and one digest of all has to do."""
+    is_chat = False
 
     def __init__(self, at, to, raw, reply_lost):
         self.at, self.to, self.reply_lost = at, to, reply_lost
@@ -91,6 +92,8 @@ class MailServer:
                     return
                 self.mails.append(Mail(self.clock.now(), to, raw, False))
                 say("250 queued")
+                # One mail a connection: a step ends once none is open.
+                return
             elif word == b"QUIT":
                 say("221 bye")
                 return

@@ -17,7 +17,7 @@ from bugs import built  # noqa: E402
 BUGS = ["a fold that explains too much", "an order broken", "a closing without proof", "a rung told twice",
         "a staleness rule off", "a sum one unit short",
         # Of somebody who had not written the judge.
-        "amounts as of the report", "pay by in UTC", "outdated mails stay", "the last safe day is a warning",
+        "amounts as of the report", "pay by in UTC", "the same bytes for good", "the last safe day is a warning",
         "the least as of a day ago", "was as first mailed", "untold once its cause ended", "no follow-up",
         "the end in UTC"]
 

@@ -1,11 +1,15 @@
 """Machines, containers and sites: what broke and recovered as the listings showed it was told, and nothing else. What
 non-payment explains is told with the cut-off; what it does not explain is told by itself."""
+import copy
 import re
 
 import amounts
+from ladder import Lost
 from world import DAY, HOUR, MINUTE
 
 REMINDERS = 3
+# "2 min at most."
+LOOKS = 2 * MINUTE
 WAS = {"error": "in error", "blocked": "blocked"}
 
 
@@ -15,7 +19,8 @@ def judge(of):
     for vm in vms:
         states = {step: [answer.content[vm] for answer in answers if answer.trouble is None]
                   for step, answers in listings.items()}
-        Line(of, f"{of.account.name}/vm_error/{vm}", states, "error", "active").walk()
+        for to in of.account.to:
+            Line(of, to, f"{of.account.name}/vm_error/{vm}", states, "error", "active").walk()
         covered(of, f"{of.account.name}/vm_blocked/{vm}", states, "blocked")
         followed_up(of, vm, states)
         if not of.account.has_hosting:
@@ -35,76 +40,106 @@ def judge(of):
     nothing_else(of)
 
 
-class Line:
-    """One incident that nothing else explains."""
+class Told:
+    """What one recipient was told of an incident."""
 
-    def __init__(self, of, key, states, bad, good):
-        self.of, self.key, self.states, self.bad, self.good = of, key, states, bad, good
-        self.open, self.right, self.mailed_at, self.reminders = False, 0, None, 0
-        self.decided, self.acts = [], of.acts(key)
-        self.opened_at = None
+    def __init__(self):
+        self.knows, self.at, self.reminders, self.lost, self.event = False, None, 0, None, None
+
+    def took(self, event, mail, arrived):
+        lost = self.lost
+        # Told once more: what was surely told is as old as before.
+        before = lost.before if lost and event == self.event else copy.copy(self)
+        self.event = event
+        self.knows, self.at = event not in ("resolved", "was-down"), mail.date
+        self.reminders = int(event[9:]) if event.startswith("reminder") else 0
+        self.lost = None if arrived else Lost(before, mail.date, lost.times + 1 if lost else 0)
+
+
+class Line:
+    """One incident that nothing else explains, and one recipient."""
+
+    def __init__(self, of, to, key, states, bad, good):
+        self.of, self.to, self.key, self.states, self.bad, self.good = of, to, key, states, bad, good
+        self.open, self.right, self.owed, self.told = False, 0, False, Told()
+        self.acts, self.opened_at = of.acts(key), None
 
     def walk(self):
         for step, moment in enumerate(self.of.steps):
-            found = self.of.by_step.get((self.key, step), [])
+            found = {}
+            for mail, event in self.of.by_step.get((self.key, step), []):
+                if mail.to == self.to:
+                    found.setdefault(event, mail)
             expected = set()
-            for state in self.states.get(step, []):
-                due = self.see(state, moment)
-                if due:
-                    expected |= self.decide(step, {to: due for to in self.of.account.to}, found)
-            if self.reminder_is_due(step, found):
-                self.reminders, self.mailed_at = self.reminders + 1, moment
-                expected |= self.decide(step, {to: self.reminder_to(to, step) for to in self.of.account.to}, found)
-            for mail, event in found:
-                if (mail.to, event) not in expected:
-                    self.of.wrong("told, and not due", moment, f"{self.key} {event} to {mail.to}: {mail.subject}")
+            waited = self.due(step, True)[0] if self.owed or self.told.lost else set()
+            for state in [None, *self.states.get(step, [])]:
+                self.see(state, moment)
+                self.decide(step, found, expected, state is not None)
+            for event, mail in found.items():
+                # What waited may leave before it is looked.
+                if event not in expected | waited:
+                    self.of.wrong("told, and not due", moment, f"{self.key} {event} to {self.to}: {mail.subject}")
                 elif self.open:
                     says_the_state(self.of, self.key, mail, self.bad, self.states.get(step, []))
-        steps = [step for step, *_ in self.decided]
-        for place, (step, due, found) in enumerate(self.decided):
+                if event not in expected:
+                    self.told.took(event, mail, self.arrived(mail))
+            if self.to == self.of.account.to[0]:
+                self.of.shown(self.key, step, self.open)
+
+    def arrived(self, mail):
+        return (self.to, mail.name) in self.of.arrived
+
+    def decide(self, step, found, expected, must):
+        """What is due in this step; what of it came."""
+        due, surely = self.due(step, bool(found))
+        came = next((event for event in due if event in found and event not in expected), None)
+        if came:
             self.of.verdict.count("news of machines that were due")
-            arrived = {mail.to for mail, event in found if event in due.get(mail.to, ())}
-            missing = self.of.missing(step, arrived, steps[place + 1:])
-            if missing:
-                here = sorted({event for _, event in found})
+            self.told.took(came, found[came], self.arrived(found[came]))
+            self.owed = False
+            expected.add(came)
+        elif due and must and surely:
+            if self.of.is_hindered(self.to, step):
+                self.owed = True
+            else:
                 self.of.wrong("not told", self.of.steps[step],
-                              f"{self.key} {' or '.join(sorted(due[missing[0]]))} to {missing}; told was {here}")
+                              f"{self.key} {' or '.join(sorted(due))} to {self.to}; told was {sorted(found)}")
+                self.told.knows, self.told.at, self.told.lost = self.open, self.of.steps[step], None
+                self.told.reminders += 1
+                self.owed = False
 
-    def decide(self, step, due, found):
-        """What is due, by recipient, from this step on; what of it came."""
-        self.decided.append((step, due, found))
-        return {(mail.to, event) for mail, event in found if event in due.get(mail.to, ())}
+    def due(self, step, came):
+        """By one of which event it is to be told now, and whether it has to have come in this step."""
+        told, lost = self.told, self.told.lost
+        due, surely = self.after(told, step, came)
+        if lost and not any(event in ("resolved", "was-down", "opened", "flapping") for event in due):
+            anew, _ = self.after(lost.before, step, came)
+            if anew:
+                return anew, lost.must(self.of.steps[step])
+        return due, surely
 
-    def reminder_is_due(self, step, found):
+    def after(self, told, step, came):
+        if not self.open:
+            return ({"resolved", "flapping"} if told.knows else {"was-down"} if self.owed else set()), True
+        if self.right:
+            return set(), False
+        if not told.knows:
+            return {"opened", "flapping"}, True
+        return self.reminder(told, step, came)
+
+    def reminder(self, told, step, came):
         """`remind_every = { critical = "1d" }`, "three times, then the digest"; "while a collector fails, its
         resources' mails wait"; "an ack stops reminders". Another state that is wrong is no recovery."""
         seen, moment = self.states.get(step, []), self.of.steps[step]
-        if not (self.open and seen and self.good not in seen and self.reminders < REMINDERS) \
-                or self.is_acknowledged(moment):
-            return False
+        if not seen or self.good in seen or told.reminders >= REMINDERS or self.is_acknowledged(moment):
+            return set(), False
         # Where the last was mailed a day ago to the minute it may be due in the next one.
-        since = moment - self.mailed_at
-        return since >= DAY + MINUTE or (since >= DAY - MINUTE and (bool(found) or self.gave_way(step)))
-
-    def gave_way(self, step):
-        """It could not leave in the minute in which it may have been due, and never came: "newer news of an incident
-        replaces older that was surely not delivered"."""
-        begin, event = self.of.steps[step], f"reminder:{self.reminders + 1}"
-        comes = any(key == self.key and which == event and begin <= mail.date < begin + 2 * DAY
-                    for mail, key, which in self.of.told)
-        return not comes and all(self.of.is_hindered(to, step) for to in self.of.account.to)
-
-    def reminder_to(self, to, step):
-        """"An incident of which no mail arrived anywhere is untold, and told when one can": to whoever got none since
-        it began it is the beginning."""
-        begin = self.of.steps[step]
-        came = [mail.at for mail, key, _ in self.of.told
-                if key == self.key and mail.to == to and self.opened_at <= mail.date + 1 < begin]
-        reminder = {f"reminder:{self.reminders}"}
-        if any(at < begin for at in came):
-            return reminder
-        # What waited for the mail server may have left a moment before.
-        return {"opened"} | (reminder if any(self.of.step_of(at) == step for at in came) else set())
+        since = moment - told.at
+        may = since >= DAY + MINUTE or (since >= DAY - 5 * MINUTE and came)
+        # "A resource that is wrong in two ways is named once in a mail."
+        other = self.of.by_step.get((self.key.replace("vm_error", "vm_blocked"), step), [])
+        is_named = any(mail.to == self.to and event == "opened" for mail, event in other)
+        return ({f"reminder:{told.reminders + 1}"} if may else set()), since >= DAY + MINUTE and not is_named
 
     def is_acknowledged(self, moment):
         return any(self.opened_at < at < moment for at in self.acts.acked)
@@ -113,17 +148,14 @@ class Line:
         if state == self.bad:
             self.right = 0
             if not self.open:
-                self.open, self.mailed_at, self.reminders, self.opened_at = True, moment, 0, moment
-                return {"opened", "flapping"}
+                self.open, self.opened_at = True, moment
         elif state == self.good and self.open:
             self.right += 1
             if self.right >= 2:
                 self.open, self.right = False, 0
-                return {"resolved", "was-down", "flapping"}
         elif state is not None:
             # "recover_polls": "good polls in a row".
             self.right = 0
-        return None
 
 
 def says_the_state(of, key, mail, bad, seen):
@@ -134,7 +166,9 @@ def says_the_state(of, key, mail, bad, seen):
 
 
 def names_both(mail, key, now, was):
-    """Of this one alone, or of as many as a table below lists, this one among them."""
+    """Of this one alone, or of as many as a table below lists, this one among them. A chat has no tables."""
+    if mail.is_chat and len(mail.news) > 1:
+        return True
     account, kind, number = key.split("/")
     as_it_is, was = WAS.get(now, now), WAS.get(was, was)
     if not kind.startswith("vm_"):
@@ -145,7 +179,8 @@ def names_both(mail, key, now, was):
         forms.append((f"{as_it_is}, ", f" {was}"))
     for part in mail.text.replace("\r\n", "\n").split("\n\n"):
         head, *rows = part.split("\n")
-        head = head.replace(" still ", " ", 1)
+        # In a chat the subject, with its severity, is the first line.
+        head = re.sub(r"^\[[A-Z]+\] ", "", head).replace(" still ", " ", 1)
         listed = [row.split()[1] for row in rows if re.match(r"  web-\d+ +\d+( |$)", row)]
         for before, after in forms:
             if head.startswith(f"VM web-{number} {before}was{after}"):
@@ -157,7 +192,7 @@ def names_both(mail, key, now, was):
 
 def covered(of, key, states, bad):
     """It is off for non-payment: "an incident folds only into a cause that explains it and is open"."""
-    before, since = None, None
+    before, since, silences = None, None, of.acts(f"{of.account.name}/disconnect/account").silences
     for step, moment in enumerate(of.steps):
         found = of.by_step.get((key, step), [])
         events, seen = {event for _, event in found}, states.get(step, [])
@@ -172,7 +207,7 @@ def covered(of, key, states, bad):
             if bad not in seen and before != bad:
                 for mail, _ in found:
                     says_the_state(of, key, mail, bad, seen)
-            elif explained and since is None:
+            elif explained and since is None and not silences(of.ends[step] + 1):
                 of.wrong("told beside its cause", moment, f"{key}: the account is overdue")
         if {"resolved", "was-down"} & events and seen and seen[-1] == bad:
             of.wrong("told, and not due", moment, f"{key} over, and it is {seen}")
@@ -199,8 +234,7 @@ def followed_up(of, vm, states):
 
 
 def left_over(of, key, states, bad):
-    """"When the cause ends … what is still wrong is told at once": paid, and not switched on again. What is over before a mail
-    can leave "becomes one `was-down` mail"."""
+    """"When the cause ends … what is still wrong is told at once": paid, and not switched on again."""
     is_bad = is_told = False
     # What people know to be wrong with the same resource as something else.
     others = [(mail.date, event) for mail, other, event in of.told if other == key.replace("vm_blocked", "vm_error") != key]
@@ -209,10 +243,18 @@ def left_over(of, key, states, bad):
         ends = of.overdue[step - 1][0] and not unpaid and not failed
         events = [event for at, event in others if at <= of.ends[step]]
         is_known = bool(events) and events[-1].split(":")[0] in ("opened", "reminder")
+        # "Once it was read after that (2 min at most)": where the step ended before, by what was read next.
+        reads = of.reads.get(step)
+        if reads and reads[-1].came + LOOKS > of.ends[step]:
+            again = step + 1 < len(of.overdue) and of.overdue[step + 1][0]
+            ends = ends and set(states.get(step + 1, [])) == {bad} and not again
         if ends and is_bad and not is_told and not is_known and seen and set(seen) == {bad}:
             of.verdict.count("told by itself, as its cause ended")
             for to in of.account.to:
                 free = next((one for one in range(step, len(of.steps)) if not of.is_hindered(to, one)), None)
+                if free and free > step and bad not in states.get(free, [bad]):
+                    # The mail of its cause named it, and it was right again before one of its own could leave.
+                    continue
                 told = free and [mail for one in range(step, free + 2) for mail, _ in of.by_step.get((key, one), [])]
                 if free and not any(mail.to == to for mail in told):
                     of.wrong("not told", of.steps[step], f"{key} to {to}: what explained it is over, and it is {seen}")
@@ -275,10 +317,10 @@ def drops(of):
     end; what is within a fiftieth of either measure may come or not."""
     account, before = of.account, []
     key, cut_off = f"{account.name}/balance_drop/account", f"{account.name}/disconnect/account"
-    told_at = None
+    told_at, waits = None, False
     for step, moment in enumerate(of.steps):
         reads = of.reads.get(step, [])
-        found, surely, perhaps = of.by_step.get((key, step), []), False, False
+        found, surely, perhaps = of.by_step.get((key, step), []), False, waits
         for read in reads:
             if read.trouble is not None:
                 continue
@@ -300,6 +342,7 @@ def drops(of):
                 if not of.is_hindered(to, step) and to not in {mail.to for mail, _ in found}:
                     of.wrong("not told", moment, f"{key} to {to}")
         told_at = moment if found else told_at
+        waits = perhaps and any(of.is_hindered(to, step) for to in account.to)
 
 
 def fell(before, read, by):
@@ -315,5 +358,12 @@ def nothing_else(of):
     known = {"disconnect", "vm_error", "vm_blocked", "container_disabled", "site_blocked", "collector_failing",
              "billing_report", "balance_drop", "started"}
     for (key, step), found in of.by_step.items():
-        if key.split("/")[1] not in known:
+        _, kind, name = key.split("/")
+        if kind not in known and not (kind == "order_cost" and is_repriced(of, int(name))):
             of.wrong("told, and not due", of.steps[step], f"{key}: {found[0][0].subject}")
+
+
+def is_repriced(of, number):
+    """Did the reports name two prices of an order?"""
+    contents = [read.content for reads in of.reads.values() for read in reads if read.content]
+    return len({price for one in contents for _, _, order, price in one.rows if order.number == number}) > 1

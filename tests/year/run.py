@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A year of many accounts in virtual time: see docs/dev/year.md."""
+"""A year of many accounts in virtual time: see docs/dev/judges.md."""
 import argparse
 import calendar
 import datetime
@@ -11,6 +11,7 @@ import time
 
 import judge
 import lane as lanes
+import spoiled
 from world import DAY
 
 UTC = datetime.timezone.utc
@@ -35,7 +36,7 @@ def live(arguments):
     if options.keep:
         with open(f"{options.keep}.{number}.lived", "wb") as file:
             pickle.dump(lived, file)
-    return judge.judge(lived)
+    return spoiled.spoil(lived) if options.spoil else judge.judge(lived)
 
 
 def judge_again(path):
@@ -60,6 +61,7 @@ def main():
     parser.add_argument("--only", help="one account alone, such as a0017")
     parser.add_argument("--keep", help="the beginning of paths for the daemons' logs, and for all that the judge sees")
     parser.add_argument("--again", action="store_true", help="judge once more what --keep wrote; no binary is started")
+    parser.add_argument("--spoil", action="store_true", help="judge spoiled mails instead: each has to be complained of")
     parser.add_argument("--show", type=int, default=20, help="complaints shown of each kind")
     options = parser.parse_args()
     names = [options.only] if options.only else [f"a{number:04}" for number in range(options.accounts)]

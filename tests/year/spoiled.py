@@ -1,15 +1,9 @@
-#!/usr/bin/env python3
-"""Does the judge see it? Accounts live through a part of the year; then their mails are spoiled, one at a time, and judged
-again: each has to be complained of, and none of them as they came."""
-import argparse
+"""Does the judge see it? Mails of accounts of which all goes well but the money are spoiled, one at a time, and judged again:
+each has to be complained of, and none of them as they came."""
 import copy
 import re
-import sys
 
 import judge
-import lane as lanes
-from run import first_day, leave_nothing_behind
-from world import DAY
 
 AT_MOST = 8
 
@@ -52,37 +46,18 @@ SPOILED = {
 }
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("binary")
-    parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--accounts", type=int, default=24)
-    parser.add_argument("--days", type=int, default=90)
-    parser.add_argument("--skip", type=int, default=20)
-    options = parser.parse_args()
-    leave_nothing_behind()
-    begin = first_day() + options.skip * DAY
-    names = [f"a{number:04}" for number in range(options.accounts)]
-    # All goes well but the money: what is spoiled is what is wrong.
-    lane = lanes.Lane(options.binary, 0, names, options.seed, begin, begin + options.days * DAY, calm=True).run()
-    came, missed = lane.mail_server.mails, 0
-    if judge.judge(lane).complaints:
-        sys.exit(f"as they came: {judge.judge(lane).complaints}")
-    for what, spoil in SPOILED.items():
-        places = [place for place, mail in enumerate(came) if mail.news and spoil(mail) is not None]
+def spoil(lane):
+    """A verdict on the judge: what it saw, and what it did not."""
+    verdict, came = judge.judge(lane), lane.mail_server.mails
+    for what, change in SPOILED.items():
+        places = [place for place, mail in enumerate(came) if mail.news and change(mail) is not None]
+        if not places:
+            verdict.wrong(f"no mail to try: {what}", "")
         # All over the time.
-        places = places[::-(-len(places) // AT_MOST) or 1]
-        seen = 0
-        for place in places:
-            lane.mail_server.mails = came[:place] + spoil(came[place]) + came[place + 1:]
-            caught = bool(judge.judge(lane).complaints)
-            seen += caught
-            if not caught:
-                print(f"           not seen: {came[place].news[0]} {came[place].subject}")
-        missed += len(places) - seen + (not places)
-        print(f"{seen:4} of {len(places):2} seen: {what}")
-    return 1 if missed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        for place in places[::-(-len(places) // AT_MOST) or 1]:
+            lane.mail_server.mails = came[:place] + change(came[place]) + came[place + 1:]
+            if judge.judge(lane).complaints:
+                verdict.count(f"seen: {what}")
+            else:
+                verdict.wrong(f"not seen: {what}", f"{came[place].news[0]} {came[place].subject}")
+    return verdict

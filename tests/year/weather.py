@@ -10,6 +10,7 @@ REPORT = [("error", 1, 3 * DAY), ("missing", 0.6, 2 * DAY), ("null", 0.7, 2 * DA
           ("alternating", 0.6, 4 * DAY), ("broken", 0.6, 2 * DAY), ("slow", 1, DAY)]
 # Of all that the provider answers.
 PROVIDER = [("down", 4, 2 * DAY), ("slow", 4, DAY), ("closed", 2, DAY)]
+TELEGRAM = [("down", 4, 3 * DAY), ("refuses", 3, 2 * DAY), ("loses replies", 5, DAY), ("busy", 3, DAY)]
 MAIL = [("defers", 4, 3 * DAY), ("refuses", 2, 2 * DAY), ("loses replies", 5, DAY), ("silent", 1, DAY)]
 
 
@@ -41,8 +42,18 @@ class Weather:
         self.provider = Spells(draw, kinds(PROVIDER), begin, end)
         self.mail = Spells(draw, kinds(MAIL), begin, end)
         self.reports = {account.name: Spells(draw, kinds(REPORT), begin, end) for account in accounts}
-        recipients = [to for account in accounts for to in account.to]
+        self.telegram = Spells(random.Random(f"{seed} telegram"), kinds(TELEGRAM), begin, end)
+        recipients = [to for account in accounts for to in account.to if "@" in to]
         self.greylists = set() if calm else {to for to in recipients if draw.random() < 0.2}
         # Nobody takes these from some day on.
         self.dead = {} if calm else {to: draw.uniform(begin, end) for to in recipients
                                      if to.startswith("second-") and draw.random() < 0.3}
+        if not calm:
+            # The bot is thrown out of these; the account has other recipients.
+            chats = random.Random(f"{seed} chats")
+            self.dead.update({account.to[-1]: chats.uniform(begin, end) for account in accounts
+                              if account.to[-1].startswith("telegram:") and len(account.to) > 1 and chats.random() < 0.2})
+
+    def of(self, to, moment):
+        """What hinders who is to be told, if anything does."""
+        return (self.telegram if to.startswith("telegram:") else self.mail).at(moment)

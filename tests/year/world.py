@@ -52,6 +52,10 @@ class Account:
         self.names_dates = draw.random() < 0.85
         self.has_hosting = draw.random() < 0.2
         self.to = [f"{name}@example.com"] + ([f"second-{name}@example.com"] if draw.random() < 0.15 else [])
+        # Of its own, so that nothing else is otherwise drawn: some have a Telegram chat beside their mails, some nothing else.
+        chat = random.Random(f"{seed} {name} chat").random()
+        if chat < 0.3:
+            self.to = [f"telegram:{name}"] if chat < 0.05 else self.to + [f"telegram:{name}"]
         self.queue, self.turns = [], 0
         self.now = begin
         self.depleted_at = self.off_at = None

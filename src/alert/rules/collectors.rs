@@ -1,17 +1,19 @@
-//! What the end of a poll says of the collector, its credentials and the report. Pure.
+//! The findings at the end of a poll: about the collector, its credentials and the report. Pure.
 
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{Finding, Verdict, clean};
+use crate::alert::finding::{Finding, Value, Verdict};
 use crate::alert::key::{Key, Target};
 use crate::alert::kind::Kind;
 use crate::alert::settings::AlertSettings;
+use crate::alert::subject::{Detail, Subject};
 use crate::model::freshness::{has_looked, state_collectors};
+use crate::model::sanitize::one_line as clean;
 use crate::model::{AccountState, Collector, CollectorStatus, FailureKind};
 
-/// What the end of a poll says about the collector and its credentials.
+/// The findings at the end of a poll about the collector and its credentials.
 pub(crate) fn judge_collector(
     state: &AccountState,
     collector: Collector,
@@ -21,7 +23,7 @@ pub(crate) fn judge_collector(
     let Some(status) = state.collectors.get(&collector) else { return Vec::new() };
     let failure = status.failure.as_ref();
     let kind = failure.map(|failure| failure.kind);
-    let detail = failure.map_or_else(|| "answers again".to_owned(), |failure| clean(&failure.message, 300));
+    let detail = failure.map_or(Detail::Answers, |failure| Detail::Text(clean(&failure.message, 300)));
     let group = collector.group();
     let accepted = works_elsewhere(state, collector, now);
     let finding = |kind: Kind, target: Target, verdict, subject| {
@@ -31,30 +33,24 @@ pub(crate) fn judge_collector(
     let mut findings = vec![
         finding(
             Kind::CollectorFailing,
-            collector.into(),
+            Target::Account,
             failing(collector, kind, accepted, settings.collector_failing_after),
-            cannot_read(collector),
+            Subject::Unread { collectors: vec![collector] },
         ),
         finding(
             Kind::CredentialsRejected,
             group.into(),
             rejected(kind, accepted || is_awaited(state, collector)),
-            format!("Credentials of the {} endpoints", group.as_str()),
+            Subject::Credentials,
         ),
     ];
     if collector == Collector::ExpectedBalance {
-        let subject = "Balance report".to_owned();
-        findings.push(finding(Kind::BillingReport, Target::Account, not_available(kind), subject));
+        findings.push(finding(Kind::BillingReport, Target::Account, not_available(kind), Subject::Report));
     }
     findings
 }
 
-/// What the incident of one collector is called.
-pub(crate) fn cannot_read(collector: Collector) -> String {
-    format!("Cannot read {}", collector.words())
-}
-
-/// Is this a failure of the collector's own, which lasts until it is told?
+/// Whether the collector itself fails, for long enough to be told.
 pub(crate) fn is_failing(state: &AccountState, collector: Collector, now: DateTime<Utc>) -> bool {
     let failure = state.collectors.get(&collector).and_then(|status| status.failure.as_ref());
     let accepted = works_elsewhere(state, collector, now);
@@ -63,19 +59,20 @@ pub(crate) fn is_failing(state: &AccountState, collector: Collector, now: DateTi
 }
 
 fn failing(collector: Collector, failure: Option<FailureKind>, accepted: bool, hold: Duration) -> Verdict {
-    let bad = Verdict::Bad { hold, held: String::new() };
+    let bad = Verdict::Bad { hold, value: Value::None };
     match failure {
         None => Verdict::Good,
-        // One listing that is refused where others are not is that listing's failure.
+        // If one listing is refused and others are not, the listing fails.
         Some(FailureKind::Credentials) if accepted => bad,
-        // Told by kinds of their own, with the remedy; one cause, one mail.
+        // Other kinds report these failures, with the remedy: one cause, one mail.
         Some(FailureKind::Credentials | FailureKind::ReportError) => Verdict::Frozen,
         Some(FailureKind::NotFound) if collector == Collector::ExpectedBalance => Verdict::Frozen,
         Some(FailureKind::NotFound | FailureKind::Other) => bad,
     }
 }
 
-/// Of the whole group: every call of it is refused, and none is `open` that may not be.
+/// Whether the credentials of the whole group are refused. `open`: another collector of the group works, or is
+/// still to be tried.
 fn rejected(failure: Option<FailureKind>, open: bool) -> Verdict {
     match failure {
         None => Verdict::Good,
@@ -86,7 +83,7 @@ fn rejected(failure: Option<FailureKind>, open: bool) -> Verdict {
     }
 }
 
-/// Of the report, not of its collector.
+/// The verdict on the report, and not on its collector.
 fn not_available(failure: Option<FailureKind>) -> Verdict {
     match failure {
         None => Verdict::Good,
@@ -95,10 +92,10 @@ fn not_available(failure: Option<FailureKind>) -> Verdict {
     }
 }
 
-/// Lately enough that the credentials were good then.
+/// A collector that worked this recently had good credentials.
 const LATELY: TimeDelta = TimeDelta::minutes(10);
 
-/// Did another collector with the same credentials work at its last try, lately?
+/// Whether another collector with the same credentials worked recently, at its last try.
 fn works_elsewhere(state: &AccountState, collector: Collector, now: DateTime<Utc>) -> bool {
     let works = |status: &CollectorStatus| {
         status.success && status.last_success.is_some_and(|at| (now - at).abs() <= LATELY)
@@ -107,8 +104,8 @@ fn works_elsewhere(state: &AccountState, collector: Collector, now: DateTime<Utc
     others.filter(|(other, _)| other.group() == collector.group()).any(|(_, status)| works(status))
 }
 
-/// Is another collector with the same credentials, which sees states, still to be tried since the start, or since the
-/// machine slept? Sites are not: without their containers nobody asks for them.
+/// Whether another collector with the same credentials, which sees states, was not tried yet since the start or
+/// the last sleep. Sites do not count: they are asked for only after their containers.
 fn is_awaited(state: &AccountState, collector: Collector) -> bool {
     let mut others = state_collectors(&state.profile).filter(|other| {
         *other != collector && *other != Collector::Sites && other.group() == collector.group()

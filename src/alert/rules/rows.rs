@@ -1,55 +1,23 @@
-//! What the state of a VM, a container or a site says to each kind of incident. Pure.
+//! The state of a VM, a container or a site, as each kind of incident judges it. Pure.
 
 use std::time::Duration;
 
-use super::Verdict;
-use crate::alert::key::Sort;
+use crate::alert::finding::{Value, Verdict};
 use crate::alert::kind::Kind;
 use crate::alert::settings::AlertSettings;
-use crate::model::resources::Resource;
-use crate::model::{Container, ContainerState, Site, SiteState, Vm, VmState};
+use crate::model::{Container, ContainerState, Site, SiteState, Stated, Vm, VmState};
 
 /// A VM that is restarted is stopped for a while.
 const STOPPED_FOR: Duration = Duration::from_secs(10 * 60);
 
-/// A row that rules look at.
-pub(super) trait Watched: Resource<Id: Into<u64>> {
-    const SORT: Sort;
+/// A row that rules judge.
+pub(super) trait Watched: Stated {
     const KINDS: &'static [Kind];
-    fn name(&self) -> Option<&str>;
-    fn state_name(&self) -> &str;
-    fn state_is_known(&self) -> bool;
     fn verdict(&self, kind: Kind, settings: &AlertSettings) -> Verdict;
-    /// In a state that no rule reports, so that it can be skipped.
-    fn is_well(&self) -> bool;
-}
-
-/// What all of them answer alike.
-macro_rules! named {
-    () => {
-        fn name(&self) -> Option<&str> {
-            self.name.as_deref()
-        }
-
-        fn state_name(&self) -> &str {
-            self.state.as_str()
-        }
-
-        fn state_is_known(&self) -> bool {
-            self.state.is_known()
-        }
-    };
 }
 
 impl Watched for Vm {
-    const SORT: Sort = Sort::Vm;
     const KINDS: &'static [Kind] = &[Kind::VmError, Kind::VmBlocked, Kind::VmStopped, Kind::VmStuck];
-
-    named!();
-
-    fn is_well(&self) -> bool {
-        self.state == VmState::Active
-    }
 
     #[allow(clippy::wildcard_enum_match_arm)] // only its own kinds are asked for
     fn verdict(&self, kind: Kind, settings: &AlertSettings) -> Verdict {
@@ -73,14 +41,7 @@ impl Watched for Vm {
 }
 
 impl Watched for Container {
-    const SORT: Sort = Sort::Container;
     const KINDS: &'static [Kind] = &[Kind::ContainerDisabled];
-
-    named!();
-
-    fn is_well(&self) -> bool {
-        self.state == ContainerState::Enabled
-    }
 
     fn verdict(&self, _kind: Kind, _settings: &AlertSettings) -> Verdict {
         let good = self.state == ContainerState::Enabled;
@@ -89,14 +50,7 @@ impl Watched for Container {
 }
 
 impl Watched for Site {
-    const SORT: Sort = Sort::Site;
     const KINDS: &'static [Kind] = &[Kind::SiteError, Kind::SiteBlocked, Kind::SiteStuck];
-
-    named!();
-
-    fn is_well(&self) -> bool {
-        self.state == SiteState::Active
-    }
 
     #[allow(clippy::wildcard_enum_match_arm)] // only its own kinds are asked for
     fn verdict(&self, kind: Kind, settings: &AlertSettings) -> Verdict {
@@ -123,7 +77,8 @@ impl Watched for Site {
 
 fn pick(bad: bool, good: bool, hold: Duration, held: &str) -> Verdict {
     match (bad, good) {
-        (true, _) => Verdict::Bad { hold, held: held.to_owned() },
+        (true, _) if held.is_empty() => Verdict::Bad { hold, value: Value::None },
+        (true, _) => Verdict::Bad { hold, value: Value::State(held.to_owned()) },
         (false, true) => Verdict::Good,
         (false, false) => Verdict::Frozen,
     }

@@ -1,5 +1,5 @@
-//! One account, live: each endpoint group with its credentials, what follows from what it shows, and how
-//! many calls that takes.
+//! The live checks of one account: each endpoint group with its credentials, the conclusions from its data, and
+//! the number of calls.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,49 +10,50 @@ use tracing::Instrument as _;
 
 use super::calls::{self, Reading, Readings};
 use super::table::{self, Row};
-use crate::alert::{Kind, Sort};
+use crate::alert::Kind;
 use crate::clock;
 use crate::commands::reading::{self, PATIENCE, Tally};
 use crate::config::AccountSettings;
 use crate::daemon::plan;
 use crate::metrics::families;
 use crate::model::{
-    AccountName, AccountState, Collector, ContainerId, ContainerState, Group, KnownAccount, Read, Report,
-    Rows,
+    AccountName, AccountState, Collector, Container, ContainerId, ContainerState, Group, Health,
+    KnownAccount, Language, Read, Report, Rows, Sort,
 };
 use crate::provider::poll::span;
-use crate::provider::{ApiError, Client, Hosts, Listed};
+use crate::provider::{ApiError, Client, Hosts, Listed, TokenStanding};
 use crate::terminal::doctor::{CheckSection, CheckVerdict};
-use crate::view::health::SeenResource;
-use crate::view::{Health, words};
+use crate::view::words;
 
-/// How many containers' sites are read; the others are assumed to be similar.
+/// The number of containers whose sites are read. The others are assumed to be similar.
 const MOST_CONTAINERS: usize = 20;
 /// A first charge that is overdue by more than this shows a wrong time zone.
 const PAST_CHARGE: chrono::Duration = chrono::Duration::hours(1);
 
-/// What was found of one account.
-pub(super) struct Examined {
-    pub(super) section: CheckSection,
-    pub(super) state: Arc<AccountState>,
+/// The results for one account.
+pub(in crate::commands) struct Examined {
+    pub(in crate::commands) section: CheckSection,
+    pub(in crate::commands) state: Arc<AccountState>,
     pub(super) report: Result<Arc<Report>, String>,
 }
 
-/// What the checks look at. Readings of a group that is off are empty.
+/// The facts that the checks use. Readings of a group that is off are empty.
 struct Facts<'a> {
     account: &'a AccountSettings,
     readings: Readings,
     report: Result<Arc<Report>, String>,
+    token: Option<TokenStanding>,
     known: KnownAccount,
     now: DateTime<Utc>,
 }
 
-/// Examines one account: the cheapest call of each group, and the sites of some containers.
-pub(super) async fn examine(account: &AccountSettings, hosts: &Hosts) -> Examined {
+/// Examines one account with the cheapest call of each group, and the sites of some containers.
+pub(in crate::commands) async fn examine(account: &AccountSettings, hosts: &Hosts) -> Examined {
     let mut facts = Facts {
         account,
         readings: Readings::default(),
         report: Err("billing is off".to_owned()),
+        token: None,
         known: KnownAccount::new(Arc::clone(&account.profile)),
         now: clock::now(),
     };
@@ -69,11 +70,11 @@ pub(super) async fn examine(account: &AccountSettings, hosts: &Hosts) -> Examine
     };
     checks.extend(calls::checks(account, &facts.readings));
     let mut section = CheckSection::new(format!("Account {}", account.name()), checks);
-    section.paste = unnamed_states(account.name(), facts.known.state());
+    section.paste = to_fill_in(account.name(), facts.known.state());
     Examined { section, state: facts.known.publish(), report: facts.report }
 }
 
-/// Reading.
+/// Reading the facts.
 impl Facts<'_> {
     async fn read(&mut self, client: Client, tally: &Tally) {
         let account = self.account;
@@ -97,6 +98,7 @@ impl Facts<'_> {
                 self.apply(Some(Read::Sites(container, rows)));
             }
         }
+        self.token = client.token_standing();
         if account.has(Group::Billing) {
             let began = Instant::now();
             self.report = reading::report(Ok(plan(account, client, account.horizon_days))).await;
@@ -120,9 +122,9 @@ impl Facts<'_> {
     }
 }
 
-/// Judging.
+/// Judging the facts.
 impl Facts<'_> {
-    const CHECKS: [Row<Self>; 13] = [
+    const CHECKS: [Row<Self>; 14] = [
         ("vm", |facts| facts.off(Group::Vm, "vm_api_key")),
         ("VMs", |facts| Some(facts.on(Group::Vm)?.readings.vms.verdict(""))),
         ("VM data", |facts| Some(facts.on(Group::Vm)?.gives(Group::Vm))),
@@ -130,6 +132,7 @@ impl Facts<'_> {
         ("containers", |facts| Some(facts.on(Group::Hosting)?.readings.containers.verdict(""))),
         ("sites", |facts| facts.readings.sites.error.as_deref().map(CheckVerdict::fail)),
         ("sites", Self::sites),
+        ("token", Self::token),
         ("hosting data", |facts| Some(facts.on(Group::Hosting)?.gives(Group::Hosting))),
         ("billing", |facts| facts.off(Group::Billing, "billing_username and billing_password")),
         ("expected balance", |facts| {
@@ -155,21 +158,41 @@ impl Facts<'_> {
         (some > 0 && self.readings.sites.error.is_none()).then(|| CheckVerdict::ok(says))
     }
 
-    /// Charges to come are not in the past, if the account's zone is the one it is taken for.
+    /// The end of the hosting token. A fixed token that ends is a trap.
+    fn token(&self) -> Option<CheckVerdict> {
+        let standing = self.token?;
+        let until = standing
+            .until
+            .map(|until| words::sentence_moment(until, self.account.profile.zone(), self.now, Language::En));
+        let has_ended = standing.until.is_some_and(|until| until <= self.now);
+        Some(match (standing.is_bought, until) {
+            (_, Some(until)) if has_ended => CheckVerdict::fail(format!("the token ended {until}")),
+            (true, Some(until)) => {
+                CheckVerdict::ok(format!("fetched, holds until {until}; the next is fetched before that"))
+            }
+            (true, None) => CheckVerdict::ok("fetched; the next is fetched when it is refused"),
+            (false, None) => return None,
+            (false, Some(until)) => CheckVerdict::warn(format!("hosting_token holds until {until}")).remedy(
+                "set hosting_token_url and hosting_api_key, and hostwatch fetches the next ones itself",
+            ),
+        })
+    }
+
+    /// Checks the account's zone: charges ahead must not be in the past.
     fn time_zone(&self) -> Option<CheckVerdict> {
         let report = self.report.as_ref().ok()?;
         let zone = self.account.profile.zone();
-        let there = words::sentence_moment(self.now, zone, self.now);
+        let there = words::sentence_moment(self.now, zone, self.now, Language::En);
         let says = format!("{}: it is {there} there", zone.name());
         let late = report.moments.first().map(|moment| self.now - moment.at);
         let Some(late) = late.filter(|&late| late > PAST_CHARGE) else { return Some(CheckVerdict::ok(says)) };
-        let late = words::lasted(late);
+        let late = words::lasted(late, Language::En);
         let verdict =
             CheckVerdict::warn(format!("{says}, and the next charge of the report was due {late} ago"));
         Some(verdict.remedy("set time_zone to the zone in which the provider writes its dates"))
     }
 
-    /// Which metrics and alerts come of a group's collectors.
+    /// The metrics and alerts that a group's collectors provide.
     fn gives(&self, group: Group) -> CheckVerdict {
         if self.readings.failed(group) {
             return CheckVerdict::skip("nothing until that works");
@@ -190,15 +213,12 @@ impl Facts<'_> {
         CheckVerdict::ok(format!("would watch: {alerts}; {} metrics{such}", names.len()))
     }
 
-    /// States unknown to hostwatch raise no alert of their own.
+    /// Unknown states, which cause no alert of their own.
     fn states(&self) -> Option<CheckVerdict> {
         let mut odd: Vec<(Sort, &str)> = Vec::new();
-        for kind in [Sort::Container, Sort::Vm, Sort::Site] {
-            let seen = SeenResource::all(self.known.state());
-            for one in seen.filter(|seen| seen.kind == kind && seen.health == Health::Unknown) {
-                if !odd.contains(&(kind, one.state)) {
-                    odd.push((kind, one.state));
-                }
+        for one in self.known.state().resources().filter(|seen| seen.health == Health::Unknown) {
+            if !odd.contains(&(one.kind, one.state)) {
+                odd.push((one.kind, one.state));
             }
         }
         let numbers = odd.iter().any(|(kind, name)| *kind == Sort::Container && name.parse::<i64>().is_ok());
@@ -207,33 +227,41 @@ impl Facts<'_> {
         } else {
             "ask the provider what they mean; hostwatch reports them as unknown".to_owned()
         };
-        let odd = odd.iter().take(10).map(|(kind, name)| format!("{} '{name}'", kind.in_sentence()));
+        let odd =
+            odd.iter().take(10).map(|(kind, name)| format!("{} '{name}'", words::sort(*kind, Language::En)));
         let odd: Vec<String> = odd.collect();
         let says = format!("unknown: {}", odd.join(", "));
         (!odd.is_empty()).then(|| CheckVerdict::warn(says).remedy(remedy))
     }
 }
 
-/// A table to fill in and put into the configuration: the numbers that have no name, and how many containers have each.
-fn unnamed_states(account: &AccountName, state: &AccountState) -> Vec<String> {
-    let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
-    let numbers = state.containers.rows.iter().filter(|one| !one.state.is_known());
-    for number in numbers.filter_map(|one| one.state.as_str().parse().ok()) {
-        *counts.entry(number).or_default() += 1;
+/// The containers whose state is a number without a name, by that number.
+pub(in crate::commands) fn unnamed_states(state: &AccountState) -> BTreeMap<i64, Vec<&Container>> {
+    let mut unnamed: BTreeMap<i64, Vec<&Container>> = BTreeMap::new();
+    for container in state.containers.rows.iter().filter(|one| !one.state.is_known()) {
+        if let Ok(number) = container.state.as_str().parse() {
+            unnamed.entry(number).or_default().push(container);
+        }
     }
-    if counts.is_empty() {
+    unnamed
+}
+
+/// A table for the configuration: the numbers without a name, and the number of containers with each.
+fn to_fill_in(account: &AccountName, state: &AccountState) -> Vec<String> {
+    let unnamed = unnamed_states(state);
+    if unnamed.is_empty() {
         return Vec::new();
     }
     let names: Vec<&str> = ContainerState::KNOWN.iter().map(ContainerState::as_str).collect();
     let head = [format!("# {}", names.join(", ")), format!("[accounts.{account}.container_states]")];
-    let rows = counts.into_iter().map(|(number, count)| {
-        format!("{number} = \"\" # {}", words::count(count, "container", "containers"))
+    let rows = unnamed.into_iter().map(|(number, containers)| {
+        format!("{number} = \"\" # {}", words::count(containers.len(), "container", "containers"))
     });
     head.into_iter().chain(rows).collect()
 }
 
 impl Reading {
-    /// Makes one more call of the listing.
+    /// Adds one more call of the listing.
     async fn add<T>(
         &mut self,
         tally: &Tally,

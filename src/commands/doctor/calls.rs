@@ -1,4 +1,4 @@
-//! How many calls the schedules make, compared with the limits: computed from what was read.
+//! The number of calls that the schedules make, compared with the limits. It is computed from the readings.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::model::{Collector, Group};
 use crate::provider::Limits;
 use crate::terminal::doctor::CheckVerdict;
 
-/// The limits, and which collectors share each.
+/// A limit, and the collectors that share it.
 type Limit = (&'static str, fn(&Limits) -> u32, fn(Collector) -> bool);
 const LIMITS: [Limit; 4] = [
     ("vm_list_per_minute", |limits| limits.vm_list_per_minute, |collector| collector == Collector::Vms),
@@ -28,18 +28,18 @@ const LIMITS: [Limit; 4] = [
     ),
 ];
 
-/// How one reading went.
+/// The result of one reading.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     pub(super) rows: u64,
-    /// What could not be read of them.
+    /// The part of the rows that could not be read.
     pub(super) flaw: Option<String>,
     pub(super) error: Option<String>,
     pub(super) calls: u64,
     pub(super) took: Duration,
 }
 
-/// What was read of an account.
+/// The readings of an account.
 #[derive(Debug, Default)]
 pub(super) struct Readings {
     pub(super) vms: Reading,
@@ -51,7 +51,7 @@ pub(super) struct Readings {
 }
 
 impl Readings {
-    /// Something of this group could not be read.
+    /// Whether a reading of this group failed.
     pub(super) fn failed(&self, group: Group) -> bool {
         let of = |readings: &[&Reading]| readings.iter().any(|reading| reading.error.is_some());
         match group {
@@ -61,12 +61,12 @@ impl Readings {
         }
     }
 
-    /// Extrapolated from the containers that were looked into to all of them.
+    /// Extrapolates from the containers that were looked into to all of them.
     fn of_all(&self, of_some: u64) -> u64 {
         if self.looked_into == 0 { 0 } else { (of_some * self.containers.rows).div_ceil(self.looked_into) }
     }
 
-    /// Calls that a sweep of each collector takes. Sites go with their containers.
+    /// The number of calls in a sweep of a collector. Sites belong to the sweep of the containers.
     fn sweep(&self, collector: Collector) -> u64 {
         match collector {
             Collector::Vms | Collector::Ips => self.vms.calls.max(1),
@@ -78,28 +78,43 @@ impl Readings {
     }
 }
 
-/// One sweep of a collector: how many calls it takes, and how often it is made.
+/// One sweep of a collector: its number of calls, and the shortest and longest time to the next.
 #[derive(Clone, Copy)]
-struct Sweep(Collector, u64, Duration);
+struct Sweep {
+    collector: Collector,
+    calls: u64,
+    gaps: (Duration, Duration),
+}
 
 impl Sweep {
-    /// Calls a minute, on the average.
+    /// The calls a minute while its ticks are nearest. A sweep that still runs at the next tick skips that.
     fn rate(&self) -> f64 {
-        self.1 as f64 * 60.0 / self.2.as_secs_f64().max(1.0)
+        self.calls as f64 * 60.0 / self.gaps.0.as_secs_f64().max(1.0)
+    }
+
+    /// `containers 61 every 2 min`
+    fn words(&self) -> String {
+        let Self { collector, calls, gaps: (shortest, longest) } = self;
+        let every = if shortest == longest { "every" } else { "at the most every" };
+        format!("{} {calls} {every} {}", collector.as_str(), span(*shortest))
     }
 }
 
-/// One check for each limit that is used.
+/// One check for each limit in use.
 pub(super) fn checks(account: &AccountSettings, readings: &Readings) -> Vec<(String, CheckVerdict)> {
     let all = account.schedules.iter();
-    let all = all.map(|(&one, schedule)| Sweep(one, readings.sweep(one), schedule.shortest_gap()));
+    let all = all.map(|(&one, schedule)| Sweep {
+        collector: one,
+        calls: readings.sweep(one),
+        gaps: (schedule.shortest_gap(), schedule.longest_gap()),
+    });
     let all: Vec<Sweep> = all.collect();
     let check = |&(key, allowed, shares): &Limit| {
         if account.schedules.keys().any(|&one| shares(one) && readings.failed(one.group())) {
-            // How many calls it takes shows once it can be read.
+            // The number of calls is known only after a reading that works.
             return Some((budget(key), CheckVerdict::skip("not known until that works")));
         }
-        let sweeps: Vec<Sweep> = all.iter().copied().filter(|sweep| shares(sweep.0)).collect();
+        let sweeps: Vec<Sweep> = all.iter().copied().filter(|sweep| shares(sweep.collector)).collect();
         Some((budget(key), verdict(key, allowed(&account.api.limits), &sweeps)?))
     };
     LIMITS.iter().filter_map(check).collect()
@@ -110,18 +125,16 @@ fn budget(key: &str) -> String {
     format!("API budget, {}", key.trim_end_matches("_per_minute").replace('_', " "))
 }
 
-/// Whether the sweeps fit the limit that they share; `None` where there are none.
+/// Whether the sweeps fit the limit that they share; `None` without sweeps.
 fn verdict(key: &str, allowed: u32, sweeps: &[Sweep]) -> Option<CheckVerdict> {
     let most = sweeps.iter().max_by(|a, b| a.rate().total_cmp(&b.rate()))?;
     let rate: f64 = sweeps.iter().map(Sweep::rate).sum();
-    let parts =
-        sweeps.iter().map(|Sweep(one, calls, gap)| format!("{} {calls} every {}", one.as_str(), every(*gap)));
-    let parts = parts.collect::<Vec<_>>().join(", ");
-    let says = format!("{rate:.1} of {allowed} calls/min: {parts}");
+    let parts = sweeps.iter().map(Sweep::words).collect::<Vec<_>>().join(", ");
+    let says = format!("at most {rate:.1} of {allowed} calls/min: {parts}");
     if rate <= f64::from(allowed) {
         return Some(CheckVerdict::ok(says));
     }
-    let slow = most.0.as_str();
+    let slow = most.collector.as_str();
     let remedy = format!(
         "polls will skip ticks: poll {slow} less often (schedule.{slow}), or raise limits.{key} if the provider \
          allows it"
@@ -130,7 +143,7 @@ fn verdict(key: &str, allowed: u32, sweeps: &[Sweep]) -> Option<CheckVerdict> {
 }
 
 /// `2 min`, `24 h`.
-fn every(gap: Duration) -> String {
+fn span(gap: Duration) -> String {
     match gap.as_secs() {
         seconds @ 0..120 => format!("{seconds} s"),
         seconds @ 120..7200 => format!("{} min", seconds / 60),
@@ -144,7 +157,7 @@ mod tests {
     use crate::terminal::doctor::CheckOutcome;
 
     #[test]
-    fn what_was_looked_into_stands_for_the_rest() {
+    fn the_sampled_accounts_stand_for_the_rest() {
         let reading = |rows, calls| Reading { rows, calls, ..Reading::default() };
         let readings = Readings {
             vms: reading(4, 2),
@@ -161,13 +174,29 @@ mod tests {
 
     #[test]
     fn more_calls_than_the_limit_are_told_with_the_schedule_to_change() {
-        let sweep = |collector, calls, seconds| Sweep(collector, calls, Duration::from_secs(seconds));
+        let sweep = |collector, calls, seconds| Sweep {
+            collector,
+            calls,
+            gaps: (Duration::from_secs(seconds), Duration::from_secs(seconds)),
+        };
         let sweeps = [sweep(Collector::Containers, 61, 120), sweep(Collector::Databases, 150, 86_400)];
         let fits = verdict("hosting_per_minute", 31, &sweeps).unwrap();
         assert_eq!(fits.outcome, CheckOutcome::Ok);
-        assert_eq!(fits.says, "30.6 of 31 calls/min: containers 61 every 2 min, databases 150 every 24 h");
+        assert_eq!(
+            fits.says,
+            "at most 30.6 of 31 calls/min: containers 61 every 2 min, databases 150 every 24 h"
+        );
         let over = verdict("hosting_per_minute", 30, &sweeps).unwrap();
         assert_eq!(over.outcome, CheckOutcome::Warn);
         assert!(over.remedy.unwrap().contains("schedule.containers"));
+    }
+
+    #[test]
+    fn a_schedule_with_uneven_ticks_is_not_said_to_keep_its_shortest_gap() {
+        let schedule: crate::provider::cron::Schedule = "0,5 3 * * *".parse().unwrap();
+        let gaps = (schedule.shortest_gap(), schedule.longest_gap());
+        let sweep = Sweep { collector: Collector::Databases, calls: 150, gaps };
+        let says = verdict("hosting_per_minute", 30, &[sweep]).unwrap().says;
+        assert_eq!(says, "at most 30.0 of 30 calls/min: databases 150 at the most every 5 min");
     }
 }

@@ -1,4 +1,4 @@
-//! Checks that do not belong to an account: the providers' clocks and certificates, mail, the store, this machine.
+//! Checks that belong to no account: the providers' clocks and certificates, mail, the store, this machine.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,24 +8,25 @@ use chrono::{DateTime, Duration, Utc};
 use chrono_tz::Tz;
 use url::Url;
 
+use super::mailboxes;
 use super::table::{self, CERTIFICATE_DAYS, Row};
-use super::webhooks;
+use super::{telegram, webhooks};
 use crate::clock;
 use crate::commands::ask::{AskError, DaemonAddress};
 use crate::commands::beside;
 use crate::config::{Environment, Settings};
 use crate::daemon::machine;
 use crate::mail::smtp::{Capabilities, Transport};
-use crate::model::{Snapshot, lives_on};
+use crate::model::{Language, Snapshot, lives_on};
 use crate::provider::{self, probe};
 use crate::store::Store;
 use crate::terminal::doctor::CheckVerdict;
 use crate::view::words;
 
-/// Largest difference of clocks that is not warned of.
+/// The largest difference of clocks without a warning.
 const SKEW: Duration = Duration::seconds(30);
 
-/// A provider's host as it answered.
+/// The answer of a provider's host.
 struct Host {
     origin: String,
     url: Url,
@@ -33,17 +34,22 @@ struct Host {
     now: DateTime<Utc>,
 }
 
-/// What the checks look at.
+/// The facts that the checks use.
 struct Facts<'a> {
     settings: &'a Settings,
     snapshot: &'a Snapshot,
-    /// `None` where mail is off.
-    mail_server: Option<Result<Capabilities, String>>,
     socket: DaemonAddress,
     status: Result<Vec<u8>, AskError>,
 }
 
-/// All checks that do not belong to an account.
+/// The facts that the checks of mail use.
+struct Mail<'a> {
+    settings: &'a Settings,
+    /// `None` if mail is off.
+    server: Option<Result<Capabilities, String>>,
+}
+
+/// All checks that belong to no account.
 pub(super) async fn checks(settings: &Settings, snapshot: &Snapshot) -> Vec<(String, CheckVerdict)> {
     let name = || "configuration".to_owned();
     let mut checks: Vec<_> =
@@ -51,7 +57,7 @@ pub(super) async fn checks(settings: &Settings, snapshot: &Snapshot) -> Vec<(Str
     if checks.is_empty() {
         checks.push((name(), CheckVerdict::ok("nothing wrong with it")));
     }
-    // Each host once, however many accounts it has.
+    // Each host is asked once, whatever its number of accounts.
     let mut hosts: BTreeMap<String, &Url> = BTreeMap::new();
     for account in &settings.accounts {
         for url in [&account.api.base_url, &account.api.panel_url].into_iter().flatten() {
@@ -62,17 +68,24 @@ pub(super) async fn checks(settings: &Settings, snapshot: &Snapshot) -> Vec<(Str
         let host = Host { origin, url: url.clone(), probed: probe(url).await, now: clock::now() };
         checks.extend(table::run(&Host::CHECKS, &host));
     }
-    let mail_server = probe_mail_server(settings).await;
+    checks.extend(mail_checks(settings).await);
     let socket = beside::socket(settings);
     let status = socket.status().await;
-    let facts = Facts { settings, snapshot, mail_server, socket, status };
-    checks.extend(table::run(&Facts::MAIL_CHECKS, &facts));
+    let facts = Facts { settings, snapshot, socket, status };
     checks.extend(webhooks::checks(settings).await);
+    checks.extend(telegram::checks(settings).await);
+    checks.extend(mailboxes::checks(settings, snapshot).await);
     checks.extend(table::run(&Facts::CHECKS, &facts));
     checks
 }
 
-/// Connection, TLS, login, and whether it takes mail from us. Sends none.
+/// Whether mails can be sent.
+pub(in crate::commands) async fn mail_checks(settings: &Settings) -> Vec<(String, CheckVerdict)> {
+    let mail = Mail { settings, server: probe_mail_server(settings).await };
+    table::run(&Mail::CHECKS, &mail)
+}
+
+/// Connects with TLS, logs in, and asks whether the server takes mail from us. Sends no mail.
 async fn probe_mail_server(settings: &Settings) -> Option<Result<Capabilities, String>> {
     let email = settings.email.as_ref()?;
     let probed = async {
@@ -85,7 +98,7 @@ async fn probe_mail_server(settings: &Settings) -> Option<Result<Capabilities, S
 
 impl Host {
     const CHECKS: [Row<Self>; 3] = [
-        // Its groups fail by themselves, with the remedy.
+        // The host's groups fail by themselves, with the remedy.
         ("host", |host| {
             Some(CheckVerdict::warn(format!("{}: {}", host.origin, host.probed.as_ref().err()?)))
         }),
@@ -97,53 +110,51 @@ impl Host {
     ];
 }
 
-impl Facts<'_> {
-    const MAIL_CHECKS: [Row<Self>; 2] =
-        [("mail", |facts| facts.mails_nobody("off")), ("mail server", Self::mail_server)];
+impl Mail<'_> {
+    const CHECKS: [Row<Self>; 2] = [("mail", Self::mails_nobody), ("mail server", Self::server)];
 
-    const CHECKS: [Row<Self>; 3] = [
-        ("store", |facts| {
-            let writable = || writable(&facts.settings.store_path, state_directories(&UNITS).as_deref());
-            Some(facts.mails_nobody("not used").unwrap_or_else(writable))
-        }),
-        ("daemon", |facts| Some(facts.daemon())),
-        ("where it runs", |facts| Some(facts.independence())),
-    ];
-
-    fn mails_nobody(&self, so: &str) -> Option<CheckVerdict> {
+    fn mails_nobody(&self) -> Option<CheckVerdict> {
         let off = !self.settings.mails;
-        off.then(|| CheckVerdict::skip(format!("{so}: there is no [email] table")))
+        off.then(|| CheckVerdict::skip("off: there is no [email] table"))
     }
 
-    fn mail_server(&self) -> Option<CheckVerdict> {
+    fn server(&self) -> Option<CheckVerdict> {
         let email = self.settings.email.as_ref()?;
         let place = format!("{}:{}", email.server.host, email.server.port);
-        Some(match self.mail_server.as_ref()? {
+        Some(match self.server.as_ref()? {
             Ok(server) => {
                 let tls = server.tls_version.unwrap_or("no TLS");
                 let login = server.login.as_ref();
                 let login = login.map_or_else(|| "no login".to_owned(), |how| format!("login by {how}"));
                 CheckVerdict::ok(format!("{place}: {tls}, {login}, accepts sender {}", email.from.email))
             }
-            Err(error) => CheckVerdict::fail(format!("{place}: {error}"))
-                .remedy("mails wait in the store until it works; hostwatch test-email sends one as a proof"),
+            Err(error) => CheckVerdict::fail(format!("{place}: {error}")).remedy(
+                "mails wait in the store until it works; hostwatch test-message sends one as a proof",
+            ),
         })
     }
+}
+
+impl Facts<'_> {
+    const CHECKS: [Row<Self>; 3] = [
+        ("store", |facts| Some(writable(&facts.settings.store_path, state_directories(&UNITS).as_deref()))),
+        ("daemon", |facts| Some(facts.daemon())),
+        ("where it runs", |facts| Some(facts.independence())),
+    ];
 
     fn daemon(&self) -> CheckVerdict {
-        let (socket, mails) = (&self.socket, self.settings.mails);
+        let socket = &self.socket;
         match (&self.status, Store::is_held(&self.settings.store_path)) {
             (Ok(_), _) => CheckVerdict::ok(format!("running, answers at {socket}")),
             (Err(error), Ok(true)) => CheckVerdict::warn(format!("holds the store, but {error}")),
-            (Err(_), Ok(false)) if mails => CheckVerdict::skip("not running"),
-            (Err(_), Ok(false)) => CheckVerdict::skip(format!("not running: nothing answers at {socket}")),
+            (Err(_), Ok(false)) => CheckVerdict::skip("not running"),
             (Err(_), Err(error)) => {
                 CheckVerdict::skip(format!("whether one holds the store cannot be seen: {error}"))
             }
         }
     }
 
-    /// Whether this machine is one of those it watches.
+    /// Whether this machine is one that it watches.
     fn independence(&self) -> CheckVerdict {
         let own = match machine::addresses() {
             Ok(own) => own,
@@ -177,7 +188,7 @@ fn clocks(origin: &str, theirs: Option<DateTime<Utc>>, ours: DateTime<Utc>) -> C
         return CheckVerdict::ok(format!("in sync with {origin}"));
     }
     let way = if skew > Duration::zero() { "ahead of" } else { "behind" };
-    let says = format!("this machine is {} {way} {origin}", words::lasted(skew.abs()));
+    let says = format!("this machine is {} {way} {origin}", words::lasted(skew.abs(), Language::En));
     CheckVerdict::warn(says).remedy("keep the clock right: timedatectl set-ntp true")
 }
 
@@ -187,26 +198,29 @@ fn certificate(origin: &str, scheme: &str, until: Option<DateTime<Utc>>, now: Da
         return CheckVerdict::skip(format!("{origin}: {why}"));
     };
     let days = (until - now).num_days();
-    let says =
-        format!("{origin}: good until {}, {days} days", words::subject_day(until.date_naive(), Tz::UTC, now));
+    let says = format!(
+        "{origin}: good until {}, {days} days",
+        words::subject_day(until.date_naive(), Tz::UTC, now, Language::En)
+    );
     if days >= CERTIFICATE_DAYS {
         return CheckVerdict::ok(says);
     }
     CheckVerdict::warn(says).remedy("once it has expired nothing can be read; ask the provider to renew it")
 }
 
-/// Where the unit lies that we install, and the directory that it has systemd make.
+/// The paths of the installed unit, and the directory that systemd makes for it.
 const UNITS: [&str; 2] =
     ["/etc/systemd/system/hostwatch.service", "/usr/lib/systemd/system/hostwatch.service"];
 const OF_THE_UNIT: &str = "/var/lib/hostwatch";
 
-/// The directories that systemd makes for the daemon: as it says, or, in a shell beside the service, as the unit does.
+/// The directories that systemd makes for the daemon: from systemd, or from the unit for a shell beside the
+/// service.
 fn state_directories(units: &[&str]) -> Option<String> {
     let given = Environment::of_process().get("STATE_DIRECTORY").map(str::to_owned);
     given.or_else(|| units.iter().any(|unit| Path::new(unit).exists()).then(|| OF_THE_UNIT.to_owned()))
 }
 
-/// Whether the store can be written. The file is opened, and a probe file created in its directory and removed.
+/// Whether the store can be written. The file is opened, and a probe file is made in its directory and removed.
 /// `state` is systemd's list of directories, which it creates when it starts the daemon.
 fn writable(path: &Path, state: Option<&str>) -> CheckVerdict {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -272,7 +286,7 @@ mod tests {
         assert_eq!(std::fs::read_dir(&missing).unwrap().count(), 0, "nothing is left");
     }
 
-    /// Before the first start a shell has nothing of the service's environment.
+    /// Before the first start a shell has no part of the service's environment.
     #[test]
     fn the_units_directory_is_known_without_systemd() {
         let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/systemd/hostwatch.service");

@@ -1,16 +1,20 @@
-//! `hostwatch doctor`: tries everything that a daemon would need, says what to do about what fails, and
-//! ends with the mails to come. Changes nothing and sends nothing.
+//! `hostwatch doctor`: tries everything that a daemon would need, gives a remedy for each failure, and ends
+//! with the mails to come. It only reads.
 
-mod account;
+pub(super) mod account;
 mod calls;
-mod machine;
+pub(super) mod machine;
+mod mailboxes;
+mod mx;
 mod table;
+mod telegram;
 mod webhooks;
 
 use std::sync::Arc;
 
 use anyhow::Result;
 
+use super::beside::Beside;
 use super::output::print;
 use super::{output, reading, rehearse};
 use crate::cli;
@@ -21,9 +25,10 @@ use crate::provider::Hosts;
 use crate::terminal::doctor::CheckSection;
 use crate::terminal::{self, Answer};
 
-/// Prints the table; the answer is whether something that is needed fails.
+/// Prints the table. The answer says whether a necessary part fails.
 pub(super) async fn run(args: cli::Doctor) -> Result<Answer> {
     let settings = Arc::new(super::load(&args.config.file)?);
+    let beside = Beside::of(&args.config.file);
     let style = output::style(args.screen);
     let clock = Clock::default();
     let hosts = Hosts::told_to(clock.clone());
@@ -42,8 +47,11 @@ pub(super) async fn run(args: cli::Doctor) -> Result<Answer> {
     let watch = Accounts::of(&settings);
     let now = clock.now();
     let billed = settings.accounts.iter().zip(examined).filter(|(account, _)| account.has(Group::Billing));
-    let rehearsals: Vec<_> =
-        billed.map(|(account, one)| rehearse::rehearse(account, &watch, one.report, None, now)).collect();
+    let mut rehearsals = Vec::new();
+    for (account, one) in billed {
+        let off = rehearse::off(account, &beside, now).await;
+        rehearsals.push(rehearse::rehearse(account, &watch, one.report, None, off, now));
+    }
     if !rehearsals.is_empty() {
         print("\nMails to come, if nobody pays\n\n")?;
         print(&terminal::rehearsal::text(&rehearsals, style))?;

@@ -1,11 +1,11 @@
-//! Checks as rows of a table. What they look at was read before: a check itself asks nobody.
+//! Checks as rows of a table. A check only looks at facts that were read before.
 
 use crate::terminal::doctor::CheckVerdict;
 
-/// A certificate that expires sooner is warned of.
+/// A certificate that expires sooner is a warning.
 pub(super) const CERTIFICATE_DAYS: i64 = 14;
 
-/// The name of a check, and its verdict on the facts; `None` where the facts that it needs are not there.
+/// The name of a check, and its verdict on the facts; `None` if the facts that it needs are missing.
 pub(super) type Row<F> = (&'static str, fn(&F) -> Option<CheckVerdict>);
 
 /// The verdicts of all checks that apply, by name.

@@ -1,5 +1,5 @@
-//! Whether each webhook's host answers, as the mail server is tried: without sending anything. Its address is a secret
-//! that a post alone would prove, so its path and token are not tried, and no line says where it is.
+//! Whether each webhook's host answers, without sending a post. Only a post could prove the address, which is a
+//! secret. So its path and token are not tried, and no output shows the address.
 
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
@@ -9,15 +9,16 @@ use secrecy::ExposeSecret as _;
 use super::table::CERTIFICATE_DAYS;
 use crate::clock;
 use crate::config::Settings;
-use crate::daemon::webhook::without_host;
+use crate::daemon::post::without_host;
+use crate::model::Language;
 use crate::provider::{Host, probe};
 use crate::terminal::doctor::CheckVerdict;
 use crate::view::words;
 
 const NOT_TRIED: &str = "not tried: its path and token";
-const SAMPLE: &str = "hostwatch test-email posts a sample";
+const SAMPLE: &str = "hostwatch test-message posts a sample";
 
-/// A row for each.
+/// A row for each webhook.
 pub(super) async fn checks(settings: &Settings) -> Vec<(String, CheckVerdict)> {
     let mut checks = Vec::new();
     for webhook in &settings.webhooks {
@@ -46,7 +47,7 @@ fn judged(name: &str, scheme: &str, probed: Result<Host, String>, now: DateTime<
         return CheckVerdict::ok(format!("its host answers, {tls}; {NOT_TRIED}")).remedy(SAMPLE);
     };
     let days = (until - now).num_days();
-    let day = words::subject_day(until.date_naive(), Tz::UTC, now);
+    let day = words::subject_day(until.date_naive(), Tz::UTC, now, Language::En);
     let says = format!("its host answers, TLS, certificate good until {day} ({days} days); {NOT_TRIED}");
     if days < CERTIFICATE_DAYS {
         return CheckVerdict::warn(says).remedy("once its certificate has expired no post arrives: renew it");
@@ -62,7 +63,7 @@ mod tests {
     use crate::terminal::doctor::CheckOutcome;
 
     #[test]
-    fn what_was_tried_and_what_was_not_is_said() {
+    fn tested_and_untested_webhooks_are_named() {
         let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
         let host = |days: Option<i64>| Host {
             date: None,

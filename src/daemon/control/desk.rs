@@ -1,4 +1,4 @@
-//! The daemon's side of the control socket: answers commands from what the daemon knows.
+//! The daemon's side of the control socket: answers commands from the daemon's state.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,37 +6,34 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
+use tokio::sync::oneshot;
 
 use super::protocol::{Asked, DaemonHealth, POLL_AT_MOST, Reply, Request, whole};
-use super::records::{self, Watching};
-use crate::clock::Clock;
-use crate::daemon::liveness::Liveness;
-use crate::daemon::publish::Published;
-use crate::daemon::signals::PollRequests;
+use crate::daemon::common::Common;
+use crate::daemon::pipeline::Message;
 use crate::http::{Answering, Control};
 use crate::model::freshness::state_collectors;
-use crate::model::{AccountName, Collector, Snapshot};
-use crate::state::Shared;
+use crate::model::{AccountName, Collector, Language, Snapshot};
 use crate::view::records::IncidentRecords;
-use crate::view::{About, PolledRecords, Query, Status};
+use crate::view::{About, LastReading, PolledRecords, Query, Reader, Status};
 
-/// How often it looks whether what was asked for is there.
+/// The interval of checks whether a requested poll has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Everything that an answer is made from.
+/// The state of the daemon that answers are made from.
 pub(in crate::daemon) struct Desk {
-    pub(in crate::daemon) liveness: Arc<Liveness>,
-    pub(in crate::daemon) published: Published,
-    pub(in crate::daemon) store_path: PathBuf,
-    pub(in crate::daemon) snapshot: Shared<Snapshot>,
-    /// Replaced at a reload.
-    pub(in crate::daemon) watching: Shared<Watching>,
-    pub(in crate::daemon) polls: PollRequests,
+    pub(in crate::daemon) common: Arc<Common>,
     pub(in crate::daemon) about: About,
-    pub(in crate::daemon) clock: Clock,
 }
 
-/// What took a thread of its own did not come back.
+/// A request that the pipeline answers.
+#[derive(Debug)]
+pub(in crate::daemon) struct Question {
+    pub(in crate::daemon) request: Request,
+    pub(in crate::daemon) reply: oneshot::Sender<Result<Reply, String>>,
+}
+
+/// The error for work on a thread of its own that did not return.
 const FAILED: &str = "the daemon failed at this; its log may say why";
 
 impl fmt::Debug for Desk {
@@ -56,16 +53,16 @@ impl Control for Desk {
                 },
                 None => self.ask(request).await,
             };
-            // Every answer has a form in JSON.
+            // Every answer can be written as JSON.
             serde_json::to_string(&answer).ok()
         })
     }
 }
 
 impl Desk {
-    /// Several daemons may be looked for at one socket.
+    /// Refuses a request for another store: commands look for several daemons at one socket.
     async fn is_about_ours(&self, store: PathBuf) -> Result<(), String> {
-        let ours = self.store_path.clone();
+        let ours = self.common.store_path.clone();
         let look = move || {
             let (theirs, ours) = (whole(&store), whole(&ours));
             if theirs == ours {
@@ -81,70 +78,80 @@ impl Desk {
         tokio::task::spawn_blocking(look).await.unwrap_or_else(|_| Err(FAILED.to_owned()))
     }
 
-    /// `Err` says why not, in words for people.
+    /// `Err` holds the reason in words for people.
     async fn ask(&self, request: Request) -> Result<Reply, String> {
-        if let Request::Poll { account } = request {
-            self.poll(account).await
-        } else if request == Request::Health {
-            Ok(Reply::Health(self.health()))
-        } else if request == Request::Incidents {
-            // As the page has them, without the store.
-            Ok(Reply::Incidents(self.incidents()))
-        } else {
-            self.of_the_store(request).await
+        match request {
+            Request::Poll { account } => self.poll(account).await,
+            Request::Health => Ok(Reply::Health(self.health())),
+            Request::LastReading { account } => {
+                Ok(Reply::LastReading(self.last_reading(&account).map(Box::new)))
+            }
+            // The rows of the page, without the store.
+            Request::Incidents => Ok(Reply::Incidents(self.incidents())),
+            other @ (Request::Outbox
+            | Request::Silences
+            | Request::Why { .. }
+            | Request::Ack { .. }
+            | Request::TakeBackAck { .. }
+            | Request::Silence { .. }
+            | Request::EndSilence { .. }
+            | Request::Retry { .. }
+            | Request::Drop { .. }) => self.ask_pipeline(other).await,
         }
     }
 
     fn health(&self) -> DaemonHealth {
-        let stuck = self.liveness.stuck().into_iter().map(str::to_owned).collect();
-        DaemonHealth { started_at: self.about.started_at, now: self.clock.now(), stuck }
+        let stuck = self.common.liveness.stuck().into_iter().map(str::to_owned).collect();
+        DaemonHealth { started_at: self.about.started_at, now: self.common.clock.now(), stuck }
+    }
+
+    fn last_reading(&self, account: &AccountName) -> Option<LastReading> {
+        let (alerting, snapshot) = (self.common.alerting.get(), self.common.snapshot.get());
+        LastReading::of(snapshot.accounts.get(account)?, alerting.incidents.iter())
     }
 
     fn incidents(&self) -> IncidentRecords {
-        let rows = &self.published.alerting.get().incidents;
-        IncidentRecords::of_rows(rows.iter(), self.watching.get().zones(), self.clock.now())
+        let (alerting, snapshot) = (self.common.alerting.get(), self.common.snapshot.get());
+        let zones = snapshot.accounts.iter().map(|(name, state)| (name.clone(), state.profile.zone()));
+        IncidentRecords::of(alerting.incidents.iter(), zones.collect(), self.common.clock.now())
     }
 
-    async fn of_the_store(&self, request: Request) -> Result<Reply, String> {
-        let (published, watching, now) = (self.published.clone(), self.watching.get(), self.clock.now());
-        let work = move || {
-            let answer = records::answer(&mut published.store.lock(), &watching, request, now);
-            // The store does not tell a writer of what it wrote itself.
-            published.written_by_hand();
-            answer
-        };
-        let done = tokio::task::spawn_blocking(work).await;
-        done.unwrap_or_else(|_| Err(FAILED.to_owned()))
+    /// Asks the pipeline, which answers between two of its messages.
+    async fn ask_pipeline(&self, request: Request) -> Result<Reply, String> {
+        let (reply, answer) = oneshot::channel();
+        let question = Message::Asked(Box::new(Question { request, reply }));
+        self.common.messages.send(question).await.map_err(|_| FAILED.to_owned())?;
+        answer.await.unwrap_or_else(|_| Err(FAILED.to_owned()))
     }
 
-    /// Has states and the balance read now, within the limits, and waits for them.
+    /// Has states and the balance polled now, within the limits, and waits for the results.
     async fn poll(&self, account: Option<String>) -> Result<Reply, String> {
-        let names: Vec<AccountName> = self.snapshot.get().accounts.keys().cloned().collect();
+        let Common { snapshot, alerting, clock, polls, .. } = &*self.common;
+        let names: Vec<AccountName> = snapshot.get().accounts.keys().cloned().collect();
         let meant = |name: &&AccountName| account.as_deref().is_none_or(|one| one == name.as_str());
         let asked: Vec<AccountName> = names.iter().filter(meant).cloned().collect();
         if let Some(unknown) = account.as_deref().filter(|_| asked.is_empty()) {
             let known: Vec<&str> = names.iter().take(20).map(AccountName::as_str).collect();
             return Err(format!("no account is called '{unknown}'; there is {}", known.join(", ")));
         }
-        let (since, end) = (self.clock.now(), Instant::now() + POLL_AT_MOST);
-        for name in &asked {
-            self.polls.ask(name);
-        }
+        let (since, end) = (clock.now(), Instant::now() + POLL_AT_MOST);
+        asked.iter().for_each(|name| polls.ask(name));
         let unfinished = loop {
-            let unfinished = unfinished(&self.snapshot.get(), &asked, since);
+            let unfinished = unfinished(&snapshot.get(), &asked, since);
             if unfinished.is_empty() || Instant::now() > end {
                 break unfinished;
             }
             tokio::time::sleep(LOOK_EVERY).await;
         };
         let query = Query { account, ..Query::default() };
-        let (snapshot, alerting) = (self.snapshot.get(), self.published.alerting.get());
-        let status = Status::new(&snapshot, &alerting, &self.about, &query, self.clock.now());
+        let (snapshot, alerting) = (snapshot.get(), alerting.get());
+        let reader = Reader::new(Language::En, clock.now());
+        let status = Status::new(&snapshot, &alerting, &self.about, &query, reader);
         Ok(Reply::Polled(Box::new(PolledRecords { status, unfinished })))
     }
 }
 
-/// What sees states or the balance and has ended no poll that began since then.
+/// The collectors of states and the balance that have not ended a poll which began since then.
 fn unfinished(
     snapshot: &Snapshot,
     asked: &[AccountName],

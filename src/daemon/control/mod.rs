@@ -1,14 +1,14 @@
-//! What the daemon answers to commands beside it, on a Unix socket of its own that no browser reaches.
+//! The daemon's answers to commands, on a Unix socket of its own that browsers do not reach.
 //!
-//! A command asks one [`Request`] and gets one [`Answer`]. What rests on the store alone is answered by
-//! [`records`], with or without a daemon.
+//! A command sends one [`Request`] and gets one [`Reply`]. [`records`] answers requests about incidents, the
+//! notification log and the store. It serves the pipeline, or from the store alone if no daemon runs.
 
 mod desk;
 mod protocol;
 mod records;
 mod socket;
 
-pub(super) use desk::Desk;
-pub(crate) use protocol::{Reply, Request, whole};
-pub(crate) use records::{Watching, answer as answer_from};
+pub(super) use desk::{Desk, Question};
+pub(crate) use protocol::{Reply, Request};
+pub(crate) use records::{World, answer as answer_from, answer_from_store};
 pub(crate) use socket::{open, path, places};

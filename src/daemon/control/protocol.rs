@@ -1,5 +1,5 @@
-//! What commands ask a running daemon, and what it answers: JSON both ways, for this release and its neighbours. What
-//! a daemon does not know it refuses, and the command goes to the store.
+//! The requests of commands to a running daemon, and its replies: JSON both ways, for this release and its
+//! neighbours. A daemon refuses requests that it does not know; the command then uses the store.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,27 +7,32 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::view::PolledRecords;
+use crate::model::AccountName;
 use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecords};
 use crate::view::why::WhyRecord;
+use crate::view::{LastReading, PolledRecords};
 
-/// For so long a poll that was asked for is waited for.
+/// The longest wait for a requested poll.
 pub(super) const POLL_AT_MOST: Duration = Duration::from_secs(60);
 
-/// Something that a command wants to know, or wants done.
+/// A request: a question, or something to be done.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Request {
-    /// Do its loops run?
+    /// Whether the daemon's loops run.
     Health,
     /// Polls an account now, or all.
     Poll {
         account: Option<String>,
     },
+    /// The last report of an account's balance.
+    LastReading {
+        account: AccountName,
+    },
     Incidents,
     Outbox,
     Silences,
-    /// `what`: a key, or the name or number of one thing.
+    /// `what`: a key, or the name or number of one resource.
     Why {
         what: String,
     },
@@ -46,12 +51,17 @@ pub(crate) enum Request {
     EndSilence {
         id: i64,
     },
-    /// `None`: all of them.
+    /// Sends what is owed to one recipient, or to all, now. It is not called by its old name, since a daemon of
+    /// release 0.2 would take "no numbers" for "every mail".
+    #[serde(rename = "retry_owed")]
     Retry {
-        mails: Option<Vec<i64>>,
+        to: Option<String>,
     },
+    /// Drops what is owed to a recipient: this episode of an incident, or everything.
+    #[serde(rename = "drop_owed")]
     Drop {
-        mails: Option<Vec<i64>>,
+        to: String,
+        key: Option<String>,
     },
 }
 
@@ -62,7 +72,7 @@ pub(crate) struct Addressed {
     request: Request,
 }
 
-/// As it comes: whoever does not know of a store names none.
+/// A request as it arrives. A client of another sort may name no store.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum Asked {
@@ -71,7 +81,7 @@ pub(super) enum Asked {
 }
 
 impl Asked {
-    /// The request, and its store where it names one.
+    /// The request, and its store if it names one.
     pub(super) fn parts(self) -> (Request, Option<PathBuf>) {
         match self {
             Self::Addressed(Addressed { store, request }) => (request, Some(store.into())),
@@ -81,17 +91,17 @@ impl Asked {
 }
 
 impl Request {
-    /// For the daemon of this store alone.
+    /// The request for the daemon of this store alone.
     pub(crate) fn addressed(self, store: &Path) -> Addressed {
         Addressed { store: whole(store).to_string_lossy().into_owned(), request: self }
     }
 
-    /// Does it read or write the store?
+    /// Whether the request reads or writes the store.
     pub(crate) fn is_of_the_store(&self) -> bool {
-        !matches!(self, Self::Health | Self::Poll { .. })
+        !matches!(self, Self::Health | Self::Poll { .. } | Self::LastReading { .. })
     }
 
-    /// Does it change what the store holds?
+    /// Whether the request changes the store.
     pub(crate) fn changes(&self) -> bool {
         let reads = matches!(self, Self::Incidents | Self::Outbox | Self::Silences | Self::Why { .. });
         self.is_of_the_store() && !reads
@@ -101,27 +111,29 @@ impl Request {
     pub(crate) fn patience(&self) -> Duration {
         if self.is_of_the_store() {
             Duration::from_secs(20)
-        } else if *self == Self::Health {
-            Duration::from_secs(5)
-        } else {
+        } else if matches!(self, Self::Poll { .. }) {
             POLL_AT_MOST + Duration::from_secs(10)
+        } else {
+            Duration::from_secs(5)
         }
     }
 }
 
-/// A store's path by which two can be compared: without links, also where only its directory is there.
+/// A store's path for comparisons: without symbolic links, even if only its directory exists.
 pub(crate) fn whole(store: &Path) -> PathBuf {
     let in_directory = || Some(store.parent()?.canonicalize().ok()?.join(store.file_name()?));
     let found = store.canonicalize().ok().or_else(in_directory).or_else(|| std::path::absolute(store).ok());
     found.unwrap_or_else(|| store.to_owned())
 }
 
-/// What it gets.
+/// The reply.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Reply {
     Health(DaemonHealth),
     Polled(Box<PolledRecords>),
+    /// `None` if no report was ever read.
+    LastReading(Option<Box<LastReading>>),
     Incidents(IncidentRecords),
     Outbox(OutboxRecords),
     Silences(SilenceRecords),
@@ -130,7 +142,7 @@ pub(crate) enum Reply {
     Done(String),
 }
 
-/// How the daemon itself is.
+/// The state of the daemon itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct DaemonHealth {
     pub started_at: DateTime<Utc>,

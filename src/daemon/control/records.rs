@@ -1,68 +1,58 @@
-//! What rests on the store alone: lists, reasons, and what people decide. The daemon answers so, and a command where no
-//! daemon runs.
+//! Answers that rest on the store alone: lists, reasons, and people's decisions. The daemon uses them, and so
+//! does a command if no daemon runs.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use chrono::{DateTime, Duration, Utc};
 
 use super::protocol::{Reply, Request};
-use crate::alert::{AlertSettings, Incident, Key, Kind, Target, Watcher};
-use crate::config::Settings;
-use crate::daemon::pipeline::Accounts;
-use crate::model::{AccountName, Profile};
-use crate::store::{Envelopes, Store, StoreError};
+use crate::alert::{
+    AlertSettings, Changes, Debts, Engine, Facts, Incident, Key, Kind, Log, Muted, Target, Watcher,
+};
+use crate::model::{AccountName, Snapshot};
+use crate::store::{Restored, Store, StoreError};
 use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecords, Zones};
-use crate::view::why::{DecisionRecord, Facts, WhyRecord};
-use crate::view::{decided, lookup};
+use crate::view::why::{self, DecisionRecord, WhyRecord};
+use crate::view::{IncidentRow, decided, lookup, reasons};
 
-/// Mails that are listed.
+/// The number of mails in a list.
 const MOST_MAILS: u32 = 200;
-/// Reasons of one incident.
+/// The number of reasons of one incident.
 const MOST_REASONS: u32 = 50;
 
-/// What a configuration says of the accounts, as far as answers rest on it.
-#[derive(Debug)]
-pub(crate) struct Watching {
-    pub(crate) watchers: BTreeMap<AccountName, Watcher>,
-    pub(crate) profiles: BTreeMap<AccountName, Arc<Profile>>,
-    /// Somebody can be told; else nothing is kept beyond the daemon's life.
+/// The parts that an answer is made from.
+pub(crate) struct World<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) log: &'a mut Log,
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) muted: &'a Muted,
+    pub(crate) store: &'a mut Store,
+    /// Whether there is a server that mails can leave by.
     pub(crate) mails: bool,
+    pub(crate) now: DateTime<Utc>,
 }
 
-impl Watching {
-    pub(crate) fn of(settings: &Settings) -> Self {
-        let profiles = settings.accounts.iter().map(|one| (one.name().clone(), Arc::clone(&one.profile)));
-        let watchers = Accounts::of(settings).watchers;
-        Self { watchers, profiles: profiles.collect(), mails: settings.mails }
-    }
-
-    pub(super) fn zones(&self) -> Zones {
-        self.profiles.iter().map(|(name, profile)| (name.clone(), profile.zone())).collect()
-    }
-}
-
-/// The answer; `Err` says why not, in words for people.
-pub(crate) fn answer(
-    store: &mut Store,
-    watching: &Watching,
-    request: Request,
-    now: DateTime<Utc>,
-) -> Result<Reply, String> {
-    let in_memory = store.is_in_memory();
-    let desk = Desk { store, watching, now };
+/// Answers a request. The caller commits the changes in the notification log.
+///
+/// # Errors
+/// The error is in words for the person who asked.
+pub(crate) fn answer(world: World<'_>, request: Request) -> Result<Reply, String> {
+    let in_memory = world.store.is_in_memory();
+    let mut world = world;
     let mut reply = match request {
-        Request::Health | Request::Poll { .. } => Err("that takes a running daemon".to_owned()),
-        Request::Incidents => desk.incidents(),
-        Request::Outbox => desk.outbox(),
-        Request::Silences => desk.silences().map(Reply::Silences),
-        Request::Why { what } => desk.why(&what),
-        Request::Ack { what, comment } => desk.acknowledge(&what, &comment),
-        Request::TakeBackAck { what } => desk.take_back_ack(&what),
-        Request::Silence { pattern, seconds, comment } => desk.silence(&pattern, seconds, &comment),
-        Request::EndSilence { id } => desk.end_silence(id),
-        Request::Retry { mails } => desk.each(mails, Store::retry, decided::tried_again),
-        Request::Drop { mails } => desk.each(mails, Store::drop_mails, decided::dropped),
+        Request::Health | Request::Poll { .. } | Request::LastReading { .. } => {
+            Err("that takes a running daemon".to_owned())
+        }
+        Request::Incidents => Ok(Reply::Incidents(world.incidents())),
+        Request::Outbox => world.outbox(),
+        Request::Silences => world.silences().map(Reply::Silences),
+        Request::Why { what } => world.why(&what),
+        Request::Ack { what, comment } => world.acknowledge(&what, &comment),
+        Request::TakeBackAck { what } => world.take_back_ack(&what),
+        Request::Silence { pattern, seconds, comment } => world.silence(&pattern, seconds, &comment),
+        Request::EndSilence { id } => world.end_silence(id),
+        Request::Retry { to } => world.retry(to.as_deref()),
+        Request::Drop { to, key } => world.drop_owed(&to, key.as_deref()),
     };
     if let Ok(Reply::Done(done)) = &mut reply
         && in_memory
@@ -72,11 +62,30 @@ pub(crate) fn answer(
     reply
 }
 
-/// The store, the configuration, the time.
-struct Desk<'a> {
-    store: &'a mut Store,
-    watching: &'a Watching,
+/// Answers a request from the store alone, if no daemon runs, and writes the changes.
+///
+/// # Errors
+/// The error is in words for the person who asked.
+pub(crate) fn answer_from_store(
+    store: &mut Store,
+    watchers: BTreeMap<AccountName, Watcher>,
+    mails: bool,
+    request: Request,
     now: DateTime<Utc>,
+) -> Result<Reply, String> {
+    let Restored { incidents, cut_offs, mut log, watched_until, .. } = store.restore().map_err(failed)?;
+    let muted = store.silences(now).map_err(failed)?;
+    let mut engine = Engine::new(watchers, incidents, cut_offs, watched_until, now);
+    // The daemon will write these changes, not the command.
+    engine.saved();
+    let snapshot = &Snapshot::default();
+    let (engine, log) = (&engine, &mut log);
+    let answer = answer(World { engine, log, snapshot, muted: &muted, store, mails, now }, request)?;
+    let changes = Changes::of(engine, log);
+    if !changes.is_empty() {
+        store.save_beside(&changes, now).map_err(failed)?;
+    }
+    Ok(answer)
 }
 
 type Answered<T = Reply> = Result<T, String>;
@@ -86,103 +95,112 @@ fn failed(error: StoreError) -> String {
     error.to_string()
 }
 
-impl Desk<'_> {
-    fn incidents(&self) -> Answered {
-        let (known, muted) = (self.known()?, self.store.silences(self.now).map_err(failed)?);
-        Ok(Reply::Incidents(IncidentRecords::of(&known, &muted, self.watching.zones(), self.now)))
+impl World<'_> {
+    fn facts(&self) -> Facts<'_> {
+        Facts::new(self.engine, self.snapshot, self.muted, usize::MAX, self.now)
     }
 
-    fn known(&self) -> Answered<Vec<Incident>> {
-        self.store.incidents().map_err(failed)
+    fn zones(&self) -> Zones {
+        self.engine.watchers().iter().map(|(name, one)| (name.clone(), one.settings.zone)).collect()
     }
 
-    /// The incident that a person means; the inner error says why there is none. The store is locked meanwhile, so as
-    /// few as possible are read.
-    fn find(&self, what: &str) -> Answered<Answered<Incident>> {
-        if let Some(incident) = self.store.incident(what).map_err(failed)? {
-            return Ok(Ok(incident));
+    fn incidents(&self) -> IncidentRecords {
+        let facts = self.facts();
+        let rows: Vec<IncidentRow> = self
+            .engine
+            .incidents()
+            .values()
+            .filter_map(|one| IncidentRow::of(one, self.log, &facts))
+            .collect();
+        IncidentRecords::of(rows.iter(), self.zones(), self.now)
+    }
+
+    /// The incident with this key, or with this name or number if only one has it.
+    fn find(&self, what: &str) -> Answered<&Incident> {
+        let all = self.engine.incidents();
+        match what.parse::<Key>().ok().and_then(|key| all.get(&key)) {
+            Some(incident) => Ok(incident),
+            None => lookup::find(all.values(), what),
         }
-        let near = self.store.incidents_near(what).map_err(failed)?;
-        Ok(lookup::find(&near, what).cloned())
     }
 
     fn outbox(&self) -> Answered {
-        let mails = self.store.envelopes(MOST_MAILS).map_err(failed)?;
-        let zones = self.watching.zones();
-        Ok(Reply::Outbox(OutboxRecords { generated_at: self.now, time_zones: zones, mails }))
+        let sent = self.store.sent(MOST_MAILS).map_err(failed)?;
+        let (debts, zones) = (self.log.debts(self.now), self.zones());
+        Ok(Reply::Outbox(OutboxRecords::of(&debts, sent, zones, self.now)))
     }
 
     fn silences(&self) -> Answered<SilenceRecords> {
         let silences = self.store.silences(self.now).map_err(failed)?.silences;
-        Ok(SilenceRecords::of(&silences, &self.known()?, &self.watching.zones(), self.now))
+        let incidents = self.engine.incidents().values();
+        Ok(SilenceRecords::of(&silences, incidents, &self.zones(), self.now))
     }
 
     fn why(&self, what: &str) -> Answered {
-        let found = self.find(what)?;
+        let found = self.find(what);
         let (key, incident) = match &found {
-            Ok(incident) => (incident.key.clone(), Some(incident)),
-            // Of what was never wrong, the configuration may say why.
+            Ok(incident) => (incident.key.clone(), Some(*incident)),
             Err(unknown) => (self.silent_key(what).ok_or_else(|| unknown.clone())?, None),
         };
         let decisions = self.store.decisions(&key.to_string(), MOST_REASONS).map_err(failed)?.into_iter();
-        let decisions = decisions.map(|(at, reason)| DecisionRecord { at, reason: reason.to_string() });
+        let decisions = decisions.map(|(at, reason)| DecisionRecord { at, reason: reasons::stored(reason) });
         let episode = incident.map_or(0, |incident| incident.episode);
-        let mails = self.store.mails_about(&key.to_string(), episode).map_err(failed)?;
-        let muted = self.store.silences(self.now).map_err(failed)?;
-        let facts = Facts {
+        let facts = self.facts();
+        let record = WhyRecord::of(why::Facts {
             key: &key,
             incident,
+            row: incident.and_then(|incident| IncidentRow::of(incident, self.log, &facts)),
             decisions: decisions.collect(),
-            mails,
-            muted: &muted,
-            watcher: self.watching.watchers.get(&key.account),
-            zone: self.watching.zones().of(&key.account),
+            mails: self.store.sent_about(&key, episode).map_err(failed)?,
+            answers: self.log.answers(&key, &facts),
+            watcher: self.engine.watchers().get(&key.account),
+            zone: self.zones().of(&key.account),
             now: self.now,
-        };
-        Ok(Reply::Why(Box::new(WhyRecord::of(facts))))
+        });
+        Ok(Reply::Why(Box::new(record)))
     }
 
-    /// A key of an account that is watched and of a kind that is off, or that is about the account itself.
+    /// The key of a watched account whose kind is off, or which is about the account itself.
     fn silent_key(&self, what: &str) -> Option<Key> {
         let key: Key = what.parse().ok()?;
-        let settings: &AlertSettings = &self.watching.watchers.get(&key.account)?.settings;
+        let settings: &AlertSettings = &self.engine.watchers().get(&key.account)?.settings;
         let account_wide = matches!(key.kind, Kind::Disconnect | Kind::BillingReport | Kind::BalanceDrop);
         let of_account = account_wide && key.resource == Target::Account;
         (of_account || !settings.enabled(key.kind)).then_some(key)
     }
 
-    fn acknowledge(self, what: &str, comment: &str) -> Answered {
-        let incident = self.find(what)??;
+    fn acknowledge(&mut self, what: &str, comment: &str) -> Answered {
+        let incident = self.find(what)?.clone();
         if !incident.phase.is_open() {
             return Err(decided::not_open(&incident.key));
         }
         self.store.acknowledge(&incident.key, incident.episode, comment, self.now).map_err(failed)?;
-        Ok(Reply::Done(match self.watching.mails {
-            true => decided::acknowledged(&incident, self.now),
+        Ok(Reply::Done(match self.mails {
+            true => decided::acknowledged(&incident.key, self.facts().cut_off(&incident.key), self.now),
             false => decided::acknowledged_without_mails(&incident.key),
         }))
     }
 
-    fn take_back_ack(self, what: &str) -> Answered {
-        let key = &self.find(what)??.key;
+    fn take_back_ack(&mut self, what: &str) -> Answered {
+        let key = &self.find(what)?.key.clone();
         match self.store.take_back_ack(key).map_err(failed)? {
             true => Ok(Reply::Done(decided::no_longer_acknowledged(key))),
             false => Err(format!("{key} was not acknowledged")),
         }
     }
 
-    fn silence(self, pattern: &str, seconds: u64, comment: &str) -> Answered {
+    fn silence(&mut self, pattern: &str, seconds: u64, comment: &str) -> Answered {
         let span = i64::try_from(seconds).ok().and_then(Duration::try_seconds);
         let until = span.and_then(|span| self.now.checked_add_signed(span));
         let until = until.ok_or_else(|| "--for: that is too long".to_owned())?;
         let id = self.store.silence(pattern, until, comment, self.now).map_err(failed)?;
         let all = self.silences()?;
         let one = all.silences.iter().find(|one| one.id == id);
-        one.map(|one| Reply::Done(decided::silenced(one, self.watching.mails, self.now)))
+        one.map(|one| Reply::Done(decided::silenced(one, self.mails, self.now)))
             .ok_or_else(|| format!("silence {id} is not there any more"))
     }
 
-    fn end_silence(self, id: i64) -> Answered {
+    fn end_silence(&mut self, id: i64) -> Answered {
         match self.store.end_silence(id, self.now).map_err(failed)? {
             true => Ok(Reply::Done(decided::silence_ended(id))),
             false => {
@@ -191,25 +209,32 @@ impl Desk<'_> {
         }
     }
 
-    /// Does something to these mails, or to all; `None` for all.
-    fn each(
-        self,
-        mails: Option<Vec<i64>>,
-        act: fn(&mut Store, Envelopes, DateTime<Utc>) -> Result<usize, StoreError>,
-        words: fn(usize) -> String,
-    ) -> Answered {
-        let Some(ids) = mails else {
-            return act(self.store, Envelopes::All, self.now)
-                .map(|count| Reply::Done(words(count)))
-                .map_err(failed);
+    fn retry(&mut self, to: Option<&str>) -> Answered {
+        let to = match to {
+            Some(to) => Some(self.debts_to(to)?.recipient),
+            None => None,
         };
-        // All or none: what was done is never behind an error.
-        if let Some(id) = self.store.first_settled(&ids).map_err(failed)? {
-            return Err(format!(
-                "mail {id} neither waits nor was given up, so nothing was done; `hostwatch outbox list` shows the mails"
-            ));
+        // If the store cannot be written, no attempt is made.
+        self.store.writable().map_err(failed)?;
+        self.log.retry(to.as_deref(), self.now);
+        Ok(Reply::Done(decided::tried_again(to.as_deref())))
+    }
+
+    fn drop_owed(&mut self, to: &str, key: Option<&str>) -> Answered {
+        let Debts { recipient, owed, .. } = self.debts_to(to)?;
+        let key = key.map(|what| self.find(what).map(|incident| incident.key.clone())).transpose()?;
+        let keys =
+            owed.into_iter().map(|(one, _)| one).filter(|one| key.as_ref().is_none_or(|key| key == one));
+        let keys: Vec<Key> = keys.collect();
+        if keys.is_empty() {
+            return Err(decided::nothing_owed(&recipient));
         }
-        let done = act(self.store, Envelopes::These(ids), self.now).map_err(failed)?;
-        Ok(Reply::Done(words(done)))
+        let facts = Facts::new(self.engine, self.snapshot, self.muted, usize::MAX, self.now);
+        self.log.let_go(&recipient, key.as_ref(), &facts);
+        Ok(Reply::Done(decided::dropped(&recipient, &keys)))
+    }
+
+    fn debts_to(&self, to: &str) -> Answered<Debts> {
+        lookup::recipient(&self.log.debts(self.now), to).cloned()
     }
 }

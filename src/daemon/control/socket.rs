@@ -1,6 +1,6 @@
-//! The control socket: in the runtime directory that systemd made, else beside the store, or where that would be. It
-//! serves what the web side serves, without TLS and passwords, and answers commands: the daemon's own user, its group and
-//! root can open it.
+//! The control socket. It is in the runtime directory that systemd made, otherwise beside the store or where
+//! the store would be. It serves what the web side serves, without TLS and passwords, and answers commands. The
+//! daemon's own user, its group and root can open it.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -15,28 +15,28 @@ use tokio::net::UnixListener;
 
 use crate::http::Listener;
 
-/// Connections that may wait to be accepted.
+/// The number of connections that may wait to be accepted.
 const BACKLOG: i32 = 16;
 
-/// The socket's file; removed when this is dropped, unless another has taken its place.
+/// The socket's file. Dropping it removes the file, unless another socket took its place.
 pub(crate) struct ControlSocket {
     path: PathBuf,
     /// Device and inode.
     place: (u64, u64),
 }
 
-/// Where systemd makes the runtime directory, and the state directory of the same name.
+/// The parents of the runtime directory and of the state directory, which systemd makes with the same name.
 const RUNTIME: &str = "/run";
 const STATE: &str = "/var/lib";
-/// What both are called in the unit.
+/// The name of both directories in the unit.
 const DIRECTORY: &str = "hostwatch";
 const IN_RUNTIME: &str = "control.sock";
-/// Its owner and the group.
+/// The socket's owner and group may read and write, and nobody else.
 const MODE: u32 = 0o660;
 
-/// Where a daemon with this store, and perhaps a runtime directory of its own, has its socket.
+/// The socket of a daemon with this store and, if there is one, this runtime directory.
 pub(crate) fn path(store: &Path, runtime: Option<&str>) -> PathBuf {
-    // systemd lists several directories with colons; the first is ours.
+    // systemd separates several directories with colons; the first is ours.
     match runtime.and_then(|list| list.split(':').next()).filter(|first| !first.is_empty()) {
         Some(directory) => Path::new(directory).join(IN_RUNTIME),
         None => beside(store),
@@ -50,17 +50,17 @@ fn beside(store: &Path) -> PathBuf {
     path.into()
 }
 
-/// Where the daemon of a store may have its socket, for whoever has nothing of the daemon's environment. Without a store,
-/// where the packaged one has.
+/// The places in which the daemon of a store may have its socket, for commands that do not share the daemon's
+/// environment. Without a store, the place of the packaged daemon.
 pub(crate) fn places(store: Option<&Path>) -> Vec<PathBuf> {
     let Some(store) = store else { return vec![Path::new(RUNTIME).join(DIRECTORY).join(IN_RUNTIME)] };
-    // /var/lib/hostwatch/hostwatch.db is of the daemon with /run/hostwatch.
+    // /var/lib/hostwatch/hostwatch.db belongs to the daemon with /run/hostwatch.
     let of_service = store.strip_prefix(STATE).ok().and_then(|path| path.components().next());
     let runtime = of_service.map(|name| Path::new(RUNTIME).join(name).join(IN_RUNTIME));
     [beside(store)].into_iter().chain(runtime).collect()
 }
 
-/// Opens the socket. The daemon does its work without, so a failure is only logged.
+/// Opens the socket. The daemon works without it, so a failure is only logged.
 pub(crate) fn open(path: &Path) -> Option<(ControlSocket, Listener)> {
     let opened = bind(path);
     opened.map_err(|error| tracing::warn!("no control socket: {}: {error:#}", path.display())).ok()
@@ -70,7 +70,7 @@ fn bind(path: &Path) -> Result<(ControlSocket, Listener)> {
     let address = SockAddr::unix(path).context("the path is too long for a socket; shorten store.path")?;
     remove_stale(path)?;
     let socket = socket2::Socket::new(Domain::UNIX, Type::STREAM, None).context("making it")?;
-    // The mode before the name: at no moment can others open it.
+    // The mode is set before the name exists, so that others can never open the socket.
     let socket = File::from(OwnedFd::from(socket));
     socket.set_permissions(Permissions::from_mode(MODE)).context("setting its mode")?;
     let socket = socket2::Socket::from(OwnedFd::from(socket));
@@ -85,7 +85,7 @@ fn bind(path: &Path) -> Result<(ControlSocket, Listener)> {
     Ok((control, listener.into()))
 }
 
-/// Removes a socket that nobody answers on: its daemon was killed.
+/// Removes a socket that nobody answers on, because its daemon was killed.
 fn remove_stale(path: &Path) -> Result<()> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -106,7 +106,7 @@ impl Drop for ControlSocket {
     fn drop(&mut self) {
         let same = fs::symlink_metadata(&self.path).is_ok_and(|file| (file.dev(), file.ino()) == self.place);
         if same {
-            // It is stale from now on anyway: the next daemon clears it away.
+            // A file that stays is stale from now on; the next daemon removes it.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -152,7 +152,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.sock");
         let (control, listener) = bind(&path).unwrap();
-        // As a daemon that was killed leaves it.
+        // A killed daemon leaves the socket like this.
         std::mem::forget(control);
         drop(listener);
         let (control, _listener) = bind(&path).unwrap();
@@ -164,11 +164,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_another_daemon_made_meanwhile_stays() {
+    async fn a_socket_that_another_daemon_made_meanwhile_stays() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.sock");
         let (control, _listener) = bind(&path).unwrap();
-        // RateLimited, so that its inode is not given out again.
+        // The file is kept, so that its inode is not given out again.
         fs::rename(&path, directory.path().join("old")).unwrap();
         let (_other, _other_listener) = bind(&path).unwrap();
         drop(control);

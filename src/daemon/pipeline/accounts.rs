@@ -1,39 +1,40 @@
-//! The accounts of a configuration as the pipeline needs them, made from its settings.
+//! The accounts of a configuration in the form that the pipeline needs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::looking::Gaps;
-use crate::alert::Watcher;
+use crate::alert::{AlertSettings, Watcher};
 use crate::config::{AccountSettings, Settings};
-use crate::daemon::mails::MailWriter;
+use crate::daemon::mails::{MailWriter, address};
+use crate::mail::Way;
 use crate::metrics;
 use crate::model::{AccountName, Collector, Profile};
 use crate::provider::cron::Schedule;
 
-/// The accounts of a configuration, as the pipeline needs them.
+/// The accounts of a configuration in the form that the pipeline needs.
 pub(crate) struct Accounts {
     pub(crate) profiles: Vec<Arc<Profile>>,
     pub(crate) watchers: BTreeMap<AccountName, Watcher>,
     pub(crate) mail_writer: Option<MailWriter>,
-    /// When the digest goes out.
+    /// The schedule of the digest.
     pub(crate) digest: Option<Schedule>,
     pub(crate) metrics: metrics::MetricsSettings,
-    /// Between the ticks of each collector, at most.
+    pub(crate) has_heartbeat: bool,
+    /// The longest gap between the ticks of each collector.
     pub(in crate::daemon) gaps: Gaps,
 }
 
 impl Accounts {
-    /// Those of a configuration.
+    /// The accounts of a configuration.
     pub(crate) fn of(settings: &Settings) -> Self {
+        // Only recipients with a server are owed mails.
+        let is_served = |to: &str| settings.serves(&Way::to(to));
         let watchers = settings.accounts.iter().map(|account| {
-            let to = if settings.mails {
-                account.to.iter().map(ToString::to_string).collect()
-            } else {
-                Vec::new()
-            };
-            (account.name().clone(), Watcher { settings: Arc::clone(&account.alert), to })
+            let to = account.to.iter().map(|to| address(&to.to_string())).filter(|to| is_served(to));
+            let watcher = Watcher { settings: by_address(&account.alert, is_served), to: to.collect() };
+            (account.name().clone(), watcher)
         });
         Self {
             profiles: settings.accounts.iter().map(|account| Arc::clone(&account.profile)).collect(),
@@ -41,9 +42,24 @@ impl Accounts {
             mail_writer: MailWriter::of(settings),
             digest: settings.digest.clone(),
             metrics: settings.metrics.clone(),
+            has_heartbeat: settings.heartbeat_url.is_some(),
             gaps: settings.accounts.iter().map(|account| (account.name().clone(), gaps(account))).collect(),
         }
     }
+}
+
+/// The recipients that have a server, as the notification log names them.
+fn by_address(alert: &Arc<AlertSettings>, is_served: impl Fn(&str) -> bool) -> Arc<AlertSettings> {
+    if alert.escalate_to.is_empty() && alert.rules.values().all(|rule| rule.to.is_empty()) {
+        return Arc::clone(alert);
+    }
+    let mut settings = (**alert).clone();
+    let of_rules = settings.rules.values_mut().map(|rule| &mut rule.to);
+    for list in of_rules.chain([&mut settings.escalate_to]) {
+        list.iter_mut().for_each(|to| *to = address(to));
+        list.retain(|to| is_served(to));
+    }
+    Arc::new(settings)
 }
 
 fn gaps(account: &AccountSettings) -> BTreeMap<Collector, Duration> {

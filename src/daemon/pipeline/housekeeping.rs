@@ -1,71 +1,63 @@
-//! What the pipeline does by the clock: what others wrote into the store, the hourly limit's summary, the
-//! digest, the count of polls, and a store whose file fails.
+//! The pipeline's work by the clock: changes that others wrote into the store, the digest, the count of polls,
+//! and a store whose file fails.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chrono::{DateTime, Duration, NaiveDate, Utc};
 use chrono_tz::Tz;
 
-use super::super::notes::StoreNotes;
 use super::super::publish::say_returned;
-use super::Pipeline;
-use crate::alert::{Digest, DigestAccount, Incident, Notice, Overflow, digest, rate_limit};
-use crate::failpoint;
+use super::super::store_notes::StoreNotes;
+use super::{Pipeline, story};
+use crate::alert::{Digest, DigestAccount, Engine};
 use crate::model::freshness::attempted;
 use crate::model::{AccountName, LastReport, OwnVm, lives_on};
-use crate::store::{Batch, Polls, Store, StoreError};
+use crate::store::{KEEP_INCIDENTS, Store, StoreError};
 
-/// A digest that is later than this is not sent any more: the next one has it all.
+/// A digest is not made if it would be later than this. The next one covers its time, too.
 const DIGEST_AT_MOST_LATE: Duration = Duration::hours(24);
+/// The time that the first digest covers.
+const DIGEST_COVERS: Duration = Duration::days(7);
+/// The longest time that a digest covers, since polls are not counted for longer.
+const DIGEST_COVERS_AT_MOST: Duration = Duration::days(90);
 
-/// A store looks for its file this often, and tries it while it runs in memory.
+/// How often the store looks for its file, and tries to leave memory.
 const FILE_EVERY: Duration = Duration::seconds(10);
 
 const PRUNE_EVERY: Duration = Duration::days(1);
 
-/// What housekeeping remembers.
+/// The state of housekeeping.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Housekeeping {
-    /// Since when the hourly limit keeps something back.
-    pub(super) rate_limited_since: Option<DateTime<Utc>>,
-    last_summary: Option<DateTime<Utc>>,
-    /// Until when digests were decided on.
+    /// The time until which digests were decided.
     digested_until: DateTime<Utc>,
     /// Polls that are not in the store yet: all, failed.
     polls: BTreeMap<AccountName, (u64, u64)>,
     /// Accounts whose last report is not in the store yet.
     pub(super) reports_to_keep: BTreeSet<AccountName>,
-    /// The store as others last left it.
+    /// The version of the store after the last change by others.
     data_version: Option<i64>,
-    retry_asked: Option<String>,
     pub(super) store_notes: StoreNotes,
-    /// The store refused the last commit; logged once.
+    /// The store refused the last commit. This is logged once.
     failing: bool,
-    /// The watched VM that this machine is.
+    /// The watched VM that is this machine.
     home: Option<OwnVm>,
     file_tried: Option<DateTime<Utc>>,
-    /// The store's file was deleted or replaced, and is not written anew yet.
-    misplaced: bool,
     pruned: Option<DateTime<Utc>>,
-    /// Waiting mails about money that were made anew, and on which day of their account.
-    pub(super) renewed: BTreeMap<String, NaiveDate>,
+    /// The last time that a server took a mail.
+    pub(super) last_sent: Option<DateTime<Utc>>,
 }
 
 impl Housekeeping {
-    /// Goes on from what the store holds.
+    /// Continues from the contents of the store.
     pub(in crate::daemon) fn new(
         store: &Store,
         digested_until: Option<DateTime<Utc>>,
         store_notes: StoreNotes,
         now: DateTime<Utc>,
     ) -> Result<Self, StoreError> {
-        Ok(Self {
-            rate_limited_since: store.rate_limited_since()?,
-            digested_until: digested_until.unwrap_or(now),
-            retry_asked: store.retry_asked()?,
-            store_notes,
-            ..Self::default()
-        })
+        let (digested_until, last_sent) = (digested_until.unwrap_or(now), store.last_sent()?);
+        Ok(Self { digested_until, store_notes, last_sent, ..Self::default() })
     }
 
     /// Counts a poll.
@@ -74,85 +66,50 @@ impl Housekeeping {
         counts.0 += 1;
         counts.1 += u64::from(!success);
     }
-
-    /// Takes in what a commit changed.
-    pub(super) fn committed(&mut self, batch: &Batch, now: DateTime<Utc>) {
-        if batch.released.is_some() {
-            self.rate_limited_since = None;
-            self.last_summary = Some(now);
-        }
-        if let Some(first) = batch.rate_limited.first() {
-            self.rate_limited_since.get_or_insert(first.at);
-        }
-        if let Some(until) = batch.digested_until {
-            self.digested_until = until;
-        }
-        self.store_notes.told(&batch.mails);
-        if !batch.reports.is_empty() {
-            self.reports_to_keep.clear();
-        }
-    }
 }
 
 impl Pipeline {
-    /// Takes in what somebody else may have written, and sends what is due.
+    /// Takes in changes that others may have written, and sends what is due.
     pub(super) fn check(&mut self) {
         self.last_run.now();
         let now = self.now;
         if self.housekeeping.file_tried.is_none_or(|tried| now - tried >= FILE_EVERY || now < tried) {
             self.housekeeping.file_tried = Some(now);
-            self.look_for_file(now);
             self.return_to_file(now);
+            self.has_lost_its_file = !self.published.store.lock().is_in_place();
         }
-        let mut result = self.check_store();
-        if let Some(count) = self.published.new_back() {
-            result = result.and_then(|()| self.replace_overtaken());
-            self.published.know_back(count);
-        }
-        result = result.and_then(|()| self.release_held());
-        result = result.and_then(|()| self.send_digests(now));
+        let result = self.check_store().and_then(|()| self.owe_digests(now));
         self.note_store_result(result);
-        if self.published.store_fails() {
-            // The sender could not note what it did.
-            let fails = StoreError::Content("the sender cannot write".to_owned());
-            self.leave_file(&fails);
-        }
+        self.dispatch();
     }
 
-    /// Once a minute.
+    /// The work of each minute.
     pub(super) fn keep_up(&mut self, now: DateTime<Utc>) {
         self.check_home();
-        // Under a clock that nobody has confirmed yet no time is worth noting.
+        // An uncertain clock gives no time that is worth noting.
         let is_sure = self.clock.is_sure();
         let noted = if is_sure { self.note_watching(now) } else { Ok(()) };
-        let renewed = self.renew_yesterdays();
         let pruned = self.prune(now);
-        self.note_store_result(noted.and(renewed).and(pruned).and_then(|()| self.published.show_outbox()));
+        self.note_store_result(noted.and(pruned));
     }
 
-    /// Notes that it was watched until now, and how polls went.
+    /// Notes that the daemon watched until now, and the results of polls.
     pub(super) fn note_watching(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
-        let polls: Vec<Polls> = std::mem::take(&mut self.housekeeping.polls)
-            .into_iter()
-            .map(|(account, (polls, failed))| Polls { account, polls, failed })
-            .collect();
+        let polls: Vec<_> = std::mem::take(&mut self.housekeeping.polls).into_iter().collect();
         let reports = self.reports_to_keep();
         let noted = self.published.store.lock().still_watching(&polls, &reports, now);
         if noted.is_ok() {
             self.housekeeping.reports_to_keep.clear();
         }
         if let Err(error) = &noted {
-            for one in polls {
-                let counts = self.housekeeping.polls.entry(one.account).or_default();
-                counts.0 += one.polls;
-                counts.1 += one.failed;
-            }
+            // They are counted again.
+            self.housekeeping.polls.extend(polls);
             self.leave_file(error);
         }
         noted
     }
 
-    /// The last reports that the store does not have yet.
+    /// The last reports that are not in the store yet.
     pub(super) fn reports_to_keep(&self) -> Vec<(AccountName, LastReport)> {
         let accounts = self.housekeeping.reports_to_keep.iter();
         let last = accounts.filter_map(|name| {
@@ -162,7 +119,7 @@ impl Pipeline {
         last.collect()
     }
 
-    /// A daemon on one of the VMs that it watches goes down with it, and then mails nobody.
+    /// Notes whether this machine is a watched VM: if that VM goes down, the daemon mails nobody.
     fn check_home(&mut self) {
         let home = lives_on(&self.snapshot.get(), &self.addresses);
         if home == self.housekeeping.home {
@@ -180,12 +137,13 @@ impl Pipeline {
         self.housekeeping.home = home;
     }
 
-    /// Once a day.
+    /// The work of each day.
     fn prune(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
         if self.housekeeping.pruned.is_some_and(|last| now - last < PRUNE_EVERY && now >= last) {
             return Ok(());
         }
         self.housekeeping.pruned = Some(now);
+        self.engine.forget_before(now - KEEP_INCIDENTS);
         let gone = self.published.store.lock().prune(now)?;
         if gone > 0 {
             tracing::info!(rows = gone, "old rows were deleted from the store");
@@ -193,97 +151,81 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Takes in what commands wrote, where they wrote.
+    /// Takes in people's decisions, if a command wrote them.
     pub(super) fn check_store(&mut self) -> Result<(), StoreError> {
         let version = self.published.store.lock().data_version()?;
-        let written = self.published.take_written_by_hand();
-        if !written && self.housekeeping.data_version == Some(version) {
+        if self.housekeeping.data_version == Some(version) {
             return Ok(());
         }
-        let now = self.now;
-        let (muted, asked) = {
-            let store = self.published.store.lock();
-            (store.silences(now)?, store.retry_asked()?)
-        };
         self.housekeeping.data_version = Some(version);
-        if muted != *self.engine.muted() {
-            self.engine.set_muted(muted);
-            // The end of a silence may be the beginning of a mail.
+        self.take_decisions()
+    }
+
+    /// Takes in people's decisions.
+    pub(super) fn take_decisions(&mut self) -> Result<(), StoreError> {
+        let muted = self.published.store.lock().silences(self.now)?;
+        if muted != self.muted {
+            story::tell_decisions(&self.muted, &muted, &self.engine);
+            self.muted = muted;
+            // The end of a silence may make a mail due.
             self.look_at_time();
-            self.published.show_incidents(&self.engine, now);
+            self.show_incidents();
         }
-        if asked != self.housekeeping.retry_asked {
-            self.housekeeping.retry_asked = asked;
-            // Also of what nothing carries any more.
-            self.published.give_up_others(&self.served, now);
-            self.sender_signal.retry_now();
-        }
-        self.published.show_outbox()
+        Ok(())
     }
 
-    /// The summary of what the hourly limit kept back, once it is due.
-    fn release_held(&mut self) -> Result<(), StoreError> {
-        let (Some(since), Some(mail_writer)) = (self.housekeeping.rate_limited_since, &self.mail_writer)
-        else {
-            return Ok(());
-        };
-        let (max_per_hour, now) = (mail_writer.max_per_hour, self.now);
-        let (held, last) = {
-            let store = self.published.store.lock();
-            let mails = store.mails_since(now - rate_limit::WINDOW)?;
-            if !rate_limit::is_due(since, self.housekeeping.last_summary, mails, max_per_hour, now) {
-                return Ok(());
-            }
-            store.rate_limited()?
-        };
-        let items = held.iter().map(|one| (one.to.as_slice(), one.items.as_slice()));
-        let overflow = Overflow { max_per_hour, since };
-        let notices = rate_limit::summaries(items, &overflow, |key| self.engine.is_watched(key));
-        let batch = Batch { released: last, ..Batch::default() };
-        self.send(&notices, batch, now)
-    }
-
-    fn send_digests(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
-        if self.mail_writer.is_none() || !self.engine.is_started() {
+    /// Owes each recipient the digest of those of its accounts for which it fell due.
+    fn owe_digests(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
+        if self.mail_writer.is_none() || !self.log.is_started() {
             return Ok(());
         }
         let due = self.digests_due(now);
         if due.is_empty() {
             return Ok(());
         }
-        let (week, queued, ended) = {
-            let store = self.published.store.lock();
-            let waiting = |states: &BTreeMap<&'static str, u64>| {
-                ["queued", "sending"].iter().filter_map(|state| states.get(state)).sum()
+        let from = self.digested_until(due.keys(), now)?;
+        let week = self.published.store.lock().week(from)?;
+        let waiting = self.log.debts(now).iter().filter(|one| one.error.is_some()).count() as u64;
+        let mut by_recipient: BTreeMap<&String, Vec<(&AccountName, NaiveDate)>> = BTreeMap::new();
+        for (account, date) in &due {
+            let to = self.engine.watchers().get(account).into_iter().flat_map(|watcher| &watcher.to);
+            to.for_each(|to| by_recipient.entry(to).or_default().push((account, *date)));
+        }
+        for (to, accounts) in by_recipient {
+            let polls = |(name, _): &(&AccountName, NaiveDate)| {
+                let (polls, polls_failed) = week.polls.get(name.as_str()).copied().unwrap_or_default();
+                DigestAccount { name: (*name).clone(), polls, polls_failed }
             };
-            let since = now - digest::SPAN;
-            let queued = waiting(&store.outbox_summary()?.by_state);
-            (store.week(since)?, queued, store.incidents_since(since)?)
-        };
-        let facts = |date: NaiveDate, accounts: &BTreeSet<AccountName>| Digest {
-            date,
-            from: now - digest::SPAN,
-            to: now,
-            accounts: accounts
-                .iter()
-                .map(|name| {
-                    let (polls, polls_failed) = week.polls.get(name.as_str()).copied().unwrap_or_default();
-                    DigestAccount { name: name.clone(), polls, polls_failed }
-                })
-                .collect(),
-            mails_sent: week.mails_sent,
-            mails_dead: week.mails_dead,
-            mails_queued: queued,
-        };
-        let notices = self.engine.digests(&due, &ended, facts, now);
-        let batch = Batch { digested_until: Some(now), ..Batch::default() };
-        self.send(&notices, batch, now)
+            let date = accounts.iter().map(|(_, date)| *date).max().unwrap_or_default();
+            let accounts = accounts.iter().map(polls).collect();
+            let digest = Digest { date, from, to: now, accounts, mails_sent: week.mails_sent, waiting };
+            self.log.owe_digest(to, digest);
+        }
+        self.commit(&[])?;
+        self.housekeeping.digested_until = now;
+        self.dispatch();
+        Ok(())
     }
 
-    /// Accounts whose digest fell due since the last digest, and the date it has there.
+    /// The end of the last digest of these accounts; the earliest of them.
+    fn digested_until<'a>(
+        &self,
+        accounts: impl Iterator<Item = &'a AccountName>,
+        now: DateTime<Utc>,
+    ) -> Result<DateTime<Utc>, StoreError> {
+        let store = self.published.store.lock();
+        let mut earliest = now;
+        for account in accounts {
+            let until = store.digested_until(account)?.filter(|&until| until < now);
+            earliest = earliest.min(until.unwrap_or(now - DIGEST_COVERS));
+        }
+        Ok(earliest.max(now - DIGEST_COVERS_AT_MOST))
+    }
+
+    /// The accounts for which a digest fell due since the last one, with the date there.
     fn digests_due(&self, now: DateTime<Utc>) -> BTreeMap<AccountName, NaiveDate> {
         let Some(schedule) = &self.digest else { return BTreeMap::new() };
-        // Never from what lies ahead: the clock may have been set back.
+        // A time ahead of the clock is not used: the clock may have been set back.
         let since = self.housekeeping.digested_until.min(now).max(now - DIGEST_AT_MOST_LATE);
         let snapshot = self.snapshot.get();
         if !snapshot.accounts.values().all(|state| attempted(state)) {
@@ -301,76 +243,25 @@ impl Pipeline {
         due.collect()
     }
 
-    /// Commits mails that the engine did not decide on.
-    fn send(&mut self, notices: &[Notice], mut batch: Batch, now: DateTime<Utc>) -> Result<(), StoreError> {
-        let snapshot = self.snapshot.get();
-        let threads = self.write_mails(&notices.iter().collect::<Vec<_>>(), &mut batch, &snapshot, now)?;
-        self.published.store.lock().commit(&batch, now)?;
-        failpoint::reach("committed");
-        self.engine.add_threads(threads);
-        self.committed(&batch, now);
-        Ok(())
-    }
-
-    /// Leaves a store file that fails and goes on in memory; false where that would change nothing.
+    /// Leaves a store file that fails and goes on in memory; false if that would change nothing.
     pub(super) fn leave_file(&mut self, error: &StoreError) -> bool {
-        if matches!(error, StoreError::Conflict) {
-            return false;
-        }
-        let known: Vec<Incident> = self.engine.incidents().values().cloned().collect();
         let now = self.now;
         let mut store = self.published.store.lock();
-        if store.is_in_memory()
-            || store.fall_back(&known, self.engine.muted(), self.engine.is_started(), now).is_err()
-        {
-            return false;
-        }
+        let Ok(was_read) = store.fall_back(&self.muted, now) else { return false };
         drop(store);
         tracing::error!(
             %error,
             "the store cannot be used; incidents and mails go on in memory until it can: free its disk, or end what locks it"
         );
+        if !was_read {
+            self.log.lose_bytes(now);
+        }
+        self.engine.write_all();
+        self.log.write_all();
         self.housekeeping.data_version = None;
-        // It may have nothing of what the file held.
+        // The new store may lack everything that the file held.
         self.housekeeping.reports_to_keep.extend(self.known.keys().cloned());
-        self.published.store_changed();
-        self.sender_signal.new_mail();
         true
-    }
-
-    /// Somebody may have deleted the file, or put another in its place; the daemon still has the old one open.
-    fn look_for_file(&mut self, now: DateTime<Utc>) {
-        let mut store = self.published.store.lock();
-        if store.is_in_place() {
-            self.housekeeping.misplaced = false;
-            return;
-        }
-        let written = store.write_anew(now);
-        drop(store);
-        let said = std::mem::replace(&mut self.housekeeping.misplaced, written.is_err());
-        match written {
-            Ok(None) => {
-                tracing::error!("the store's file was deleted; it was written anew, with all that it held");
-            }
-            Ok(Some(aside)) => {
-                let aside = aside.display();
-                tracing::error!(
-                    %aside,
-                    "the store's file was replaced by another; that one was moved aside and the store written anew"
-                );
-            }
-            Err(error) => {
-                if !said {
-                    tracing::error!(
-                        %error,
-                        "the store's file was deleted or replaced and cannot be written anew: a restart would lose all since"
-                    );
-                }
-                return;
-            }
-        }
-        self.published.store_changed();
-        self.housekeeping.data_version = None;
     }
 
     fn return_to_file(&mut self, now: DateTime<Utc>) {
@@ -382,7 +273,7 @@ impl Pipeline {
             Ok(aside) => {
                 say_returned(aside.as_deref());
                 if let Some(aside) = aside {
-                    self.housekeeping.store_notes.damaged(&aside, self.engine.everybody());
+                    self.housekeeping.store_notes.damaged(&aside, everybody(&self.engine));
                 }
             }
             Err(error) => {
@@ -391,14 +282,13 @@ impl Pipeline {
             }
         }
         drop(store);
-        self.published.store_changed();
         self.housekeeping.data_version = None;
     }
 
     /// Logs once that the store fails, and once that it works again.
     pub(super) fn note_store_result(&mut self, result: Result<(), StoreError>) {
-        let in_file = !self.published.store.lock().is_in_memory() && !self.housekeeping.misplaced;
-        self.published.set_keeps(result.is_ok() && in_file);
+        let in_file = !self.published.store.lock().is_in_memory();
+        self.published.show_store(result.is_err() || !in_file);
         match result {
             Ok(()) if self.housekeeping.failing => {
                 self.housekeeping.failing = false;
@@ -412,4 +302,11 @@ impl Pipeline {
             Err(_) => {}
         }
     }
+}
+
+/// All recipients in the configuration.
+pub(in crate::daemon) fn everybody(engine: &Engine) -> BTreeSet<&str> {
+    let watchers = engine.watchers().values();
+    let lists = watchers.flat_map(|one| one.all_recipients().chain(&one.settings.escalate_to));
+    lists.map(String::as_str).collect()
 }

@@ -1,6 +1,6 @@
-//! When what is known may be out of date: after a start, after the machine slept, after somebody set its clock. Then
-//! whoever sees states looks again, and time alone is no reason for a mail until they have, for two minutes at most.
-//! Also what is said of clocks that differ, and of collectors that do not run.
+//! Handles the times at which the known state may be out of date: after a start, after the machine slept, after
+//! its clock was set. Then all collectors that see states poll again, and time alone causes no mail until they
+//! have, for two minutes at most. This module also reports clocks that differ and collectors that do not run.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -8,75 +8,74 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::Pipeline;
-use crate::model::freshness::all_looked;
+use crate::model::freshness::{AWAITED_FOR, all_looked};
 use crate::model::snapshot::PollEnd;
 use crate::model::{AccountName, Collector, Failure, FailureKind};
 use crate::provider::poll::Update;
 
-/// A loop that is woken twice a second and did not run for this long was not running at all.
+/// The loop is woken twice a second. If it did not run for this long, the machine slept.
 const SLEPT: Duration = Duration::from_secs(60);
-/// Nothing is held back for longer.
-const LOOKING_FOR: Duration = Duration::from_secs(120);
-/// A collector is late after this many of its gaps, but no sooner than `LATE_AT_LEAST`: one poll may take that long.
+/// A smaller step back of the clock changes nothing that is shown.
+const SET_BACK: TimeDelta = TimeDelta::seconds(5);
+/// A collector is late after three of its gaps, but not before `LATE_AT_LEAST`, since one poll may take that
+/// long.
 const LATE_GAPS: u32 = 3;
 const LATE_AT_LEAST: Duration = Duration::from_secs(15 * 60);
 
 /// The longest gap between the ticks of each collector.
 pub(in crate::daemon) type Gaps = BTreeMap<AccountName, BTreeMap<Collector, Duration>>;
 
-/// What the pipeline remembers of when it ran, and who else did.
+/// The last runs of the pipeline and the collectors.
 #[derive(Debug)]
 pub(in crate::daemon) struct Looking {
     wall: DateTime<Utc>,
     steady: Instant,
-    /// Since when it is being looked again.
+    /// The time since when collectors are polling again.
     since: Option<Instant>,
-    /// Then the wall clock had moved by itself: for so long nobody asked, as nothing ran.
-    asleep: bool,
-    /// The time was beyond doubt once.
+    /// The time was certain once.
     sure: bool,
-    /// What was last said of the clocks.
+    /// The last message about the clocks.
     clock_said: Option<(String, bool)>,
     pub(super) gaps: Gaps,
-    /// When each collector last sent something.
+    /// The last update of each collector.
     heard_of: BTreeMap<(AccountName, Collector), Instant>,
-    /// Polls that failed while the clock was doubted, and were not made again since.
+    /// Polls that failed while the clock was doubted, and that were not repeated since.
     of_no_time: BTreeMap<(AccountName, Collector), Update>,
+    /// These polls are taken in now; no mail is made meanwhile.
+    pub(super) is_catching_up: bool,
 }
 
 impl Looking {
-    /// From the start on.
+    /// The state at the start.
     pub(in crate::daemon) fn new(wall: DateTime<Utc>, steady: Instant, gaps: Gaps) -> Self {
         Self {
             wall,
             steady,
             since: Some(steady),
-            asleep: false,
             sure: false,
             clock_said: None,
             gaps,
             heard_of: BTreeMap::new(),
             of_no_time: BTreeMap::new(),
+            is_catching_up: false,
         }
     }
 
-    /// Did this loop not run for a while, or was the wall clock set, since it was last asked?
+    /// Whether this loop did not run for a while, or the wall clock was set, since the last call.
     fn slept(&mut self, wall: DateTime<Utc>, steady: Instant) -> bool {
         let ran = steady.saturating_duration_since(self.steady);
         let went = TimeDelta::from_std(ran).map(|ran| wall - self.wall - ran).unwrap_or_default();
         (self.wall, self.steady) = (wall, steady);
-        let asleep = went.abs().to_std().unwrap_or_default() > SLEPT;
-        self.asleep |= asleep;
-        ran > SLEPT || asleep
+        ran > SLEPT || went.abs().to_std().unwrap_or_default() > SLEPT
     }
 
-    /// Takes in that a collector runs; sites are read by that of the containers.
+    /// Notes that a collector runs. The collector of containers also reads the sites.
     pub(super) fn hear_of(&mut self, account: &AccountName, collector: Collector) {
         let now = Instant::now();
         self.heard_of.insert((account.clone(), collector.follows().unwrap_or(collector)), now);
     }
 
-    /// Collectors that did not run for long, and how long; each once in that time.
+    /// Collectors that did not run for long, and how long. Each is reported once in that time.
     fn late(&mut self, now: Instant) -> Vec<(AccountName, Collector, Duration)> {
         let mut late = Vec::new();
         for (account, gaps) in &self.gaps {
@@ -94,68 +93,86 @@ impl Looking {
 }
 
 impl Pipeline {
-    /// Before anything else is done: what time is it, and may what is known be out of date? All that follows is of that time:
-    /// a machine may fall asleep between two readings of a clock.
+    /// Reads the time at the beginning of a turn, and notices that the known state may be out of date. The
+    /// whole turn uses this time, since a machine may fall asleep between two readings of a clock.
     pub(super) fn notice_sleep(&mut self) {
-        // The time first: what it shows by then is what is looked at.
-        self.now = self.clock.now();
+        // The time comes first: all comparisons below use it.
+        let before = std::mem::replace(&mut self.now, self.clock.now());
         let steady = Instant::now();
         if self.looking.slept(self.clock.wall(), steady) {
             tracing::info!("the machine slept or its clock was set: everything is looked at again");
-            // A wall clock that was set is doubted from here on, and no longer than is looked.
+            // A wall clock that was set is doubted from now on, until all collectors have polled.
             self.now = self.clock.now();
             self.looking.since = Some(Instant::now());
             self.wake();
-            self.for_all_accounts(|known| known.look_again());
+            let now = self.now;
+            self.for_all_accounts(|known| known.look_again(now));
             self.clock.look_again();
         }
-        if self.looking.since.is_some_and(|since| steady.saturating_duration_since(since) >= LOOKING_FOR) {
-            // By now a clock that was set is followed.
-            self.wake();
+        if self.looking.since.is_some_and(|since| steady.saturating_duration_since(since) >= AWAITED_FOR) {
+            // From now on the clock is followed, even if it was set.
+            self.follow_clock();
+            // All kept failures are taken in before a mail is made, so that each mail shows all of them as old.
+            self.looking.is_catching_up = true;
             for update in std::mem::take(&mut self.looking.of_no_time).into_values() {
                 self.take_in(Update { at: self.now, ..update });
             }
+            self.looking.is_catching_up = false;
             self.for_all_accounts(|known| known.stop_looking());
             self.have_looked();
         }
+        if self.now < before - SET_BACK {
+            // The age of readings from ahead of the clock is not known.
+            self.fresh_until = Some(self.now);
+        }
         if !self.looking.sure && self.clock.is_sure() {
             self.looking.sure = true;
-            self.engine.watches_since(self.now);
+            self.follow_clock();
             let noted = self.note_watching(self.now);
             self.note_store_result(noted);
         }
     }
 
-    /// Not everybody has looked since the start, or since the machine slept.
+    /// Whether some collector has not polled since the start, or since the machine slept.
     pub(super) fn is_looking(&self) -> bool {
         self.looking.since.is_some()
     }
 
     fn wake(&mut self) {
-        if self.looking.asleep {
-            self.engine.wakes(self.now);
-        }
+        self.engine.wake(self.now);
+        self.pull_back_log();
     }
 
-    /// Everybody has looked again: what time alone makes news of is said at once.
+    /// The time is certain: moments that lie ahead of it are corrected.
+    fn follow_clock(&mut self) {
+        self.engine.is_sure_of(self.now);
+        self.pull_back_log();
+    }
+
+    fn pull_back_log(&mut self) {
+        self.log.wake(self.now);
+        self.senders.forget_quiet();
+    }
+
+    /// All collectors have polled again: everything that time alone makes due is sent at once.
     pub(super) fn have_looked(&mut self) {
         let all = || self.snapshot.get().accounts.values().all(|state| all_looked(state));
         if self.is_looking() && all() {
-            (self.looking.since, self.looking.asleep) = (None, false);
+            self.looking.since = None;
+            // First mails waited for these polls.
+            self.senders.forget_quiet();
             self.look_at_time();
-            let renewed = self.renew_yesterdays();
-            self.note_store_result(renewed);
         }
     }
 
-    /// A poll that began before the machine slept says nothing of now.
+    /// Whether a poll began before the machine slept, so that it shows nothing of the present.
     pub(super) fn is_too_old(&self, end: &PollEnd) -> bool {
         self.looking.since.is_some_and(|since| end.duration > since.elapsed())
     }
 
-    /// One that failed while the clock is doubted: nobody told how late it is, and the failure, with all that time alone
-    /// makes news of, would be dated by the old clock. It is made again; where that does not help, it counts once the
-    /// clock is followed.
+    /// Keeps a poll that failed while the clock is doubted, since the failure would get a wrong time, and so
+    /// would all mails that time alone makes due. The poll is repeated. If it fails again, the failure counts
+    /// once the clock is followed.
     pub(super) fn keep_for_later(&mut self, update: Update) -> Option<Update> {
         let failed = update.end.as_ref().is_some_and(|end| end.failure.is_some());
         let place = (update.account.clone(), update.collector);
@@ -178,7 +195,7 @@ impl Pipeline {
         self.snapshot.set(snapshot);
     }
 
-    /// Says once, in log and page, that clocks differ, and that they agree again.
+    /// Reports once, in log and page, that the clocks differ, and once that they agree again.
     pub(super) fn say_difference(&mut self) {
         let difference = self.clock.difference();
         let kind = |said: &Option<(String, bool)>| said.as_ref().map(|(_, decides)| *decides);
@@ -194,7 +211,7 @@ impl Pipeline {
         }
     }
 
-    /// A collector that does not run is failing, whatever keeps it from it.
+    /// A collector that does not run counts as failing, whatever the reason.
     pub(super) fn miss_late_collectors(&mut self) {
         if self.is_looking() {
             return;
@@ -228,7 +245,7 @@ mod tests {
     #[test]
     fn a_loop_that_did_not_run_and_a_clock_that_was_set_are_noticed_once() {
         let start = Instant::now();
-        // Seconds later by the wall clock and by the steady one.
+        // Seconds passed by the wall clock and by the steady clock, and whether the machine slept.
         let table =
             [(1, 1, false), (59, 59, false), (61, 61, true), (61, 0, true), (-61, 0, true), (30, 0, false)];
         for (went, ran, want) in table {
@@ -255,7 +272,7 @@ mod tests {
         assert_eq!(late(&mut looking, 16), [Collector::Vms]);
         assert!(late(&mut looking, 30).is_empty(), "said once in that time");
         assert_eq!(late(&mut looking, 181), [Collector::Vms, Collector::Containers]);
-        // Its sites are read all the time.
+        // The sites of an account are read all the time.
         looking.hear_of(&account, Collector::Sites);
         assert!(looking.heard_of[&(account, Collector::Containers)] < start + hour);
     }

@@ -1,131 +1,156 @@
-//! The one place where readings become state, metrics, incidents and mails, one update after the other.
-//! Nothing calls back into it: collectors send updates, and what it makes is published or stored.
+//! The one place in which readings become state, metrics, incidents and mails, one message after the other. The
+//! pipeline alone owns the engine and the notification log and writes them into the store. Collectors send it
+//! updates, senders send results, and commands send questions.
 
 mod accounts;
-mod anew;
+mod chats;
 mod decide;
+mod dispatch;
 mod housekeeping;
 mod looking;
-mod missed;
-mod story;
+mod questions;
+pub(super) mod story;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use tokio::sync::mpsc;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::delivery::{Clocks, Step};
+use super::control::Question;
 use super::liveness::LastRun;
 use super::mails::MailWriter;
 use super::publish::Published;
-use super::signals::SenderSignal;
-use crate::alert::{Engine, Input};
+use super::sender::Tried;
+use super::signals::PollRequests;
+use super::telegram::{Edit, Pressed};
+use crate::alert::{Engine, Log, Muted};
 use crate::clock::Clock;
 use crate::failpoint;
-use crate::metrics::{Encoder, Own, Page, Targets};
+use crate::metrics::{Encoder, Own, Page};
 use crate::model::freshness::{changes_at, next_change};
-use crate::model::{
-    AccountName, AccountState, Collector, CollectorStatus, KnownAccount, Read, Report, Snapshot, forecast,
-};
+use crate::model::{AccountName, Collector, CollectorStatus, KnownAccount, Read, Report, Snapshot, forecast};
 use crate::provider::cron::Schedule;
 use crate::provider::poll::{Update, span};
 use crate::state::Shared;
-use crate::store::Queue;
 pub(crate) use accounts::Accounts;
-pub(super) use housekeeping::Housekeeping;
+pub(super) use dispatch::Senders;
+pub(super) use housekeeping::{Housekeeping, everybody};
 pub(super) use looking::Looking;
 
-/// What is sent to the pipeline.
+/// A message to the pipeline.
 pub(super) enum Message {
     Update(Update),
-    /// A new configuration took over.
+    /// A new configuration is in force.
     Accounts(Box<Accounts>),
+    /// A sender tried a mail.
+    Tried(Box<Tried>),
+    /// A command sends a request.
+    Asked(Box<Question>),
+    /// A button in a chat was pressed.
+    Pressed(Box<Pressed>),
+    /// A message in a chat was edited, or cannot be edited; then no further attempt is made.
+    Edited(Box<Edit>, bool),
 }
 
-/// What the pipeline does next.
+/// The next step of the pipeline.
 enum Turn {
     Tick,
     Check,
     Message(Message),
 }
 
-/// Everything the pipeline owns.
+/// The state that the pipeline owns.
 pub(super) struct Pipeline {
     pub(super) known: BTreeMap<AccountName, KnownAccount>,
     pub(super) engine: Engine,
+    pub(super) log: Log,
+    /// Acknowledgements and silences.
+    pub(super) muted: Muted,
+    pub(super) stories: story::Stories,
     pub(super) encoder: Encoder,
+    /// `None` if nobody is mailed.
     pub(super) mail_writer: Option<MailWriter>,
-    /// The queues that something carries; others change at a start alone.
-    pub(super) served: BTreeSet<Queue>,
+    pub(super) senders: Senders,
+    pub(super) outbox_shown: Paced,
+    /// The listeners that edit messages, by recipient.
+    pub(super) edits: BTreeMap<String, mpsc::UnboundedSender<Edit>>,
+    /// Messages whose last edit is under way, by recipient and id.
+    pub(super) editing: BTreeSet<(String, String)>,
+    /// The store's file was deleted, or another file took its place.
+    pub(super) has_lost_its_file: bool,
     pub(super) own: Arc<Own>,
     pub(super) published: Published,
     pub(super) snapshot: Shared<Snapshot>,
     pub(super) page: Shared<Page>,
-    pub(super) targets: Shared<Targets>,
-    /// Signals the sender.
-    pub(super) sender_signal: Arc<SenderSignal>,
+    /// Sends poll requests to the collectors.
+    pub(super) polls: PollRequests,
     pub(super) last_run: LastRun,
     pub(super) clock: Clock,
-    /// The time, as it was at the beginning of this turn.
+    /// The time at the beginning of this turn.
     pub(super) now: DateTime<Utc>,
-    /// The clock that runs beside `clock` and is never set.
-    pub(super) clocks: Clocks,
     pub(super) looking: Looking,
-    /// No reading goes stale before.
+    /// No reading goes stale before this time.
     pub(super) fresh_until: Option<DateTime<Utc>>,
-    pub(super) sites_encoded: Encoded,
-    pub(super) stale_encoded: Encoded,
+    /// Accounts whose incidents changed since they were last encoded, or the readings of these collectors.
+    pub(super) not_encoded: BTreeMap<AccountName, BTreeSet<Collector>>,
+    pub(super) encoded: Paced,
     pub(super) housekeeping: Housekeeping,
     pub(super) digest: Option<Schedule>,
-    /// Since the start, or a reload, it was not seen yet that all recipients were mailed of what is open.
-    pub(super) recipients_may_be_new: bool,
-    /// Every address of this machine.
+    /// All addresses of this machine.
     pub(super) addresses: Vec<IpAddr>,
     /// Accounts whose last report did not add up; logged once.
     pub(super) inconsistent: BTreeSet<AccountName>,
 }
 
-/// When readings that come, or go stale, one by one were last encoded: doing so for each would cost too much.
+/// The last time of work that would cost too much at each change, and how long it took.
 #[derive(Default)]
-pub(super) struct Encoded {
+pub(super) struct Paced {
     at: Option<Instant>,
     took: Duration,
 }
 
-impl Encoded {
+impl Paced {
     fn since(began: Instant) -> Self {
         Self { at: Some(Instant::now()), took: began.elapsed() }
     }
 
-    fn is_due(&self) -> bool {
-        let pause = Duration::from_secs(1).max(self.took * 20);
-        self.at.is_none_or(|at| at.elapsed() >= pause)
+    /// Whether the pause after it is over: twenty times as long as it took, within these limits.
+    fn is_due(&self, least: Duration, most: Duration) -> bool {
+        self.at.is_none_or(|at| at.elapsed() >= (self.took * 20).clamp(least, most))
     }
 }
 
-/// The engine is given the time this often.
+/// The engine gets the time this often.
 const TICK: Duration = Duration::from_secs(60);
-/// What others wrote into the store, and what went stale, is checked this often.
+/// Changes that come one by one are encoded this often at most.
+const ENCODE_EVERY: Duration = Duration::from_secs(1);
+/// The pipeline checks this often for rows that others wrote into the store, and for stale readings.
 const CHECK_EVERY: Duration = Duration::from_millis(500);
 
 impl Pipeline {
-    /// Takes in messages until stopped. Computes and writes for long stretches, so it wants a thread of its own.
+    /// Takes in messages until it is stopped. It computes and writes for long stretches, so it needs a thread
+    /// of its own.
     pub(super) async fn run(mut self, mut messages: mpsc::Receiver<Message>, stop: CancellationToken) {
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut check = interval(CHECK_EVERY);
         check.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        self.forget_unserved();
+        // Incidents that are no longer watched end before a mail is made of them.
+        self.look_at_time();
+        self.show_incidents();
         loop {
             self.last_run.now();
             let turn = tokio::select! {
                 biased;
-                () = stop.cancelled() => return,
-                // Before the messages: in a storm these never end, and the ladder must go on.
+                () = stop.cancelled() => return self.finish(&mut messages).await,
+                // The tick comes before the messages: in a storm the messages never end, and thresholds must
+                // still be crossed in time.
                 _ = tick.tick() => Turn::Tick,
                 _ = check.tick() => Turn::Check,
                 message = messages.recv() => match message {
@@ -138,11 +163,29 @@ impl Pipeline {
                 Turn::Tick => self.tick(),
                 Turn::Check => {
                     self.say_difference();
-                    self.check_freshness();
+                    if self.fresh_until.is_some_and(|until| until < self.now) {
+                        self.encode_again();
+                    }
                     self.check();
+                    if self.has_lost_its_file {
+                        tracing::error!(
+                            "the store's file was deleted or replaced: hostwatch ends, and begins with what lies there when it is started again"
+                        );
+                        return;
+                    }
                 }
                 Turn::Message(Message::Update(update)) => self.update(update),
                 Turn::Message(Message::Accounts(accounts)) => self.accounts(*accounts),
+                Turn::Message(Message::Tried(tried)) => {
+                    self.tried(*tried);
+                    self.dispatch();
+                }
+                Turn::Message(Message::Asked(question)) => self.answer(*question),
+                Turn::Message(Message::Pressed(pressed)) => self.pressed(*pressed),
+                Turn::Message(Message::Edited(edit, is_done)) => self.edited(&edit, is_done),
+            }
+            if !self.not_encoded.is_empty() && self.encoded.is_due(ENCODE_EVERY, Duration::MAX) {
+                self.encode_all();
             }
         }
     }
@@ -163,8 +206,8 @@ impl Pipeline {
         let span = span(&account, collector).entered();
         self.note_reports(&account, &reads);
         let Some(known) = self.known.get_mut(&account) else { return };
-        known.heed(self.engine.told_of_cut_off(&account));
-        let observed = reads.into_iter().flat_map(|read| known.apply(read, at)).collect();
+        known.believe(self.engine.believed(&account));
+        let observed: Vec<_> = reads.into_iter().flat_map(|read| known.apply(read, at)).collect();
         let changes = changes_at(&known.state().profile, collector, at, at);
         self.fresh_until = self.fresh_until.into_iter().chain(changes).min();
         let ended = end.is_some();
@@ -187,115 +230,92 @@ impl Pipeline {
         self.snapshot.set(snapshot);
 
         failpoint::reach("reading-applied");
-        // What somebody silenced a moment ago is silenced.
+        // A silence that was made a moment ago counts already.
         let checked = self.check_store();
         self.note_store_result(checked);
-        // Mails first: a large page takes longer to encode than a mail may wait.
-        self.decide(&Input::Poll { account: account.clone(), observed, ended: ended.then_some(collector) });
+        // Mails come first: encoding a large page takes longer than a mail may wait.
+        self.take_readings(&account, &observed, ended.then_some(collector));
         if ended {
             self.have_looked();
         }
 
-        let began = Instant::now();
-        let sites = collector == Collector::Sites;
-        if (changed || ended) && (!sites || ended || self.sites_encoded.is_due()) {
-            // A listing of containers also ends the sites of those that are gone.
-            let which = if collector == Collector::Containers {
-                vec![Collector::Containers, Collector::Sites]
-            } else {
-                vec![collector]
-            };
-            let changed = self.encode(&state, &which, at);
-            self.publish(changed);
-            if sites {
-                self.sites_encoded = Encoded::since(began);
-            }
+        if changed || ended {
+            // A listing of containers also ends the sites of containers that are gone.
+            let sites = (collector == Collector::Containers).then_some(Collector::Sites);
+            self.not_encoded.entry(account.clone()).or_default().extend(sites.into_iter().chain([collector]));
         }
-        // A scrape takes it before the page: no poll is called good before what it read is served.
+        // Sites are read container by container.
+        if ended || (changed && collector != Collector::Sites) {
+            let changed = self.encode(&account);
+            self.publish(changed);
+        }
+        // The poll's metrics are set after the page: a scrape must not show a poll as good before it shows the
+        // poll's readings.
         if let Some(status) = &status {
             self.own.collector(&account, collector, status);
         }
     }
 
-    /// Which reports were read of an account.
+    /// Notes which reports of an account were read.
     fn note_reports(&mut self, account: &AccountName, reads: &[Read]) {
         for read in reads {
             if let Read::ExpectedBalance(report) = read {
-                // Without mails the store is in memory, and nobody looks there for what was read last.
-                if self.mail_writer.is_some() {
-                    self.housekeeping.reports_to_keep.insert(account.clone());
-                }
+                self.housekeeping.reports_to_keep.insert(account.clone());
                 log_inconsistent(account, report, &self.own, &mut self.inconsistent);
             }
         }
     }
 
-    /// Encodes what changed of an account, and logs what the cap leaves out. True if the page changed.
-    fn encode(&mut self, state: &AccountState, which: &[Collector], at: DateTime<Utc>) -> bool {
-        let name = &state.profile.name;
-        let before = self.encoder.dropped(name);
-        let changed = self.encoder.refresh(state, which, at);
-        let dropped = self.encoder.dropped(name);
-        for &collector in &state.profile.collectors {
-            let series = dropped.get(&collector).copied().unwrap_or(0);
-            self.own.dropped(name, collector, series);
-            if series > 0 && before.get(&collector).is_none_or(|&before| before == 0) {
-                let _span = span(name, collector).entered();
-                tracing::warn!(
-                    series,
-                    "past metrics.max_series_per_collector: resources with the highest ids are left out of the metrics"
-                );
-            }
-        }
-        changed
+    /// Encodes the changes of an account. Returns whether the page changed.
+    fn encode(&mut self, account: &AccountName) -> bool {
+        let which = self.not_encoded.remove(account).unwrap_or_default();
+        let Some(known) = self.known.get(account) else { return false };
+        self.encoder.refresh(known.state(), &which.into_iter().collect::<Vec<_>>(), self.now)
     }
 
-    /// From now on what was encoded is served.
+    /// Encodes the changes of all accounts.
+    fn encode_all(&mut self) {
+        let began = Instant::now();
+        let accounts: Vec<AccountName> = self.not_encoded.keys().cloned().collect();
+        let changed = accounts.iter().fold(false, |changed, account| self.encode(account) | changed);
+        self.publish(changed);
+        self.encoded = Paced::since(began);
+    }
+
+    /// Notes that the readings of all accounts are to be encoded, since some of them may have gone stale.
+    fn encode_again(&mut self) {
+        for account in self.known.keys() {
+            self.not_encoded.entry(account.clone()).or_default().extend(Collector::ALL);
+        }
+        self.fresh_until = self.known.values().filter_map(|one| next_change(one.state(), self.now)).min();
+    }
+
+    /// Serves what was encoded.
     fn publish(&mut self, page_changed: bool) {
         if page_changed {
             self.page.set(self.encoder.page());
-        }
-        if let Some(targets) = self.encoder.new_targets() {
-            self.targets.set(targets);
         }
     }
 
     fn tick(&mut self) {
         self.miss_late_collectors();
         let now = self.now;
+        // Silences end by themselves.
+        let decided = self.take_decisions();
+        self.note_store_result(decided);
         self.look_at_time();
-        // What was over for long is shown no more.
-        self.published.show_incidents(&self.engine, now);
-        self.encode_all(now);
+        // Incidents that ended long ago leave the page.
+        self.show_incidents();
+        self.await_readings(self.known.keys());
+        self.encode_again();
+        self.encode_all();
+        self.edit_what_is_over();
         self.keep_up(now);
     }
 
-    /// Encodes what goes stale as soon as it does, and all that does where the clock was set back.
-    fn check_freshness(&mut self) {
-        let now = self.now;
-        let set_back = self.clocks.step(now, Instant::now()) == Step::Back;
-        let passed = self.fresh_until.is_some_and(|until| until < now);
-        if set_back || (passed && self.stale_encoded.is_due()) {
-            self.encode_all(now);
-        }
-    }
-
-    /// Encodes what changed of every account, also by going stale.
-    fn encode_all(&mut self, now: DateTime<Utc>) {
-        let began = Instant::now();
-        let snapshot = self.snapshot.get();
-        let mut changed = false;
-        for state in snapshot.accounts.values() {
-            changed |= self.encode(state, &Collector::ALL, now);
-        }
-        self.publish(changed);
-        let changes = snapshot.accounts.values().filter_map(|state| next_change(state, now));
-        self.fresh_until = changes.min();
-        self.stale_encoded = Encoded::since(began);
-    }
-
     fn accounts(&mut self, accounts: Accounts) {
-        let Accounts { profiles, watchers, mail_writer, digest, metrics, gaps } = accounts;
+        let Accounts { profiles, watchers, mail_writer, digest, metrics, has_heartbeat, gaps } = accounts;
+        self.published.show_heartbeat(has_heartbeat);
         self.looking.gaps = gaps;
         self.own.select(metrics.selection.clone());
         self.encoder.configure(metrics);
@@ -304,6 +324,7 @@ impl Pipeline {
         for name in names.iter().filter(|name| profiles.iter().all(|profile| profile.name != **name)) {
             self.known.remove(name);
             self.encoder.remove(name);
+            self.not_encoded.remove(name);
             self.own.remove_account(name);
             snapshot.accounts.remove(name);
         }
@@ -319,21 +340,22 @@ impl Pipeline {
             self.known.insert(name, known);
         }
         self.snapshot.set(snapshot);
-        self.encode_all(self.now);
-        // Also where an account went.
+        self.encode_again();
+        self.encode_all();
+        // An account that was removed also leaves the page.
         self.publish(true);
         self.engine.set_watchers(watchers);
-        self.recipients_may_be_new = true;
         self.mail_writer = mail_writer;
         self.digest = digest;
-        // What is no longer watched ends now.
+        self.senders.try_now();
+        self.forget_unserved();
+        // Incidents that are no longer watched end now.
         self.look_at_time();
-        self.published.show_incidents(&self.engine, self.now);
-        self.sender_signal.new_mail();
+        self.show_incidents();
     }
 }
 
-/// Counts a report that does not add up, and logs it once until one does.
+/// Counts a report that does not add up. It is logged once, until a later report adds up.
 fn log_inconsistent(
     account: &AccountName,
     report: &Report,
@@ -353,7 +375,7 @@ fn log_inconsistent(
     }
 }
 
-/// Polls are logged when something changed, not once a poll.
+/// Logs a poll if its result changed, and not at every poll.
 fn log_change(before: &CollectorStatus, now: &CollectorStatus, problems: &[String]) {
     match (&before.failure, &now.failure) {
         (old, Some(failure)) => {

@@ -1,27 +1,92 @@
-//! What the log says of an incident, so that a day of it reads as a story: opened, goes on, over.
+//! Log lines about incidents, people's decisions and payments, which read as a story: opened, acknowledged,
+//! goes on, over.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::alert::{Incident, Key, Phase};
-use crate::store::Batch;
+use crate::alert::{Engine, Event, Key, Muted, Phase};
+use crate::model::{AccountName, Language, Snapshot, forecast};
+use crate::view::words::{self, capital};
+use crate::view::{forms, reasons};
 
-/// What was decided, of incidents as they stood before.
-pub(super) fn tell(before: &BTreeMap<Key, Incident>, batch: &Batch) {
-    let after: BTreeMap<&Key, &Incident> =
-        batch.incidents.iter().map(|incident| (&incident.key, incident)).collect();
-    let mut stood: BTreeMap<&Key, (Phase, u32)> = BTreeMap::new();
-    for (key, reason) in &batch.decisions {
-        let known = before.get(key);
-        let Some(incident) = after.get(key).copied().or(known) else { continue };
+/// The number of incidents that a line names; others are counted.
+const MOST_NAMED: usize = 5;
+
+/// The phase and episode of each incident in its last log line.
+pub(in crate::daemon) type Stories = BTreeMap<Key, (Phase, u32)>;
+
+/// The incidents as a start finds them. They are not logged again.
+pub(in crate::daemon) fn known(engine: &Engine) -> Stories {
+    engine.incidents().values().map(|one| (one.key.clone(), (one.phase, one.episode))).collect()
+}
+
+/// Logs the changes of these incidents.
+pub(super) fn tell(stories: &mut Stories, changed: &BTreeSet<Key>, engine: &Engine) {
+    for key in changed {
+        let Some(incident) = engine.incidents().get(key) else {
+            stories.remove(key);
+            continue;
+        };
         let stands = (incident.phase, incident.episode);
-        // Of two decisions about one incident only the first is news of its phase.
-        let was = stood.insert(key, stands).or_else(|| known.map(|known| (known.phase, known.episode)));
-        let (severity, title) = (incident.severity.as_str(), incident.words());
+        let was = stories.insert(key.clone(), stands);
+        if was == Some(stands) {
+            continue;
+        }
+        let severity = incident.severity.as_str();
+        let title = capital(&forms::listed(incident, &Event::Resolved, Language::En));
+        let reason = reasons::cause(&incident.why, Language::En);
         tracing::info!(incident = %key, severity, title, %reason, "{}", happened(was, stands));
+        if key.kind.is_momentary() && incident.phase == Phase::Resolved {
+            // The incident is over as soon as it is told.
+            tracing::info!(incident = %key, severity, title, %reason, "incident resolved");
+        }
     }
 }
 
-/// Of phases and episodes.
+/// Logs an account that was paid.
+pub(super) fn tell_payment(account: &AccountName, snapshot: &Snapshot) {
+    let report = snapshot.accounts.get(account).and_then(|state| state.billing.report.as_deref());
+    let balance = report.and_then(forecast::balance_now).map(|balance| balance.to_string());
+    tracing::info!(%account, balance, "a payment was seen");
+}
+
+/// Logs the differences between two states of people's decisions. An acknowledgement that ended with its
+/// incident is not logged.
+pub(super) fn tell_decisions(before: &Muted, after: &Muted, engine: &Engine) {
+    for (key, ack) in after.acks.iter().filter(|(key, ack)| before.acks.get(*key) != Some(*ack)) {
+        tracing::info!(incident = %key, note = note(&ack.comment), "incident acknowledged");
+    }
+    for (key, ack) in before.acks.iter().filter(|(key, _)| !after.acks.contains_key(*key)) {
+        let incident = engine.incidents().get(key);
+        if incident.is_some_and(|one| one.phase.is_open() && one.episode == ack.episode) {
+            tracing::info!(incident = %key, "acknowledgement taken back");
+        }
+    }
+    for one in after.silences.iter().filter(|one| before.silences.iter().all(|known| known.id != one.id)) {
+        let until = one.until.to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
+        tracing::info!(
+            silence = one.id,
+            pattern = one.pattern,
+            until,
+            note = note(&one.comment),
+            "silence began"
+        );
+    }
+    for one in before.silences.iter().filter(|one| after.silences.iter().all(|known| known.id != one.id)) {
+        tracing::info!(silence = one.id, pattern = one.pattern, "silence ended");
+    }
+}
+
+fn note(comment: &str) -> Option<&str> {
+    Some(comment).filter(|comment| !comment.is_empty())
+}
+
+/// `main/vm_error/1, main/vm_error/2 and 7 more`; `None` without keys.
+pub(super) fn several<'a>(keys: impl Iterator<Item = &'a Key>) -> Option<String> {
+    let keys: Vec<String> = keys.map(Key::to_string).collect();
+    (!keys.is_empty()).then(|| words::few(&keys, MOST_NAMED, Language::En))
+}
+
+/// The words for a change of phase and episode.
 fn happened(was: Option<(Phase, u32)>, is: (Phase, u32)) -> &'static str {
     let was_open = was.is_some_and(|(phase, episode)| phase.is_open() && episode == is.1);
     let is_new = was.is_none_or(|(_, episode)| episode != is.1);
@@ -30,22 +95,31 @@ fn happened(was: Option<(Phase, u32)>, is: (Phase, u32)) -> &'static str {
         Phase::Firing if was_open => "incident goes on",
         Phase::Firing => "incident opened",
         Phase::Recovering => "incident recovering",
-        // What is told once begins and ends at the same moment.
-        Phase::Resolved if is_new => "incident opened",
-        Phase::Resolved if was_open => "incident resolved",
-        Phase::Resolved => "incident not confirmed",
+        // An incident that is told once begins and ends at the same moment.
+        Phase::Resolved | Phase::Removed if is_new => "incident opened",
+        Phase::Resolved | Phase::Removed if was_open => "incident resolved",
+        Phase::Resolved | Phase::Removed => "incident not confirmed",
         Phase::Unwatched => "incident no longer watched",
         Phase::Pending => "incident not confirmed yet",
-        Phase::Watching => "incident ahead",
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_happened_is_said_by_phase_and_episode() {
+    fn a_line_names_some_incidents_and_counts_the_rest() {
+        let keys: Vec<Key> = (1..=7).map(|id| format!("a/vm_error/{id}").parse().unwrap()).collect();
+        let of = |most: usize| several(keys[..most].iter());
+        assert_eq!(of(0), None);
+        assert_eq!(of(2).unwrap(), "a/vm_error/1, a/vm_error/2");
+        let five = of(5).unwrap();
+        assert!(five.ends_with("a/vm_error/5"), "{five}");
+        assert_eq!(of(7).unwrap(), format!("{five} and 2 more"));
+    }
+
+    #[test]
+    fn the_log_names_phase_and_episode() {
         use Phase::{Firing, Pending, Recovering, Resolved, Unwatched};
         for (was, is, want) in [
             (None, (Pending, 0), "incident not confirmed yet"),
@@ -57,7 +131,7 @@ mod tests {
             (Some((Recovering, 1)), (Resolved, 1), "incident resolved"),
             (Some((Resolved, 1)), (Firing, 2), "incident opened"),
             (Some((Pending, 1)), (Resolved, 1), "incident not confirmed"),
-            // A drop of the balance.
+            // A balance drop.
             (Some((Resolved, 1)), (Resolved, 2), "incident opened"),
             (Some((Firing, 1)), (Unwatched, 1), "incident no longer watched"),
         ] {

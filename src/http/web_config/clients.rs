@@ -1,4 +1,4 @@
-//! Client certificates: whether one is required, which CA must have issued it, which names are allowed.
+//! Client certificates: whether one is required, which CA must have issued it, and which names are allowed.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(super) struct Clients {
     /// Checks the issuer; `None` accepts any certificate for which the client has the key.
     pub issued: Option<Arc<dyn ClientCertVerifier>>,
     pub required: bool,
-    /// Names of which a certificate must have one, to the letter; empty allows all.
+    /// The allowed names, of which a certificate must have one exactly; empty allows all.
     pub allowed: Vec<String>,
     pub algorithms: WebPkiSupportedAlgorithms,
 }
@@ -68,7 +68,7 @@ impl ClientCertVerifier for Clients {
     }
 }
 
-/// The alternative names of a certificate's subject: DNS names, mail addresses, IP addresses, URIs, as text.
+/// The alternative names in a certificate: DNS names, mail addresses, IP addresses and URIs, as text.
 fn names(certificate: &CertificateDer<'_>) -> Result<Vec<String>, Error> {
     let bad = |_| Error::from(CertificateError::BadEncoding);
     let (_, certificate) = parse_x509_certificate(certificate).map_err(|error| bad(error.to_string()))?;

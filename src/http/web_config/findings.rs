@@ -1,11 +1,11 @@
-//! What reading a web configuration finds wrong, and which files were read to find out.
+//! The errors of a web configuration, and the files that were read.
 
 use std::path::{Path, PathBuf};
 
 use crate::config_error::{ConfigErrors, ConfigProblem, one_line};
 use crate::file_stamp::FileStamp;
 
-/// Problems and notes found so far, and the files read.
+/// The problems and notes so far, and the files that were read.
 pub(super) struct WebFindings {
     main: PathBuf,
     problems: Vec<ConfigProblem>,
@@ -27,12 +27,12 @@ impl WebFindings {
         self.notes.push(one_line(note.as_ref()));
     }
 
-    /// A path as the file means it: relative to the file's directory.
+    /// A path in the file, which is relative to the file's directory.
     pub(super) fn beside(&self, path: &str) -> PathBuf {
         self.main.parent().unwrap_or(Path::new("")).join(path)
     }
 
-    /// The bytes of a file that `key` names; `None` and a problem where it cannot be read.
+    /// The bytes of a file that `key` names. If it cannot be read: `None`, and a problem.
     pub(super) fn bytes(&mut self, path: &Path, key: &str) -> Option<Vec<u8>> {
         self.files.push(FileStamp::now(path));
         let bytes = std::fs::read(path);
@@ -40,14 +40,14 @@ impl WebFindings {
         bytes.map_err(|error| self.error(key, format!("{named}cannot be read: {error}"))).ok()
     }
 
-    /// The same for text.
+    /// The same as text.
     pub(super) fn text(&mut self, path: &Path, key: &str) -> Option<String> {
         let bytes = self.bytes(path, key)?;
         let text = String::from_utf8(bytes);
         text.map_err(|_| self.error(key, "is not UTF-8; save it as that")).ok()
     }
 
-    /// Notes and files, where nothing is wrong.
+    /// The notes and files, if there is no problem.
     pub(super) fn finish(self) -> Result<(Vec<String>, Vec<FileStamp>), ConfigErrors> {
         if self.problems.is_empty() { Ok((self.notes, self.files)) } else { Err(ConfigErrors(self.problems)) }
     }

@@ -1,5 +1,5 @@
 //! `--web.config.file`: TLS, client certificates, passwords, headers and rate limit, in the file format of the
-//! Prometheus exporter toolkit. All errors are reported at once, with file, key and remedy.
+//! Prometheus exporter toolkit. All errors are reported together, with file, key and remedy.
 
 mod clients;
 mod file;
@@ -29,7 +29,7 @@ use crate::config_error::ConfigErrors;
 use crate::file_stamp::FileStamp;
 use crate::model::nearest::nearest;
 
-/// The headers that may be set, as in the toolkit, with the values that they are held to.
+/// The headers that may be set, as in the toolkit, with the values that they may have.
 const HEADERS: &[(&str, HeaderName, &[&str])] = &[
     ("Content-Security-Policy", header::CONTENT_SECURITY_POLICY, &[]),
     ("Strict-Transport-Security", header::STRICT_TRANSPORT_SECURITY, &[]),
@@ -38,24 +38,24 @@ const HEADERS: &[(&str, HeaderName, &[&str])] = &[
     ("X-XSS-Protection", header::X_XSS_PROTECTION, &[]),
 ];
 
-/// A web configuration, valid in itself.
+/// A valid web configuration.
 pub(crate) struct WebConfig {
     tls: Option<Arc<ServerConfig>>,
     pub(super) users: Users,
-    /// Connections need a client's certificate.
+    /// Whether connections need a client's certificate.
     certificates: bool,
-    /// Set on every response.
+    /// Headers of every response.
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
     pub(super) rate: Option<Rate>,
-    /// What is allowed and yet should be looked at; a line each.
+    /// Notes about valid settings that deserve attention, one a line.
     notes: Vec<String>,
-    /// Every file that was read.
+    /// All files that were read.
     files: Vec<FileStamp>,
-    /// Cancelled once another configuration is in force: connections made under this one come to an end.
+    /// Cancelled once another configuration is in force. Connections made under this one then end.
     pub(super) replaced: CancellationToken,
 }
 
-/// A token bucket: one more request each interval, `burst` of them kept.
+/// A token bucket: it gains one request each interval and holds at most `burst`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Rate {
     pub interval: Duration,
@@ -63,10 +63,10 @@ pub(super) struct Rate {
 }
 
 impl WebConfig {
-    /// Reads and checks the file and all files that it names. Blocks for some milliseconds.
+    /// Reads and checks the file and all files that it names, which blocks for some milliseconds.
     ///
     /// # Errors
-    /// Everything that is wrong.
+    /// All errors.
     pub(crate) fn read(path: &Path) -> Result<Self, ConfigErrors> {
         let mut findings = WebFindings::new(path);
         let text = findings.text(path, "");
@@ -94,33 +94,33 @@ impl WebConfig {
         Ok(Self { tls, users, certificates, headers, rate, notes, files, replaced: CancellationToken::new() })
     }
 
-    /// For handshakes; `None` where connections are plain.
+    /// The configuration for TLS handshakes; `None` for plain connections.
     pub(super) fn tls(&self) -> Option<Arc<ServerConfig>> {
         self.tls.clone()
     }
 
-    /// Connections are encrypted.
+    /// Whether connections are encrypted.
     pub(crate) fn has_tls(&self) -> bool {
         self.tls.is_some()
     }
 
-    /// Requests need a name and a password.
+    /// Whether requests need a name and a password.
     pub(crate) fn has_users(&self) -> bool {
         !self.users.is_empty()
     }
 
-    /// Who asks has to say who they are.
+    /// Whether clients have to authenticate.
     pub(super) fn authenticates(&self) -> bool {
         self.has_users() || (self.has_tls() && self.certificates)
     }
 
-    /// What is allowed and yet should be looked at; a line each.
+    /// Notes about valid settings that deserve attention, one a line.
     pub(crate) fn notes(&self) -> &[String] {
         &self.notes
     }
 }
 
-/// Without keys and hashes.
+/// Keys and hashes are left out.
 impl fmt::Debug for WebConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WebConfig")
@@ -132,7 +132,7 @@ impl fmt::Debug for WebConfig {
     }
 }
 
-/// A header to be set; `None` where the value is blank, or wrong.
+/// A header to be set; `None` if the value is blank or wrong.
 fn header(name: &str, value: &str, findings: &mut WebFindings) -> Option<(HeaderName, HeaderValue)> {
     let key = format!("http_server_config.headers.{name}");
     let Some((_, header, allowed)) = HEADERS.iter().find(|(known, ..)| *known == name) else {
@@ -162,7 +162,7 @@ fn rate_limit(rate: &file::RateLimit, findings: &mut WebFindings) -> Option<Rate
             return None;
         }
         Some(Some(interval)) if !interval.is_zero() => interval,
-        // As in the toolkit: 0, or none, is no limit.
+        // As in the toolkit, 0 or an absent value means no limit.
         Some(Some(_)) | None => return None,
     };
     let burst = rate.burst.unwrap_or(0);
@@ -171,6 +171,12 @@ fn rate_limit(rate: &file::RateLimit, findings: &mut WebFindings) -> Option<Rate
         return None;
     }
     Some(Rate { interval, burst })
+}
+
+/// Reads a web file without putting it in force.
+#[cfg(fuzzing)]
+pub(crate) fn read_text(text: &str) {
+    let _ = file::parse(text);
 }
 
 #[cfg(test)]
@@ -255,7 +261,7 @@ basic_auth_users:
     }
 
     #[test]
-    fn what_http2_asks_for_is_answered_by_a_note() {
+    fn a_key_about_http2_gives_a_note() {
         assert_eq!(read("http_server_config: {http2: false}").unwrap().notes().len(), 0);
         assert_eq!(read("http_server_config: {http2: true}").unwrap().notes().len(), 1);
     }

@@ -1,5 +1,5 @@
-//! A web configuration that is reloaded when one of its files changes. The files are checked on a request, at most
-//! once a second; a configuration with errors is not taken over.
+//! A web configuration that is reloaded when one of its files changes. Requests check the files, at most once a
+//! second. A configuration with errors is not put in force.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::config_error::ConfigErrors;
 use crate::file_stamp::FileStamp;
 use crate::state::Shared;
 
-/// Time between two checks of the files.
+/// The time between two checks of the files.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The configuration in force.
@@ -27,18 +27,18 @@ pub(in crate::http) struct ReloadingConfig {
 #[derive(Debug)]
 struct Look {
     at: Instant,
-    /// Why the last reload failed, so that it is logged once; it is tried again at every check.
+    /// The reason why the last reload failed, so that it is logged once. Each check tries again.
     told: Option<String>,
 }
 
 impl ReloadingConfig {
-    /// Takes over a configuration that was read from `path`.
+    /// Puts a configuration in force that was read from `path`.
     pub(crate) fn new(path: &Path, config: WebConfig) -> Self {
         let look = Look { at: Instant::now(), told: None };
         Self { path: path.to_owned(), config: Shared::new(config), look: Mutex::new(look) }
     }
 
-    /// The configuration in force, reloaded first where that is due. Other requests meanwhile get the old one.
+    /// The configuration in force, after a due reload. Requests that come during a reload get the old one.
     pub(crate) async fn get(&self) -> Arc<WebConfig> {
         if let Ok(mut look) = self.look.try_lock()
             && look.at.elapsed() >= LOOK_EVERY
@@ -58,7 +58,8 @@ impl ReloadingConfig {
             })
         });
         let Ok(Some(read)) = looked.await else { return };
-        // Clients are configured for one or the other, and a reload must not silently drop encryption.
+        // A reload must not switch between TLS and plain connections: clients are configured for one of them,
+        // and encryption must not vanish silently.
         let read = read.and_then(|new| match new.has_tls() == old.has_tls() {
             true => Ok(new),
             false => Err("TLS was turned on or off; that takes a restart".to_owned()),

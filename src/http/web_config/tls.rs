@@ -1,25 +1,26 @@
-//! `tls_server_config` to a rustls configuration: certificate, versions, cipher suites, client certificates.
+//! Converts `tls_server_config` to a rustls configuration: certificate, versions, client certificates.
 
 use std::sync::Arc;
 
-use rustls::crypto::{CryptoProvider, SupportedKxGroup, aws_lc_rs};
+use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::version::{TLS12, TLS13};
-use rustls::{RootCertStore, ServerConfig, SupportedCipherSuite, SupportedProtocolVersion};
+use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion};
 use secrecy::ExposeSecret as _;
 
 use super::clients::Clients;
 use super::file;
 use super::findings::WebFindings;
-use super::names::{self, Suite, Version};
+use super::names::{self, Version};
 
-/// The TLS configuration; `None` where TLS is off, or the configuration is wrong.
+/// The TLS configuration; `None` if TLS is off or the configuration is wrong.
 pub(super) fn read(tls: &file::Tls, findings: &mut WebFindings) -> Option<Arc<ServerConfig>> {
     let versions = versions(tls, findings);
-    let provider = provider(tls, &versions, findings);
+    let provider = ring::default_provider();
+    note_without_effect(tls, findings);
     let clients = clients(tls, &provider, findings);
     let pair = pair(tls, findings);
     let (chain, key) = pair?;
@@ -34,12 +35,11 @@ pub(super) fn read(tls: &file::Tls, findings: &mut WebFindings) -> Option<Arc<Se
     };
     let config = config.with_single_cert(chain, key);
     let mut config = config.map_err(|error| failed(error, findings)).ok()?;
-    config.ignore_client_order = tls.prefer_server_cipher_suites.unwrap_or(true);
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Some(Arc::new(config))
 }
 
-/// The certificates and the key to the first of them.
+/// The certificates, and the key of the first one.
 fn pair(
     tls: &file::Tls,
     findings: &mut WebFindings,
@@ -49,7 +49,7 @@ fn pair(
         && inline_key.unwrap_or_default().is_empty()
         && tls.key_file.as_deref().unwrap_or_default().is_empty()
     {
-        // In the toolkit this is a server without TLS: not what anybody means who writes the table.
+        // The toolkit takes this for a server without TLS. Nobody who writes the table means that.
         findings.error("tls_server_config", "names no certificate; add cert_file and key_file");
         return None;
     }
@@ -64,7 +64,7 @@ fn pair(
     Some((chain?, key))
 }
 
-/// What a key or the file beside it holds; one of the two must be there.
+/// The contents of a key, or of the file that it names. One of the two must be given.
 fn pem(name: &str, inline: Option<&str>, path: Option<&str>, findings: &mut WebFindings) -> Option<Vec<u8>> {
     let key = format!("tls_server_config.{name}_file");
     match (inline.filter(|text| !text.is_empty()), path.filter(|path| !path.is_empty())) {
@@ -95,7 +95,7 @@ fn certificates(pem: &[u8], name: &str, findings: &mut WebFindings) -> Option<Ve
     }
 }
 
-/// The newest first; TLS 1.2 and 1.3 where something is wrong.
+/// The allowed versions, the newest first. After an error TLS 1.2 and 1.3.
 fn versions(tls: &file::Tls, findings: &mut WebFindings) -> Vec<&'static SupportedProtocolVersion> {
     let mut read = |key: &str, name: Option<&str>, default: Version| {
         let found = names::find(name.filter(|name| !name.is_empty())?, names::VERSIONS);
@@ -123,79 +123,26 @@ fn versions(tls: &file::Tls, findings: &mut WebFindings) -> Vec<&'static Support
     known.into_iter().filter(|(one, _)| (least..=most).contains(one)).map(|(_, version)| version).collect()
 }
 
-/// The cryptography on offer, in the order of the server's preference.
-fn provider(
-    tls: &file::Tls,
-    versions: &[&'static SupportedProtocolVersion],
-    findings: &mut WebFindings,
-) -> CryptoProvider {
-    let mut provider = aws_lc_rs::default_provider();
-    if let Some(names) = tls.cipher_suites.as_ref().filter(|names| !names.is_empty()) {
-        let chosen = suites(names, findings);
-        let tls13 = |suite: &SupportedCipherSuite| suite.tls13().is_some();
-        provider.cipher_suites.retain(tls13);
-        if chosen.is_empty() && !versions.contains(&&TLS13) {
-            findings.error("tls_server_config.cipher_suites", "leaves none for TLS 1.2; add another");
-            return aws_lc_rs::default_provider();
-        }
-        if chosen.is_empty() && versions.contains(&&TLS12) {
-            findings
-                .note("tls_server_config.cipher_suites: none of TLS 1.2 is left, so TLS 1.3 alone is spoken");
-        }
-        provider.cipher_suites.extend(chosen);
+/// Names the accepted keys that have no effect.
+fn note_without_effect(tls: &file::Tls, findings: &mut WebFindings) {
+    let given = [
+        ("cipher_suites", tls.cipher_suites.is_some()),
+        ("prefer_server_cipher_suites", tls.prefer_server_cipher_suites.is_some()),
+        ("curve_preferences", tls.curve_preferences.is_some()),
+    ];
+    for (key, _) in given.iter().filter(|(_, is_given)| *is_given) {
+        findings
+            .note(format!("tls_server_config.{key}: has no effect; all suites and curves on offer are safe"));
     }
-    if let Some(names) = tls.curve_preferences.as_ref().filter(|names| !names.is_empty()) {
-        let chosen = curves(names, findings);
-        if chosen.is_empty() {
-            findings.error("tls_server_config.curve_preferences", "leaves none; add X25519 or CurveP256");
-        } else {
-            provider.kx_groups = chosen;
-        }
-    }
-    provider
 }
 
-fn suites(names: &[String], findings: &mut WebFindings) -> Vec<SupportedCipherSuite> {
-    let mut chosen: Vec<SupportedCipherSuite> = Vec::new();
-    for name in names {
-        match names::find(name, names::SUITES) {
-            Ok(Suite::Tls12(suite)) if !chosen.contains(&suite) => chosen.push(suite),
-            Ok(Suite::Tls12(_) | Suite::Tls13) => {}
-            Ok(Suite::NotOffered) => {
-                findings
-                    .note(format!("tls_server_config.cipher_suites: {name} is not offered: it is too weak"));
-            }
-            Err(near) => {
-                let message = format!("no such cipher suite: '{name}'; did you mean {near}?");
-                findings.error("tls_server_config.cipher_suites", message);
-            }
-        }
-    }
-    chosen
-}
-
-fn curves(names: &[String], findings: &mut WebFindings) -> Vec<&'static dyn SupportedKxGroup> {
-    let mut chosen = Vec::new();
-    for name in names {
-        match names::find(name, names::CURVES) {
-            Ok(Some(group)) => chosen.push(group),
-            Ok(None) => findings.note(format!("tls_server_config.curve_preferences: {name} is not offered")),
-            Err(near) => {
-                let message = format!("no such curve: '{name}'; did you mean {near}?");
-                findings.error("tls_server_config.curve_preferences", message);
-            }
-        }
-    }
-    chosen
-}
-
-/// Is nobody let in without a certificate?
+/// Whether a certificate is required.
 pub(super) fn requires_certificates(tls: &file::Tls) -> bool {
     let auth = tls.client_auth_type.as_deref().and_then(|name| names::find(name, names::CLIENT_AUTH).ok());
     auth.is_some_and(|auth| auth.require)
 }
 
-/// The verifier of client certificates; `Some(None)` for none, `None` where the configuration is wrong.
+/// The verifier of client certificates. `Some(None)` for none, `None` if the configuration is wrong.
 fn clients(
     tls: &file::Tls,
     provider: &CryptoProvider,

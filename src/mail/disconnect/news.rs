@@ -1,5 +1,5 @@
-//! The sentence of a mail about a cut-off, its subject and its first line: a rung, a payment, a used-up balance, that
-//! the account is still off, that its data are about to be deleted. Pure.
+//! The sentence of a mail about a cut-off, for its subject and its first line. It is about a threshold, a
+//! payment, a used-up balance, an account that is still off, or data that are about to be deleted. Pure.
 
 use chrono::{DateTime, Utc};
 
@@ -7,142 +7,167 @@ use super::DisconnectMail;
 use super::pay::ByCharges;
 use crate::alert::{Event, Item, days_left};
 use crate::mail::context::Context;
-use crate::mail::subject;
-use crate::model::forecast;
+use crate::mail::subject::{self, Bracket, Subject};
+use crate::mail::{parts, unwatched};
+use crate::model::{forecast, say};
 use crate::view::{CutOff, words};
 
 /// The subject: what, when, how much, by which day.
-pub(in crate::mail) fn subject(item: &Item, context: &Context<'_>) -> String {
-    let mail = DisconnectMail::of(item, context);
-    let words = match mail.unheard() {
-        Some(was) if was.overdue => {
-            let span = words::from_to(was.at, item.at, mail.payer.zone, mail.now);
-            format!("Was overdue {span}; {}", mail.no_cut_off().replacen('N', "n", 1))
-        }
-        Some(was) => {
-            let day = words::day_of(was.at, mail.payer.zone, mail.now);
-            format!("Cut-off was due {day}; {}", mail.no_cut_off().replacen('N', "n", 1))
-        }
-        None if item.event.is_end() => mail.no_cut_off(),
-        None => mail.news(&mail.cut_off()),
-    };
-    subject::line(subject::bracket(item), &words, std::slice::from_ref(&item.key.account))
+pub(in crate::mail) fn subject(item: &Item, context: &Context<'_>) -> Subject {
+    let account = std::slice::from_ref(&item.key.account);
+    subject::line(Bracket::of(item), &words(item, context), account, context.language)
 }
 
-/// A cut-off that is over: when it was due, or since when the account was overdue.
-struct Was {
-    at: DateTime<Utc>,
-    overdue: bool,
+/// The subject without severity and account, for the inside of a sentence.
+pub(in crate::mail) fn words(item: &Item, context: &Context<'_>) -> String {
+    let mail = DisconnectMail::of(item, context);
+    let language = context.language;
+    if item.event == Event::WasDown {
+        let (times, until) = (parts::times(item, language), parts::until(item));
+        let span = mail.payer.reader.span(item.began, until);
+        let now = mail.no_cut_off();
+        say!(language, "payment was due{times} {span}; {now}", "нужна была оплата{times}, {span}; {now}")
+    } else if item.event == Event::Unwatched {
+        unwatched::no_longer(&unwatched::was(item, context), language)
+    } else if item.event.is_end() {
+        mail.no_cut_off()
+    } else {
+        mail.news(&mail.cut_off())
+    }
 }
 
 impl<'a> DisconnectMail<'a> {
-    /// Of one that ends in this mail, to somebody who never heard of it: what there was.
-    fn unheard(&self) -> Option<Was> {
-        if self.item.event != Event::WasDown {
-            return None;
-        }
-        let overdue = self.ladder.rung == Some(0);
-        let date = self.ladder.edd.filter(|_| !self.ladder.gone);
-        let at = date.or_else(|| overdue.then_some(self.item.since))?;
-        Some(Was { at, overdue })
-    }
-
     fn cut_off(&self) -> CutOff<'a> {
-        CutOff::of(self.ladder.disconnect(), self.payer, self.now)
-            .telling(self.item.event == Event::BalanceUsedUp)
+        CutOff::of(self.cut_off.disconnect(), self.payer).telling(self.item.event == Event::BalanceUsedUp)
     }
 
-    /// What is new of a cut-off that is ahead, or has come.
+    /// The news about a cut-off that is ahead or past.
     fn news(&self, cut_off: &CutOff<'_>) -> String {
-        let ahead = self.ladder.edd.filter(|&edd| !self.ladder.gone && edd > self.now);
+        let language = self.context.language;
+        let ahead = self.cut_off.date().filter(|&date| date > self.context.now);
+        let before = self.item.before.money.date;
         match (&self.item.event, ahead) {
             (Event::Paid(_), Some(at)) => {
-                let before = self.ladder.told_before;
-                let still = before.map_or("", |_| "still ");
-                let same = || cut_off.with_amount(&format!("Paid, cut-off {still}{}", cut_off.day(at)));
+                let same = || {
+                    let day = cut_off.on(at);
+                    cut_off.with_amount(&match before {
+                        Some(_) => {
+                            say!(
+                                language,
+                                "paid, cut-off still {day}",
+                                "оплачено, но отключение по-прежнему {day}"
+                            )
+                        }
+                        None => say!(language, "paid, cut-off {day}", "оплачено, отключение {day}"),
+                    })
+                };
                 cut_off.moved(before).unwrap_or_else(same)
             }
-            (Event::Extended(_), Some(_)) => {
-                cut_off.moved(self.ladder.told_before).unwrap_or_else(|| cut_off.sentence())
-            }
-            (Event::Deletion(days), _) => match (days, self.ladder.deleted_at) {
+            (Event::Extended(_), Some(_)) => cut_off.moved(before).unwrap_or_else(|| cut_off.sentence()),
+            (Event::Deletion(days), _) => match (days, self.item.deleted_at) {
                 (_, Some(at)) => cut_off.with_amount(&self.deleted(cut_off, at)),
-                (0, None) => cut_off.with_amount("Data deleted today"),
+                (0, None) => cut_off.with_amount(self.deleted_today()),
                 (_, None) => cut_off.sentence(),
             },
             _ => cut_off.sentence(),
         }
     }
 
-    /// `Data deleted Wed 4 Mar, in 3 days`, counted from the mail: it may have been held back, and say less than its event.
+    fn deleted_today(&self) -> &'static str {
+        self.context.language.pick("data deleted today", "данные удалят сегодня")
+    }
+
+    /// `data deleted Wed 4 Mar, in 3 days`, counted from the time of the mail, which may have been held back
+    /// since its event.
     fn deleted(&self, cut_off: &CutOff<'_>, at: DateTime<Utc>) -> String {
-        let day = cut_off.day(at);
-        let date = |at: DateTime<Utc>| at.with_timezone(&self.payer.zone).date_naive();
-        match days_left(at, self.now) {
-            _ if date(at) == date(self.now) => "Data deleted today".to_owned(),
-            0 => format!("Data were to be deleted {day}"),
-            days => format!("Data deleted {day}, in {}", words::count(days as usize, "day", "days")),
+        let language = self.context.language;
+        let day = cut_off.on(at);
+        let reader = self.payer.reader;
+        match days_left(at, reader.now) {
+            _ if reader.date(at) == reader.date(reader.now) => self.deleted_today().to_owned(),
+            0 => say!(language, "data were to be deleted {day}", "данные должны были удалить {day}"),
+            days => {
+                let days = language.count(days as usize, words::DAYS);
+                say!(language, "data deleted {day}, in {days}", "данные удалят {day}, через {days}")
+            }
         }
     }
 
-    /// `No cut-off before 21 Feb 2027`: as far as the report reaches.
-    fn no_cut_off(&self) -> String {
+    /// `no cut-off before 21 Feb 2027`: the end of the report.
+    pub(super) fn no_cut_off(&self) -> String {
+        let language = self.context.language;
         let until = self.report.and_then(|(report, _)| report.date);
         until.map_or_else(
-            || "No cut-off expected".to_owned(),
-            |end| format!("No cut-off before {}", words::short_day_of(end, self.payer.zone, self.now)),
+            || language.pick("no cut-off expected", "отключение не ожидается").to_owned(),
+            |end| {
+                let day = self.payer.reader.short_day_of(end);
+                say!(language, "no cut-off before {day}", "до {day} отключения не будет")
+            },
         )
     }
 
-    /// The first line: the subject's sentence with what there was no room for.
+    /// The first line: the subject's sentence, with the parts that a subject has no room for.
     pub(super) fn lead(&self) -> String {
+        let language = self.context.language;
         let account = &self.item.key.account;
-        if self.item.event.is_end() {
-            let was = self.unheard().map(|was| {
-                if !was.overdue {
-                    return format!("Already over: a cut-off was due {}. ", self.moment(was.at));
-                }
-                let (at, lasted) = (self.item.at, words::lasted(self.item.at - was.at));
-                let period = words::period(was.at, at, self.payer.zone, self.now);
-                format!("Already over: the account was overdue {period}, {lasted}. ")
-            });
-            let balance = self.report.and_then(|(report, _)| forecast::balance_now(report));
-            let balance =
-                balance.map_or_else(String::new, |money| format!("balance {}, ", self.money(money)));
-            return format!(
-                "{}{}: {balance}{} (account {account}).",
-                was.unwrap_or_default(),
-                self.no_cut_off(),
-                self.moment(self.item.at)
-            );
+        let whose = say!(language, "account {account}", "аккаунт {account}");
+        if !self.item.event.is_end() {
+            let aside = format!("{}{}", self.deletion(), self.doubts());
+            return format!("{} ({whose}).", words::capital(&self.news(&self.cut_off().in_full(aside))));
         }
-        let aside = format!("{}{}", self.deletion(), self.doubts());
-        format!("{} (account {account}).", self.news(&self.cut_off().in_full(aside)))
+        let until = parts::until(self.item);
+        let balance = self.report.and_then(|(report, _)| forecast::balance_now(report));
+        let balance = balance.map_or_else(String::new, |money| {
+            let money = self.money(money);
+            say!(language, "balance {money}, ", "баланс {money}, ")
+        });
+        let now = words::capital(&self.no_cut_off());
+        let now = format!("{now}: {balance}{} ({whose}).", self.moment(until));
+        if self.item.event != Event::WasDown {
+            return now;
+        }
+        let (began, times) = (self.item.began, parts::times(self.item, language));
+        let lasted = words::lasted(until - began, language);
+        let period = self.payer.reader.period(began, until);
+        say!(
+            language,
+            "Already over: a payment was due{times} {period}, {lasted}. {now}",
+            "Уже позади: оплата была нужна{times}, {period}, {lasted}. {now}"
+        )
     }
 
-    /// ` (computed; as of Sun 1 Mar 12:00 MSK)`: what is doubtful about the date.
+    /// ` (computed; as of Sun 1 Mar 12:00 MSK)`: the doubts about the date.
     fn doubts(&self) -> String {
+        let language = self.context.language;
         let mut doubts = Vec::new();
-        if self.ladder.used_up && !self.is_overdue() && self.item.event != Event::BalanceUsedUp {
-            doubts.push("the balance is used up".to_owned());
+        if self.cut_off.used_up && !self.is_overdue() && self.item.event != Event::BalanceUsedUp {
+            doubts.push(language.pick("the balance is used up", "деньги на балансе закончились").to_owned());
         }
-        if self.ladder.computed && self.ladder.edd.is_some() {
-            doubts.push("computed".to_owned());
+        if self.cut_off.computed && self.cut_off.edd.is_some() {
+            doubts.push(language.pick("computed", "по расчёту").to_owned());
         }
         if let Some(ByCharges::UsedUp(at)) = self.by_the_charges() {
-            doubts.push(format!("by its charges {}", self.moment(at)));
+            let at = self.moment(at);
+            doubts.push(say!(language, "by its charges {at}", "по начислениям {at}"));
         }
-        doubts.extend(self.as_of().map(|at| format!("as of {}", self.moment(at))));
+        doubts.extend(self.item.as_of.map(|at| {
+            let at = self.moment(at);
+            say!(language, "as of {at}", "по данным на {at}")
+        }));
         if doubts.is_empty() { String::new() } else { format!(" ({})", doubts.join("; ")) }
     }
 
-    /// `, data deleted Tue 1 Dec`: nothing where that is not known or the news itself.
+    /// `, data deleted Tue 1 Dec`; empty if that is unknown, or if it is the news itself.
     fn deletion(&self) -> String {
-        let known = self.ladder.deleted_at.filter(|_| !matches!(self.item.event, Event::Deletion(_)));
+        let language = self.context.language;
+        let known = self.item.deleted_at.filter(|_| !matches!(self.item.event, Event::Deletion(_)));
         known.filter(|_| self.is_overdue()).map_or_else(String::new, |at| {
-            let day = words::day_of(at, self.payer.zone, self.now);
-            let verb = if at < self.now { "were to be deleted" } else { "are deleted" };
-            format!(", data {verb} {day}")
+            let day = self.payer.reader.day_of(at);
+            if at < self.context.now {
+                say!(language, ", data were to be deleted {day}", ", данные должны были удалить {day}")
+            } else {
+                say!(language, ", data are deleted {day}", ", данные удалят {day}")
+            }
         })
     }
 }

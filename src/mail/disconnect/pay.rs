@@ -1,184 +1,260 @@
-//! What to pay for how long, what costs most, what will be offline: the parts of the mail that somebody acts on. Pure.
+//! The parts of the mail that somebody acts on: the amounts to pay, the dearest orders, the resources that go
+//! offline. Pure.
 
-use chrono::{DateTime, Utc};
-use chrono_tz::Tz;
+use chrono::{DateTime, Duration, Utc};
 
-use super::{DisconnectMail, is_beyond};
-use crate::alert::Sort;
+use super::DisconnectMail;
 use crate::mail::body::{Figure, Section, Table};
 use crate::mail::chart;
 use crate::mail::parts::{self, MOST_NAMES};
-use crate::model::forecast;
-use crate::model::{Edd, Money, PayBy};
+use crate::model::forecast::{self, Disconnect};
+use crate::model::{Edd, Language, Money, PayBy, Sort, say};
 use crate::view::billing::{Due, Orders};
 use crate::view::chart::Chart;
-use crate::view::cut_off::{self, Payer};
-use crate::view::health::SeenResource;
-use crate::view::words;
+use crate::view::cut_off;
+use crate::view::health::sites_not_read;
+use crate::view::{Payer, Reader, words};
 
 const MOST_ORDERS: usize = 5;
 
-/// What the charges of a report say of the date that it names.
+/// The date that follows from the charges of a report, beside the date that the report names.
 #[derive(Clone, Copy)]
 pub(super) enum ByCharges {
-    /// The balance is used up then.
+    /// The charges use the balance up at this time.
     UsedUp(DateTime<Utc>),
-    /// It lasts to the report's end at least.
+    /// The balance lasts at least to the report's end.
     LastUntil(DateTime<Utc>),
 }
 
 impl DisconnectMail<'_> {
-    /// How much for how long.
+    /// The table of amounts to pay.
     pub(super) fn to_pay(&self) -> Option<Section> {
+        let language = self.context.language;
         let (report, _) = self.report?;
-        let Payer { currency, lead_days, zone, .. } = self.payer;
-        let by = self.pay_by().map(|by| cut_off::day_to_pay(by, zone, self.now));
-        let by = by.unwrap_or_else(|| "not known".to_owned());
-        let spans = Due::of(report, self.now);
+        let Payer { currency, lead_days, reader, .. } = self.payer;
+        let by = self.pay_by().map(|by| cut_off::day_to_pay(by, reader));
+        let by = by.unwrap_or_else(|| words::not_known(language).to_owned());
+        let spans = Due::of(report, self.context.now);
         let ends_before = spans.iter().find(|due| due.amount.is_none()).map(|due| due.days);
         let rows = spans.map(|due| {
             let is_due = due.amount.is_some_and(Money::is_positive);
             vec![
-                format!("{} days", due.days),
-                words::known_to_pay(due.amount, currency),
+                language.count(due.days as usize, words::DAYS),
+                words::known_to_pay(due.amount, currency, language),
                 if is_due { by.clone() } else { "–".to_owned() },
-                words::known_spaced_amount(due.balance, currency),
+                words::known_spaced_amount(due.balance, currency, language),
             ]
         });
-        let mut section = Section::new("To stay online");
-        let head = ["For", "Pay", "By", "Balance then if you do not pay"].map(str::to_owned);
-        section.table = Some(Table { head: head.into(), rows: rows.into() });
-        section.below.extend(self.pay_by().and_then(|by| by_in_full(by, lead_days, zone, self.now)));
+        let mut section = Section::new(language.pick("To stay online", "Чтобы не отключили"));
+        let head = match language {
+            Language::En => ["For", "Pay", "By", "Balance then if you do not pay"],
+            Language::Ru => ["На срок", "Оплатить", "До (включительно)", "Баланс тогда без оплаты"],
+        };
+        section.table = Some(Table { head: head.map(str::to_owned).into(), rows: rows.into() });
+        section.below.extend(self.pay_by().and_then(|by| by_in_full(by, lead_days, reader)));
         section.below.extend(self.by_the_charges().map(|charges| self.charges_words(charges)));
-        section.below.extend(ends_before.map(|days| format!("The report ends before {days} days are over.")));
+        section.below.extend(ends_before.map(|days| {
+            say!(
+                language,
+                "The report ends before {days} days are over.",
+                "Отчёт охватывает не все {days} дней."
+            )
+        }));
         section.figure = self.figure();
         Some(section)
     }
 
-    fn figure(&self) -> Option<Figure> {
-        let (report, from) = self.report?;
-        let Payer { currency, lead_days, zone, .. } = self.payer;
-        let drawn = Chart::new(report, from, self.ladder.edd, lead_days, zone)?;
-        Some(chart::figure(&drawn.zoomed(self.now), currency, self.now))
+    /// `Pay for 7 days: 45 RUB, 30 days: 275 RUB, 90 days: 875 RUB`.
+    pub(super) fn sums(&self) -> Option<String> {
+        let (report, _) = self.report?;
+        let language = self.context.language;
+        let sum = |due: Due| {
+            let amount = words::known_to_pay(due.amount, self.payer.currency, language);
+            format!("{}: {amount}", language.count(due.days as usize, words::DAYS))
+        };
+        let sums = Due::of(report, self.context.now).map(sum).join(", ");
+        Some(say!(language, "Pay for {sums}", "Оплатить на {sums}"))
     }
 
-    /// Where the report's own date is ahead and its charges differ from it by more than a day: what the charges say.
+    fn figure(&self) -> Option<Figure> {
+        let (report, from) = self.report?;
+        let Payer { currency, lead_days, reader, .. } = self.payer;
+        let drawn = Chart::new(report, from, self.cut_off.edd, lead_days, reader.zone)?;
+        Some(chart::figure(&drawn.zoomed(reader.now), currency, reader))
+    }
+
+    /// The date by the charges, if the report's own date is ahead and differs from it by more than a day.
     pub(super) fn by_the_charges(&self) -> Option<ByCharges> {
         let (report, _) = self.report.filter(|_| !self.is_overdue())?;
         let Edd::At(edd) = report.edd else { return None };
         if forecast::first_unpaid(report).is_some() {
             return forecast::date_by_charges(report).map(ByCharges::UsedUp);
         }
-        report.date.filter(|&end| !report.moments.is_empty() && is_beyond(end, edd)).map(ByCharges::LastUntil)
+        report
+            .date
+            .filter(|&end| !report.moments.is_empty() && end > edd + Duration::days(1))
+            .map(ByCharges::LastUntil)
     }
 
     fn charges_words(&self, charges: ByCharges) -> String {
-        let Payer { lead_days, zone, .. } = self.payer;
+        let language = self.context.language;
+        let reader = self.payer.reader;
         match charges {
             ByCharges::LastUntil(end) => {
-                let end = words::day_of(end, zone, self.now);
-                format!("But by the charges in the report the balance lasts beyond its end, {end}.")
+                let end = reader.day_of(end);
+                say!(
+                    language,
+                    "But by the charges in the report the balance lasts beyond its end, {end}.",
+                    "Но по начислениям в отчёте денег хватает и после его конца, {end}."
+                )
             }
             ByCharges::UsedUp(at) => {
-                let sooner = self.ladder.edd.is_none_or(|edd| at < edd);
-                let by = PayBy::before(at, lead_days, zone, self.now).filter(|_| sooner);
-                let advice =
-                    by.map(|by| format!("; to be safe, pay {}", cut_off::by(Some(by), zone, self.now)));
-                let (when, advice) = (self.moment(at), advice.unwrap_or_default());
-                format!("But by the charges in the report the balance is used up {when}{advice}.")
+                let sooner = self.cut_off.edd.is_none_or(|edd| at < edd);
+                let by = self.payer.by(Disconnect::At { at, computed: true }).filter(|_| sooner);
+                let advice = by.map_or_else(String::new, |by| {
+                    let by = cut_off::by(Some(by), reader);
+                    say!(language, "; to be safe, pay {by}", "; для надёжности оплатите {by}")
+                });
+                let when = self.moment(at);
+                say!(
+                    language,
+                    "But by the charges in the report the balance is used up {when}{advice}.",
+                    "Но по начислениям в отчёте деньги закончатся {when}{advice}."
+                )
             }
         }
     }
 
-    /// What costs most.
+    /// The table of the dearest orders.
     pub(super) fn orders(&self) -> Option<Section> {
+        let language = self.context.language;
         let (report, read_at) = self.report?;
         let orders = Orders::of(report, read_at);
         let named = &orders.dearest[..orders.dearest.len().min(MOST_ORDERS)];
         if named.is_empty() {
             return None;
         }
-        // What is off already is not switched on again by an order less.
+        // One order less does not switch an account on again that is off.
         let columns = if self.is_overdue() { 3 } else { 4 };
         let rows = named.iter().map(|order| {
-            let without = match (order.buys_days, self.ladder.edd) {
-                (days @ Some(_), _) | (days, Some(_)) => words::without_order(days),
+            let without = match (order.buys_days, self.cut_off.edd) {
+                (days @ Some(_), _) | (days, Some(_)) => words::without_order(days, language),
                 (None, None) => "–".to_owned(),
             };
             let share = format!("{} %", order.share_percent.round());
-            let mut row = vec![order.words(), self.money(order.per_day), share, without];
+            let mut row = vec![order.words(language), self.money(order.per_day), share, without];
             row.truncate(columns);
             row
         });
-        let mut section = Section::new("What costs most");
-        let head = ["Order", "A day", "Share", "Without it"].map(str::to_owned);
+        let mut section = Section::new(language.pick("What costs most", "Что стоит дороже всего"));
+        let head = match language {
+            Language::En => ["Order", "A day", "Share", "Without it"],
+            Language::Ru => ["Заказ", "В день", "Доля", "Без него"],
+        };
+        let head = head.map(str::to_owned);
         section.table = Some(Table { head: head[..columns].to_vec(), rows: rows.collect() });
         let others = orders.orders_with_charges - named.len();
         if others > 0 {
             let rest = orders.per_day - named.iter().map(|order| order.per_day).sum();
-            let count = words::count(others, "other order", "other orders");
-            section.below.push(format!("{count}: {} a day together.", self.money(rest)));
+            let (count, rest) = (language.count(others, words::OTHER_ORDERS), self.money(rest));
+            section.below.push(say!(
+                language,
+                "{count}: {rest} a day together.",
+                "Ещё {count}: вместе {rest} в день."
+            ));
         }
         Some(section)
     }
 
-    /// What goes offline with the account.
+    /// The resources that go offline with the account.
     pub(super) fn offline(&self) -> Section {
-        let title = if self.is_overdue() { "Offline, or about to be" } else { "What will go offline" };
+        let language = self.context.language;
+        let title = match self.is_overdue() {
+            true => language.pick("Offline, or about to be", "Отключено или вот-вот отключится"),
+            false => language.pick("What will go offline", "Что отключится"),
+        };
         let mut section = Section::new(title);
         let Some(state) = self.state else {
-            section.lines.push("Not known: nothing of this account was read yet.".to_owned());
+            let nothing = language.pick(
+                "Not known: nothing of this account was read yet.",
+                "Неизвестно: данных этого аккаунта ещё не было.",
+            );
+            section.lines.push(nothing.to_owned());
             return section;
         };
         let unread_containers = state.containers_without_sites_read();
-        let sites_read = state.containers.read_at.is_some() && unread_containers == 0;
-        for (sort, usual, read) in
-            [(Sort::Vm, "active", state.vms.read_at.is_some()), (Sort::Site, "Active", sites_read)]
-        {
-            let of_sort = SeenResource::all(state).filter(|seen| seen.kind == sort);
+        for sort in [Sort::Vm, Sort::Site] {
             let names: Vec<String> =
-                of_sort.map(|seen| parts::named(seen.name, seen.id, seen.state, usual)).collect();
-            if names.is_empty() && !read {
+                state.resources_of(sort).map(|seen| parts::named(&seen, language)).collect();
+            if names.is_empty() && !state.was_read(sort) {
                 if state.profile.collectors.contains(&sort.seen_by()) {
-                    section.row(&words::capital(sort.plural()), "Not known: not read yet");
+                    let unread = language.pick("Not known: not read yet", "Неизвестно: данных ещё не было");
+                    section.row(&words::capital(words::sorts(sort, language)), unread);
                 }
                 continue;
             }
-            let count = words::count(names.len(), sort.in_sentence(), sort.plural());
-            let listed = parts::few(&names, MOST_NAMES);
-            section.row(&count, if listed.is_empty() { "none".to_owned() } else { listed });
-            if !read && sort == Sort::Site {
-                let of = words::count(unread_containers, "container", "containers");
-                section.below.push(format!("Sites of {of} not read yet."));
+            let count = language.count(names.len(), words::noun_of(sort));
+            let listed = words::few(&names, MOST_NAMES, language);
+            let none = language.pick("none", "нет");
+            section.row(&count, if listed.is_empty() { none.to_owned() } else { listed });
+            if sort == Sort::Site && !state.was_read(sort) {
+                section.below.push(words::capital(&sites_not_read(unread_containers, language)) + ".");
             }
+        }
+        let causes = parts::causes(self.item, self.context);
+        if !causes.is_empty() {
+            let names = words::few(&causes, MOST_NAMES, language);
+            let no_mails = parts::no_separate_mails(language);
+            section.row(language.pick("Causes", "Следствия"), format!("{names} ({no_mails})"));
         }
         section
     }
 }
 
-/// The day to pay by, with how it was counted; `None` where there is nothing to count.
-fn by_in_full(by: PayBy, lead_days: u32, zone: Tz, now: DateTime<Utc>) -> Option<String> {
-    let takes = words::count(lead_days as usize, "day", "days");
-    let day = |date| words::subject_day(date, zone, now);
-    let weekend = |date| cut_off::weekend_advice(date, zone, now);
-    let weekend =
-        |date| weekend(date).map_or_else(String::new, |advice| format!(" That is a weekend: {advice}."));
+/// The day to pay by, and how it was computed; `None` without a day.
+fn by_in_full(by: PayBy, lead_days: u32, reader: Reader) -> Option<String> {
+    let language = reader.language;
+    let takes = cut_off::payment_takes(lead_days, language);
+    let weekend = |date| {
+        cut_off::weekend_advice(date, reader).map_or_else(String::new, |advice| {
+            say!(language, " That is a weekend: {advice}.", " Это выходной: {advice}.")
+        })
+    };
     match by {
         PayBy::Now => None,
-        PayBy::Missed(date) => {
-            Some(format!("Too late to be safe ({} was the last safe day): pay now.", day(date)))
+        // A payment that arrives at once is not too late.
+        PayBy::Missed(_) if lead_days == 0 => None,
+        PayBy::Missed(_) => {
+            let days = language.count(lead_days as usize, words::DAYS);
+            Some(say!(
+                language,
+                "Payments take {days} to arrive. Pay now by a method that arrives at once.",
+                "Платёж идёт {days}. Оплатите сейчас способом, при котором деньги доходят сразу."
+            ))
         }
         PayBy::Today(date) => {
-            Some(format!("Today is the last safe day: a payment takes {takes}.{}", weekend(date)))
+            let weekend = weekend(date);
+            Some(say!(
+                language,
+                "Today is the last safe day: {takes}.{weekend}",
+                "Сегодня последний надёжный день: {takes}.{weekend}"
+            ))
         }
         PayBy::On(date) => {
-            Some(format!("{} is the last safe day: a payment takes {takes}.{}", day(date), weekend(date)))
+            let (day, weekend) = (reader.day(date), weekend(date));
+            Some(say!(
+                language,
+                "{day} is the last safe day: {takes}.{weekend}",
+                "Последний надёжный день — {day}: {takes}.{weekend}"
+            ))
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use chrono_tz::Tz;
+
     use super::*;
     use crate::model::forecast::tests::t;
 
@@ -187,12 +263,12 @@ mod tests {
         let now = t("2026-03-25T12:00:00");
         let words = |edd| {
             let by = PayBy::before(t(edd), 3, Tz::UTC, now).unwrap();
-            by_in_full(by, 3, Tz::UTC, now).unwrap()
+            by_in_full(by, 3, Reader::english(Tz::UTC, now)).unwrap()
         };
         let safe = "is the last safe day: a payment takes 3 days.";
-        assert_eq!(words("2026-03-30T12:00:00"), format!("Fri 27 Mar {safe}"));
+        assert_eq!(words("2026-03-31T12:00:00"), format!("Fri 27 Mar {safe}"));
         let better = "That is a weekend: better by Fri 27 Mar.";
-        assert_eq!(words("2026-03-31T12:00:00"), format!("Sat 28 Mar {safe} {better}"));
-        assert_eq!(words("2026-04-01T12:00:00"), format!("Sun 29 Mar {safe} {better}"));
+        assert_eq!(words("2026-04-01T12:00:00"), format!("Sat 28 Mar {safe} {better}"));
+        assert_eq!(words("2026-04-02T12:00:00"), format!("Sun 29 Mar {safe} {better}"));
     }
 }

@@ -1,9 +1,9 @@
-//! What can go wrong between a mail and its 250, by the stage that the SMTP server was at. Whether and when
-//! to try again is the sender's to decide; no reason holds a password.
+//! The errors between a mail and its 250, by the stage of the conversation. The sender decides whether and when
+//! to try again. Reasons hold no password.
 
 use std::path::PathBuf;
 
-/// Settings no connection can be made with.
+/// Settings with which no connection can be made.
 #[derive(thiserror::Error, Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TransportError {
     #[error("email.ca_file {}: {reason}; name a PEM file of CA certificates that hostwatch may read", path.display())]
@@ -15,21 +15,19 @@ pub(crate) enum TransportError {
     NoRoots { reason: String },
     #[error("email.smtp_url: {host:?} is neither a host name nor an address; correct it")]
     Host { host: String },
-    #[error("email.smtp_url: a login needs TLS; use smtps://, or smtp:// with STARTTLS, or remove the user")]
-    LoginWithoutTls,
-    #[error("email.smtp_url names a user without a password; set email.password_file, or remove the user")]
-    NoPassword,
     #[error("TLS cannot be set up: {reason}")]
     Tls { reason: String },
 }
 
-/// Why a mail was not sent, as far as is known. `permanent` is a 5xx reply, transient a 4xx.
+/// The reason why a mail was not sent, as far as it is known. `permanent` is a 5xx reply; otherwise it was a
+/// 4xx.
 #[derive(thiserror::Error, Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SendError {
-    /// Name look-up, TCP, TLS, greeting, EHLO, or a break before MAIL: the server's failure, not the mail's.
+    /// Name look-up, TCP, TLS, greeting or EHLO failed, or the connection broke before MAIL: the server fails,
+    /// and not the mail.
     #[error("no working connection to the SMTP server: {reason}")]
     Connection { reason: String },
-    /// AUTH was refused, or none that hostwatch knows is offered.
+    /// AUTH was refused, or the server offers no mechanism that hostwatch knows.
     #[error(
         "the SMTP server refused the login: {reason}; check the user in email.smtp_url and email.password"
     )]
@@ -43,7 +41,7 @@ pub(crate) enum SendError {
     /// DATA or the final dot was refused.
     #[error("the SMTP server refused the mail: {reason}")]
     Message { reason: String, permanent: bool },
-    /// The mail went out whole, its reply did not come: it may have been accepted.
+    /// The whole mail was sent and no reply came: it may have been accepted.
     #[error("the reply to the whole mail was lost, so it may have been accepted: {reason}")]
     ReplyLost { reason: String },
     /// The connection broke between MAIL and the final dot: the mail was not accepted.
@@ -52,7 +50,7 @@ pub(crate) enum SendError {
 }
 
 impl SendError {
-    /// Whether the server said never to try again as it is (5xx).
+    /// Whether the server refused it for good (5xx).
     pub(crate) fn permanent(&self) -> bool {
         match self {
             Self::Login { permanent, .. }

@@ -1,47 +1,51 @@
-//! Mail to the SMTP server: one envelope, one recipient, one connection for each mail.
-//! Keeps no queue, tries nothing twice and logs nothing: the sender does.
+//! Sends mails to an SMTP server: one envelope and one recipient a mail, one connection for several mails in a
+//! row. The sender queues, repeats and logs. This module repeats only one step: servers limit the mails of a
+//! connection, so a mail is sent again if the connection ended before it.
 //!
-//! `lettre` speaks SMTP, over streams made here. Its own TLS is not used, for two reasons. Replies have to be rewritten
-//! before it reads them, and thus inside of the TLS: to it a 571, a code without text or a letter of KOI8-R is no reply
-//! at all, so that a recipient refused for good would be tried for five days, and a mail that was taken sent again. And
-//! its STARTTLS keeps what it has read past the reply, so that a line slipped in there in the open would pass for an
-//! encrypted one.
+//! The commands are spoken here, and not by `lettre`'s transport, for two reasons. To that transport a 571, a
+//! code without text or a letter in KOI8-R is no reply. A recipient that was refused for good would be tried
+//! for days, and a mail that was taken would be sent again. And its STARTTLS keeps octets that it read past the
+//! reply: a line that somebody slipped in before the encryption would pass for an encrypted one.
 
+mod chat;
 mod connect;
 mod error;
-mod lenient;
 mod reply;
 mod session;
 mod tls;
-mod wire;
 
 use std::time::Duration;
 
-use self::connect::{Protection, Route, full_host_name};
-use self::session::{Login, Session};
+use self::connect::{Route, full_host_name};
+use self::reply::TimeLimits;
+use self::session::Session;
 use self::tls::TlsClient;
-use super::settings::{MailServer, Security};
+use parking_lot::Mutex;
+
+use super::settings::{Login, MailServer, Security};
 use crate::failpoint;
 
 pub(crate) use self::error::{SendError, TransportError};
 
-/// Sends mails to one server. Certificates are read when it is made; a reload makes a new one.
+/// Sends mails to one server. Certificates are read when it is made; a reload makes a new transport.
 pub(crate) struct Transport {
     route: Route,
     login: Option<Login>,
     timing: Timing,
+    /// Conversations that took a mail and wait for the next, at most one for each sender.
+    kept: Mutex<Vec<Session>>,
 }
 
-/// How long things may take; other values in tests only.
+/// Time limits. Only tests use other values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timing {
     /// Name look-up, and each of the host's addresses.
     pub connect: Duration,
     /// Each reply, and the TLS handshake.
     pub reply: Duration,
-    /// From the mail's first byte to the reply to its dot: servers scan it before they reply.
+    /// From the first byte of the mail to the reply to its dot: servers scan the mail before they reply.
     pub content: Duration,
-    /// All of it together, QUIT not counted.
+    /// The whole conversation, without QUIT.
     pub total: Duration,
     pub quit: Duration,
 }
@@ -58,72 +62,92 @@ impl Default for Timing {
     }
 }
 
-/// What a trial connection found out about the server.
+/// The facts about a server that a trial connection finds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Capabilities {
     /// `TLS 1.2` or `TLS 1.3`; `None` over an open connection.
     pub tls_version: Option<&'static str>,
-    /// The mechanism of the login that succeeded; `None` where no user is set.
+    /// The mechanism of the login that succeeded; `None` if no user is set.
     pub login: Option<String>,
 }
 
 impl Transport {
-    /// Reads the certificates to trust; blocks for some milliseconds. The error says what to change.
+    /// Reads the certificates to trust, which blocks for some milliseconds. The error says what to change.
     pub(crate) fn new(server: &MailServer) -> Result<Self, TransportError> {
         Self::with_timing(server, Timing::default())
     }
 
-    /// The same with other limits.
+    /// A transport with other limits.
     pub(crate) fn with_timing(server: &MailServer, timing: Timing) -> Result<Self, TransportError> {
-        let protection = match server.security {
-            Security::Tls => Protection::FromTheFirstByte(TlsClient::new(server)?),
-            Security::StartTls => Protection::StartTls(TlsClient::new(server)?),
-            Security::Plain => Protection::None,
+        let tls = match server.security {
+            Security::Tls | Security::StartTls => Some(TlsClient::new(server)?),
+            Security::Plain => None,
         };
-        let login = match (&server.username, &server.password, server.security) {
-            (None, _, _) => None,
-            (Some(_), _, Security::Plain) => return Err(TransportError::LoginWithoutTls),
-            (Some(_), None, Security::Tls | Security::StartTls) => return Err(TransportError::NoPassword),
-            (Some(username), Some(password), Security::Tls | Security::StartTls) => {
-                Some(Login { username: username.clone(), password: password.clone() })
-            }
-        };
-        // Absent elsewhere than on Linux; the address serves as well.
+        // The file exists only on Linux; elsewhere the address is used.
         let host_name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
         let route = Route {
             host: server.host.clone(),
             port: server.port,
-            protection,
+            tls,
             host_name: host_name.as_deref().and_then(full_host_name),
         };
-        Ok(Self { route, login, timing })
+        Ok(Self { route, login: server.login.clone(), timing, kept: Mutex::default() })
     }
 
-    /// Sends one mail to one recipient; returns at its 250, and leaves QUIT to the runtime, so that
-    /// the 250 is recorded at once. `raw` arrives as it is, line ends made CRLF.
+    /// Sends one mail to one recipient and returns at its 250. `raw` is sent as it is, with CRLF line ends. The
+    /// connection is kept for the next mail, until [`rest`](Self::rest).
     pub(crate) async fn send(
         &self,
         envelope_from: &str,
         recipient: &str,
         raw: &[u8],
     ) -> Result<(), SendError> {
-        let mut session = Session::open(&self.route, self.login.as_ref(), self.timing).await?;
-        failpoint::reach("connected");
-        let outcome = session.deliver(envelope_from, recipient, raw).await;
-        // In the middle of something QUIT would be read as a part of it.
-        let broken = |error: &SendError| {
-            use SendError::{Connection, Interrupted, ReplyLost};
-            matches!(error, Connection { .. } | Interrupted { .. } | ReplyLost { .. })
+        let limits = TimeLimits::start(self.timing);
+        let kept = self.take_kept(limits).await;
+        let is_kept = kept.is_some();
+        let mut session = match kept {
+            Some(session) => session,
+            None => self.open(limits).await?,
         };
-        if !outcome.as_ref().is_err_and(broken) {
-            drop(tokio::spawn(session.close()));
+        failpoint::reach("connected");
+        let mut outcome = session.deliver(envelope_from, recipient, raw).await;
+        if is_kept && session.ended_before_the_mail(&outcome) {
+            session = self.open(limits).await?;
+            outcome = session.deliver(envelope_from, recipient, raw).await;
         }
+        self.keep(session, &outcome);
         outcome
     }
 
-    /// Connects, logs in, asks whether the server takes mail from this sender, and leaves again.
+    /// Closes idle connections: no mail waits. QUIT is sent in the background, since its reply does not matter.
+    pub(crate) fn rest(&self) {
+        let kept = self.kept.lock().pop();
+        if let Some(session) = kept {
+            drop(tokio::spawn(session.close()));
+        }
+    }
+
+    async fn open(&self, limits: TimeLimits) -> Result<Session, SendError> {
+        Session::open(&self.route, self.login.as_ref(), limits).await
+    }
+
+    /// A kept conversation whose server is still there.
+    async fn take_kept(&self, limits: TimeLimits) -> Option<Session> {
+        let kept = self.kept.lock().pop()?;
+        kept.again(limits).await
+    }
+
+    /// Keeps the conversation if another mail may follow. If QUIT would be read as a part of the mail, the
+    /// connection is closed without it.
+    fn keep(&self, session: Session, outcome: &Result<(), SendError>) {
+        if session.goes_on(outcome) {
+            self.kept.lock().push(session);
+        }
+    }
+
+    /// Connects, logs in, asks whether the server takes mail from this sender, and leaves.
     pub(crate) async fn probe_sender(&self, envelope_from: &str) -> Result<Capabilities, SendError> {
-        let mut session = Session::open(&self.route, self.login.as_ref(), self.timing).await?;
+        let mut session = self.open(TimeLimits::start(self.timing)).await?;
         let asked = session.try_sender(envelope_from).await;
         let capabilities = session.capabilities();
         session.close().await;
@@ -132,11 +156,20 @@ impl Transport {
 }
 
 impl std::fmt::Debug for Transport {
-    /// Without the login.
+    /// The login is left out.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Transport")
             .field("host", &self.route.host)
             .field("port", &self.route.port)
             .finish_non_exhaustive()
+    }
+}
+
+/// Reads replies until there are no more.
+#[cfg(fuzzing)]
+pub(crate) async fn read_replies(sent: &[u8]) {
+    let mut chat = chat::Chat::new(tokio::io::join(std::io::Cursor::new(sent.to_vec()), tokio::io::sink()));
+    while let Ok(reply) = chat.reply().await {
+        assert!((2..=5).contains(&reply.kind()) && reply.said().chars().all(|c| !c.is_control()));
     }
 }

@@ -1,55 +1,48 @@
-//! One conversation with an SMTP server: login, one mail to one recipient, the end. Each stage has an error of
-//! its own, since it decides what becomes of the mail. Knows nothing of queues and retries.
-
-use std::iter;
-use std::sync::atomic::{AtomicBool, Ordering};
+//! One conversation with an SMTP server: login, one mail after the other to one recipient each, the end. Each
+//! stage has an error of its own, since it decides what happens with the mail. Queues and repeats are
+//! elsewhere.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use lettre::Address;
-use lettre::transport::smtp::authentication::{Credentials, Mechanism};
-use lettre::transport::smtp::client::AsyncSmtpConnection;
-use lettre::transport::smtp::commands::{Data, Mail, Rcpt, Rset};
-use lettre::transport::smtp::extension::{Extension, MailBodyParameter, MailParameter};
-use lettre::transport::smtp::response::Severity::{PositiveCompletion, PositiveIntermediate};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret as _;
 use tokio::time::timeout;
 
-use super::connect::{Greeted, Route, connect};
+use super::Capabilities;
+use super::chat::{Chat, Reply};
+use super::connect::{Extensions, Greeted, Route, connect};
 use super::error::SendError;
-use super::reply::{ReplyError, TimeLimits, of_kind};
-use super::{Capabilities, Timing};
+use super::reply::{ReplyError, TimeLimits};
 use crate::failpoint;
-
-/// A user at the server.
-pub(super) struct Login {
-    pub username: String,
-    pub password: SecretString,
-}
+use crate::mail::Login;
 
 /// A conversation ready for MAIL.
 pub(super) struct Session {
-    chat: AsyncSmtpConnection,
+    chat: Chat,
+    extensions: Extensions,
     /// Host and port, for errors.
     server: String,
     limits: TimeLimits,
     tls_version: Option<&'static str>,
-    mechanism: Option<Mechanism>,
+    mechanism: Option<&'static str>,
+    /// Whether the server announced that it closes the connection.
+    is_left: bool,
 }
 
 impl Session {
-    /// Connects, greets, encrypts as the route demands, logs in.
+    /// Connects, greets, encrypts as the route demands, and logs in.
     pub(super) async fn open(
         route: &Route,
         login: Option<&Login>,
-        timing: Timing,
+        limits: TimeLimits,
     ) -> Result<Self, SendError> {
-        let limits = TimeLimits::start(timing);
         let server = format!("{}:{}", route.host, route.port);
-        let Greeted { chat, tls_version } =
+        let Greeted { chat, extensions, tls_version } =
             connect(route, &limits).await.map_err(|reason| connection(&server, &reason))?;
-        let mut session = Self { chat, server, limits, tls_version, mechanism: None };
-        // A route with a login has TLS; a second look costs nothing, a password in the open does.
+        let mut session =
+            Self { chat, extensions, server, limits, tls_version, mechanism: None, is_left: false };
+        // A route with a login has TLS. The check is repeated here because a password in the open would be
+        // costly.
         if let (Some(login), Some(_)) = (login, tls_version) {
             let logged_in = session.log_in(login).await;
             logged_in.map_err(|failure| {
@@ -63,101 +56,148 @@ impl Session {
     }
 
     async fn log_in(&mut self, login: &Login) -> Result<(), ReplyError> {
-        let known = [Mechanism::Plain, Mechanism::Login];
-        let Some(mechanism) = self.chat.server_info().get_auth_mechanism(&known) else {
-            let reason = "it offers neither AUTH PLAIN nor AUTH LOGIN".to_owned();
-            return Err(ReplyError::Refused { reason, permanent: true });
+        let (user, password) = (login.username.as_str(), login.password.expose_secret());
+        let (mechanism, said, answers) = if self.extensions.has_login("PLAIN") {
+            ("PLAIN", format!("AUTH PLAIN {}", BASE64.encode(format!("\0{user}\0{password}"))), Vec::new())
+        } else if self.extensions.has_login("LOGIN") {
+            ("LOGIN", "AUTH LOGIN".to_owned(), vec![BASE64.encode(user), BASE64.encode(password)])
+        } else {
+            return Err(refused_for_good("it offers neither AUTH PLAIN nor AUTH LOGIN"));
         };
-        let password = login.password.expose_secret();
-        let credentials = Credentials::new(login.username.clone(), password.to_owned());
-        let known = [mechanism];
-        let limit = self.limits.timing().reply;
-        let replied = self.limits.reply("AUTH", limit, self.chat.auth(&known, &credentials)).await;
-        let replied = replied.and_then(|response| of_kind(response, "AUTH", PositiveCompletion));
         self.mechanism = Some(mechanism);
-        // Some servers repeat the command that they refuse.
-        replied.map(drop).map_err(|failure| failure.without(&secrets(&login.username, password)))
+        let replied = self.answer_challenges(said, answers).await;
+        // Some servers quote the command that they refuse.
+        replied.map(drop).map_err(|failure| failure.without(&secrets(user, password)))
     }
 
-    /// One mail to one recipient, up to its 250. `raw` arrives as it is, line ends made CRLF.
+    async fn answer_challenges(&mut self, said: String, answers: Vec<String>) -> Result<Reply, ReplyError> {
+        let (mut said, mut answers) = (said, answers.into_iter());
+        loop {
+            let reply = self.limits.reply("AUTH", self.limits.timing().reply, self.chat.ask(&said)).await?;
+            if reply.code != *b"334" {
+                return reply.of_kind("AUTH", 2);
+            }
+            said =
+                answers.next().ok_or_else(|| refused_for_good("it asks for more than user and password"))?;
+        }
+    }
+
+    /// Sends one mail to one recipient, up to its 250. `raw` is sent as it is, with CRLF line ends.
     pub(super) async fn deliver(&mut self, from: &str, to: &str, raw: &[u8]) -> Result<(), SendError> {
         let from = address(from).map_err(|reason| sender(reason, true))?;
         let to = address(to).map_err(|reason| recipient(reason, true))?;
-        let mut parameters = self.mail_parameters(&from, Some(&to))?;
-        if !raw.is_ascii() && self.chat.server_info().supports_feature(Extension::EightBitMime) {
-            parameters.push(MailParameter::Body(MailBodyParameter::EightBitMime));
+        let mut mail = self.mail(&from, Some(&to))?;
+        if !raw.is_ascii() && self.extensions.has("8BITMIME") {
+            mail.push_str(" BODY=8BITMIME");
         }
-        let Self { chat, limits, .. } = self;
-        let mail = Mail::new(Some(from), parameters);
-        limits
-            .ask(chat, "MAIL FROM", mail, PositiveCompletion)
-            .await
-            .map_err(|f| f.at(sender, interrupted))?;
+        self.step("MAIL FROM", &mail, 2, sender).await?;
         failpoint::reach("sender-taken");
-        let rcpt = Rcpt::new(to, Vec::new());
-        limits
-            .ask(chat, "RCPT TO", rcpt, PositiveCompletion)
-            .await
-            .map_err(|f| f.at(recipient, interrupted))?;
+        self.step("RCPT TO", &format!("RCPT TO:<{to}>"), 2, recipient).await?;
         failpoint::reach("recipient-taken");
-        limits.ask(chat, "DATA", Data, PositiveIntermediate).await.map_err(|f| f.at(message, interrupted))?;
+        self.step("DATA", "DATA", 3, message).await?;
         self.content(&lines(raw)).await
     }
 
-    async fn content(&mut self, lines: &[u8]) -> Result<(), SendError> {
-        // `lettre` asks for what comes next once the lines are written, and then writes the dot: from there
-        // on, the server may have the whole mail.
-        let dot = AtomicBool::new(false);
-        let parts = iter::once(lines).chain(iter::from_fn(|| {
-            failpoint::reach("before-dot");
-            dot.store(true, Ordering::Relaxed);
-            None
-        }));
-        let sending = self.chat.message_iter(parts);
-        let replied = self.limits.reply("the mail", self.limits.timing().content, sending).await;
-        let replied = replied.and_then(|response| of_kind(response, "the mail", PositiveCompletion));
-        let broken = if dot.load(Ordering::Relaxed) { reply_lost } else { interrupted };
-        replied.map(drop).map_err(|failure| failure.at(message, broken))
+    /// One command of a mail's conversation; `refused` makes the error for a refusal.
+    async fn step(
+        &mut self,
+        what: &str,
+        command: &str,
+        wanted: u8,
+        refused: fn(String, bool) -> SendError,
+    ) -> Result<(), SendError> {
+        let replied = self.limits.ask(&mut self.chat, what, command, wanted).await;
+        replied.map(drop).map_err(|failure| self.failed(failure, refused, interrupted))
     }
 
-    /// Whether the server would take mail from this sender; no mail begins.
+    fn failed(
+        &mut self,
+        failure: ReplyError,
+        refused: fn(String, bool) -> SendError,
+        broken: fn(String) -> SendError,
+    ) -> SendError {
+        self.is_left |= matches!(failure, ReplyError::Refused { leaves: true, .. });
+        failure.at(refused, broken)
+    }
+
+    /// Prepares the conversation for another mail with new limits. A refusal may have left the last mail half
+    /// sent.
+    pub(super) async fn again(mut self, limits: TimeLimits) -> Option<Self> {
+        self.limits = limits;
+        let reset = self.limits.ask(&mut self.chat, "RSET", "RSET", 2).await;
+        reset.is_ok().then_some(self)
+    }
+
+    /// Whether another mail may follow this result. In the middle of a mail the server would read RSET and QUIT
+    /// as a part of it.
+    pub(super) fn goes_on(&self, outcome: &Result<(), SendError>) -> bool {
+        use SendError::{Connection, Interrupted, ReplyLost};
+        !self.is_left && !matches!(outcome, Err(Connection { .. } | Interrupted { .. } | ReplyLost { .. }))
+    }
+
+    /// Whether the connection ended before the server can have had the mail; another connection may succeed.
+    pub(super) fn ended_before_the_mail(&self, outcome: &Result<(), SendError>) -> bool {
+        self.is_left || matches!(outcome, Err(SendError::Interrupted { .. }))
+    }
+
+    async fn content(&mut self, lines: &[u8]) -> Result<(), SendError> {
+        // From the dot on the server may have the whole mail.
+        let mut is_whole = false;
+        let (chat, limits) = (&mut self.chat, self.limits);
+        let sending = async {
+            chat.write(lines).await?;
+            failpoint::reach("before-dot");
+            is_whole = true;
+            chat.write(b".\r\n").await?;
+            failpoint::reach("dot-written");
+            chat.reply().await
+        };
+        let replied = limits.reply("the mail", limits.timing().content, sending).await;
+        let replied = replied.and_then(|reply| reply.of_kind("the mail", 2));
+        let broken: fn(String) -> SendError = if is_whole { reply_lost } else { interrupted };
+        replied.map(drop).map_err(|failure| self.failed(failure, message, broken))
+    }
+
+    /// Asks whether the server would take mail from this sender, without sending one.
     pub(super) async fn try_sender(&mut self, from: &str) -> Result<(), SendError> {
         let from = address(from).map_err(|reason| sender(reason, true))?;
-        let mail = Mail::new(Some(from.clone()), self.mail_parameters(&from, None)?);
+        let mail = self.mail(&from, None)?;
         let Self { chat, limits, server, .. } = self;
         limits
-            .ask(chat, "MAIL FROM", mail, PositiveCompletion)
+            .ask(chat, "MAIL FROM", &mail, 2)
             .await
             .map_err(|f| f.at(sender, |reason| connection(server, &reason)))?;
-        let reset = limits.ask(chat, "RSET", Rset, PositiveCompletion).await;
+        let reset = limits.ask(chat, "RSET", "RSET", 2).await;
         reset.map(drop).map_err(|failure| connection(server, &failure.into_reason()))
     }
 
-    /// What is known of the server by now.
+    /// The facts about the server that are known by now.
     pub(super) fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            tls_version: self.tls_version,
-            login: self.mechanism.map(|mechanism| mechanism.to_string()),
-        }
+        Capabilities { tls_version: self.tls_version, login: self.mechanism.map(str::to_owned) }
     }
 
-    /// QUIT, within bounds. Nothing depends on its reply.
+    /// Sends QUIT, within a time limit. Its reply does not matter.
     pub(super) async fn close(mut self) {
-        let _ = timeout(self.limits.timing().quit, self.chat.quit()).await;
+        let _ = timeout(self.limits.timing().quit, self.chat.ask("QUIT")).await;
     }
 
-    fn mail_parameters(&self, from: &Address, to: Option<&Address>) -> Result<Vec<MailParameter>, SendError> {
+    /// The command that names the sender, with SMTPUTF8 if an address needs it.
+    fn mail(&self, from: &Address, to: Option<&Address>) -> Result<String, SendError> {
         let beyond_ascii = |address: &Address| !AsRef::<str>::as_ref(address).is_ascii();
         let (from_beyond, to_beyond) = (beyond_ascii(from), to.is_some_and(beyond_ascii));
         if !from_beyond && !to_beyond {
-            return Ok(Vec::new());
+            return Ok(format!("MAIL FROM:<{from}>"));
         }
-        if self.chat.server_info().supports_feature(Extension::SmtpUtfEight) {
-            return Ok(vec![MailParameter::SmtpUtfEight]);
+        if self.extensions.has("SMTPUTF8") {
+            return Ok(format!("MAIL FROM:<{from}> SMTPUTF8"));
         }
         let reason = "the address is not ASCII, and the server has no SMTPUTF8".to_owned();
         Err(if from_beyond { sender(reason, true) } else { recipient(reason, true) })
     }
+}
+
+fn refused_for_good(reason: &str) -> ReplyError {
+    ReplyError::Refused { reason: reason.to_owned(), permanent: true, leaves: false }
 }
 
 fn sender(reason: String, permanent: bool) -> SendError {
@@ -188,29 +228,32 @@ fn address(text: &str) -> Result<Address, String> {
     text.parse().map_err(|error| format!("{text:?} is no mail address ({error})"))
 }
 
-/// A password in every form in which it goes over the wire.
+/// A password in all forms in which it is sent.
 fn secrets(username: &str, password: &str) -> Vec<String> {
     vec![BASE64.encode(format!("\0{username}\0{password}")), BASE64.encode(password), password.to_owned()]
 }
 
-/// The mail with every line end CRLF, and none after its last line, since `lettre` puts one before the dot. A
-/// bare CR or LF would pass unstuffed, and some servers take it for a line end: a mail could end, and another
-/// begin, inside the first.
+/// The mail with CRLF at the end of every line, including the last, and with each dot doubled that begins a
+/// line (RFC 5321, section 4.5.2). Some servers take a bare CR or LF for a line end. Without this a dot behind
+/// it would stay single, and a mail could end, and another begin, inside the first.
 fn lines(raw: &[u8]) -> Vec<u8> {
-    let mut whole = Vec::with_capacity(raw.len() + 64);
-    let mut octets = raw.iter().copied().peekable();
+    let mut whole = Vec::with_capacity(raw.len() + raw.len() / 50 + 64);
+    let (mut octets, mut begins) = (raw.iter().copied().peekable(), true);
     while let Some(octet) = octets.next() {
-        match octet {
-            b'\r' => {
-                octets.next_if_eq(&b'\n');
-                whole.extend_from_slice(b"\r\n");
-            }
-            b'\n' => whole.extend_from_slice(b"\r\n"),
-            other => whole.push(other),
+        if matches!(octet, b'\r' | b'\n') {
+            let _: Option<u8> = octets.next_if(|&next| octet == b'\r' && next == b'\n');
+            whole.extend_from_slice(b"\r\n");
+            begins = true;
+            continue;
         }
+        if begins && octet == b'.' {
+            whole.push(b'.');
+        }
+        whole.push(octet);
+        begins = false;
     }
-    if whole.ends_with(b"\r\n") {
-        whole.truncate(whole.len() - 2);
+    if !begins {
+        whole.extend_from_slice(b"\r\n");
     }
     whole
 }
@@ -220,20 +263,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_end_is_crlf_and_the_last_is_left_to_the_dot() {
-        let table: [(&[u8], &[u8]); 12] = [
+    fn every_line_end_is_crlf_and_dots_are_doubled() {
+        let table: [(&[u8], &[u8]); 13] = [
             (b"", b""),
-            (b"a", b"a"),
-            (b"a\r\n", b"a"),
-            (b"a\r\n\r\n", b"a\r\n"),
-            (b"\r\n", b""),
-            (b"a\r\n.\r\nb\r\n", b"a\r\n.\r\nb"),
-            (b"a\nb\n", b"a\r\nb"),
-            (b"a\rb\r", b"a\r\nb"),
-            (b"a\n.\nMAIL FROM:<x@y>\n", b"a\r\n.\r\nMAIL FROM:<x@y>"),
-            (b"a\r\r\n", b"a\r\n"),
-            (b"\na", b"\r\na"),
-            (b"a\n\r\n", b"a\r\n"),
+            (b"a", b"a\r\n"),
+            (b"a\r\n", b"a\r\n"),
+            (b"a\r\n\r\n", b"a\r\n\r\n"),
+            (b"\r\n", b"\r\n"),
+            (b"a\r\n.\r\nb\r\n", b"a\r\n..\r\nb\r\n"),
+            (b"a\nb\n", b"a\r\nb\r\n"),
+            (b"a\rb\r", b"a\r\nb\r\n"),
+            (b"a\n.\nMAIL FROM:<x@y>\n", b"a\r\n..\r\nMAIL FROM:<x@y>\r\n"),
+            (b".a.\n..b", b"..a.\r\n...b\r\n"),
+            (b"a\r\r\n", b"a\r\n\r\n"),
+            (b"\na", b"\r\na\r\n"),
+            (b"a\n\r\n", b"a\r\n\r\n"),
         ];
         for (raw, want) in table {
             assert_eq!(lines(raw), want, "{:?}", String::from_utf8_lossy(raw));

@@ -1,4 +1,4 @@
-//! TLS to the SMTP server: whom to trust, the handshake, and what a failed one means in words.
+//! TLS to the SMTP server: trusted certificates, the handshake, and its errors in words.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,51 +6,47 @@ use std::sync::Arc;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{CertificateError, ClientConfig, RootCertStore};
-use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
+use super::chat::Wire;
 use super::error::TransportError;
 use crate::mail::{MailServer, Security};
 
-/// A stream after its handshake.
-pub(super) type Stream = TlsStream<TcpStream>;
-
-/// A client that checks the server's certificate for its name, always.
+/// A TLS client that always checks the server's certificate for its name.
 #[derive(Clone)]
 pub(super) struct TlsClient {
+    /// The configured protection.
+    pub security: Security,
     connector: TlsConnector,
     name: ServerName<'static>,
 }
 
 impl TlsClient {
-    /// Trusts the system's roots and those in `ca_file`. Reads files; blocks for some milliseconds.
+    /// Trusts the system's roots and those in `ca_file`. Reads files, which blocks for some milliseconds.
     pub(super) fn new(server: &MailServer) -> Result<Self, TransportError> {
         let name = ServerName::try_from(server.host.clone())
             .map_err(|_| TransportError::Host { host: server.host.clone() })?;
         let setup = |error: rustls::Error| TransportError::Tls { reason: error.to_string() };
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(setup)?
             .with_root_certificates(roots(server.ca_file.as_deref())?)
             .with_no_client_auth();
-        Ok(Self { connector: TlsConnector::from(Arc::new(config)), name })
+        Ok(Self { security: server.security, connector: TlsConnector::from(Arc::new(config)), name })
     }
 
-    /// The handshake; the error says what to do about it. `security` is how it was asked for.
-    pub(super) async fn handshake(&self, tcp: TcpStream, security: Security) -> Result<Stream, String> {
-        self.connector.connect(self.name.clone(), tcp).await.map_err(|error| in_words(&error, security))
-    }
-}
-
-/// The version agreed on, as people write it.
-pub(super) fn version(stream: &Stream) -> &'static str {
-    if stream.get_ref().1.protocol_version() == Some(rustls::ProtocolVersion::TLSv1_3) {
-        "TLS 1.3"
-    } else {
-        // All that the configuration leaves.
-        "TLS 1.2"
+    /// The handshake, and the version agreed on as people write it; the error says how to correct it.
+    pub(super) async fn handshake(
+        &self,
+        stream: Box<dyn Wire>,
+    ) -> Result<(TlsStream<Box<dyn Wire>>, &'static str), String> {
+        let stream = self.connector.connect(self.name.clone(), stream).await;
+        let stream = stream.map_err(|error| in_words(&error, self.security))?;
+        let is_newest = stream.get_ref().1.protocol_version() == Some(rustls::ProtocolVersion::TLSv1_3);
+        // The configuration allows no other version.
+        Ok((stream, if is_newest { "TLS 1.3" } else { "TLS 1.2" }))
     }
 }
 

@@ -1,14 +1,14 @@
-//! The fields of an expression as crontab(5) reads them, and what they say of gaps between ticks. Knows days
-//! and times of day, no zones.
+//! The fields of an expression by crontab(5), and the gaps between ticks that follow from them. It knows days
+//! and times of day, but no zones.
 
 use chrono::{Datelike, NaiveDate};
 
-/// What is wrong with an expression: which field, what is allowed, an example.
+/// The error of an expression: the field, the allowed values, an example.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct BadSchedule(pub(super) String);
 
-/// What each field takes in.
+/// The values of each field.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Fields {
     pub second: CronField,
@@ -19,14 +19,14 @@ pub(super) struct Fields {
     pub weekday: CronField,
 }
 
-/// Values of one field as bits, and whether it was written with a leading `*`: crontab(5) looks at that.
+/// The values of one field as bits, and whether it was written with a leading `*`, which matters in crontab(5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct CronField {
     bits: u64,
     pub starred: bool,
 }
 
-/// How a field reads.
+/// The syntax of a field.
 struct Syntax {
     name: &'static str,
     low: u32,
@@ -86,13 +86,14 @@ impl Fields {
             month: CronField::parse(month, &MONTH)?,
             weekday: CronField::parse(weekday, &WEEKDAY)?,
         };
-        // 7 is Sunday, as 0 is.
+        // 7 is Sunday, like 0.
         let bits = &mut fields.weekday.bits;
         *bits = (*bits | *bits >> 7) & 0x7f;
         Ok(fields)
     }
 
-    /// A day that matches either day field will do; crontab(5) asks whether a field starts with `*`.
+    /// Whether a day that matches either day field suffices. In crontab(5) it does unless a field starts with
+    /// `*`.
     fn either_day(&self) -> bool {
         !self.day.starred && !self.weekday.starred
     }
@@ -119,8 +120,8 @@ impl Fields {
         self.month.has(date.month()) && if self.either_day() { day || weekday } else { day && weekday }
     }
 
-    /// Least and greatest distance in days between neighbouring days that match, over a time in which
-    /// everything that can happen does: weeks repeat at once, dates after 4 years, both together after 28.
+    /// The least and the greatest distance in days between neighbouring days that match. It looks at the time
+    /// after which all cases repeat: a week for weekdays, 4 years for dates, 28 for both.
     pub(super) fn day_gaps(&self) -> (u64, u64) {
         let (any_date, any_weekday) =
             (self.day.is_full(&DAY) && self.month.is_full(&MONTH), self.weekday.bits == 0x7f);
@@ -171,7 +172,7 @@ impl CronField {
     }
 }
 
-/// `*`, `3`, `1-5`, each but the second with a step.
+/// `*`, `3`, `1-5`; the first and the last also with a step.
 fn item_bits(item: &str, syntax: &Syntax) -> Result<u64, String> {
     let (range, step) = match item.split_once('/') {
         None => (item, None),

@@ -1,13 +1,13 @@
-//! Cron expressions that mean what crontab(5) says: when a collector polls and when the digest goes out.
-//! Pure: parsing and arithmetic, no clock, no timers.
+//! Cron expressions with the meaning of crontab(5), for the schedules of collectors and of the digest. Pure:
+//! parsing and arithmetic, without clock and timers.
 //!
-//! The `cron` crate walks the calendar; what differs from crontab(5) there is translated here: five fields,
-//! weekdays from 0 = Sunday, and a day that matches EITHER day field where both are restricted.
+//! The `cron` crate walks the calendar. This module translates the parts in which it differs from crontab(5):
+//! five fields, weekdays from 0 = Sunday, and days that match EITHER day field if both are restricted.
 //!
-//! Days on which the clock changes follow cron(8): an expression whose minute or hour starts with `*` runs
-//! by the passing of time (the skipped hour has no ticks, the repeated hour has its ticks twice); any other
-//! is about times of day and runs once (at the moment of the jump where its time is skipped, at the first
-//! of two where it comes twice).
+//! Days on which the clock changes follow cron(8). An expression whose minute or hour starts with `*` runs by
+//! elapsed time: a skipped hour has no ticks, and a repeated hour has them twice. Any other expression means
+//! times of day and runs once. A skipped time runs at the moment of the jump, and a repeated time runs at its
+//! first occurrence.
 
 mod fields;
 
@@ -18,26 +18,28 @@ use std::time::Duration;
 
 use chrono::{DateTime, LocalResult, NaiveDateTime, TimeDelta, TimeZone, Utc};
 use chrono_tz::Tz;
+use ring::digest::{SHA256, digest};
 
 pub(crate) use fields::BadSchedule;
 use fields::Fields;
 
 use crate::model::time::at_zone;
 
-/// A parsed expression. `Display` gives it back as it was written. Clones share it: every collector of every account
-/// holds some.
+/// A parsed expression. `Display` prints it as it was written. Clones share it, since every collector of every
+/// account holds some.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     source: Arc<str>,
     fields: Fields,
-    /// One, or two of which the earlier tick counts: by day of month, and by weekday.
+    /// One walker, or two of which the earlier tick counts: by day of month, and by weekday.
     walkers: Arc<[cron::Schedule]>,
-    /// The shortest and the longest time between two ticks: to find them is a walk through the calendar.
+    /// The shortest and the longest time between two ticks. They are kept because finding them walks the
+    /// calendar.
     gaps: (Duration, Duration),
 }
 
 impl Schedule {
-    /// The first tick later than `after`, in the wall clock of `zone`. `None` only past the year 2100.
+    /// The first tick later than `after`, by the wall clock of `zone`. `None` only past the year 2100.
     pub(crate) fn next_after(&self, after: DateTime<Utc>, zone: Tz) -> Option<DateTime<Utc>> {
         let mut wall = after.with_timezone(&zone).naive_local();
         let again = told_again(wall, zone);
@@ -54,7 +56,7 @@ impl Schedule {
                 LocalResult::Single(moment) => return Some(moment.to_utc()),
                 LocalResult::Ambiguous(first, _) if !second_pass => return Some(first.to_utc()),
                 LocalResult::Ambiguous(_, second) if self.by_elapsed_time() => return Some(second.to_utc()),
-                // Ran when this time came first.
+                // It ran at the first occurrence of this time.
                 LocalResult::Ambiguous(..) => {}
                 LocalResult::None if self.by_elapsed_time() => {}
                 LocalResult::None => return Some(at_zone(wall, zone)),
@@ -62,19 +64,19 @@ impl Schedule {
         }
     }
 
-    /// The longest time between two ticks (an hour more where the clock goes back, twice as long where a
-    /// tick falls into an hour that is skipped).
+    /// The longest time between two ticks. It is an hour more if the clock goes back, and twice as long if a
+    /// tick falls into a skipped hour.
     pub(crate) fn longest_gap(&self) -> Duration {
         self.gaps.1
     }
 
-    /// The shortest time between two ticks (an hour less where the clock goes forward).
+    /// The shortest time between two ticks; an hour less if the clock goes forward.
     pub(crate) fn shortest_gap(&self) -> Duration {
         self.gaps.0
     }
 
-    /// In the first pass of a repeated hour: the tick of the second pass that comes before any tick later on
-    /// the wall, if there is one.
+    /// In the first pass of a repeated hour: the tick of the second pass that comes before all later ticks, if
+    /// there is one.
     fn next_before_repeated(
         &self,
         wall: NaiveDateTime,
@@ -93,7 +95,7 @@ impl Schedule {
         }
     }
 
-    /// The next time of day and date that matches, whatever a zone makes of it.
+    /// The next matching time of day and date, without a zone.
     fn next_wall(&self, after: NaiveDateTime) -> Option<NaiveDateTime> {
         let after = after.and_utc();
         let ticks = self.walkers.iter().filter_map(|walker| walker.after(&after).next());
@@ -105,7 +107,7 @@ impl Schedule {
     }
 }
 
-/// The second moment at which the wall shows this, in an hour that comes twice.
+/// The second moment at which the wall clock shows this time, in a repeated hour.
 fn told_again(wall: NaiveDateTime, zone: Tz) -> Option<DateTime<Utc>> {
     match zone.from_local_datetime(&wall) {
         LocalResult::Ambiguous(_, second) => Some(second.to_utc()),
@@ -124,19 +126,14 @@ fn gaps(fields: &Fields) -> (Duration, Duration) {
     (Duration::from_secs(shortest), Duration::from_secs(longest))
 }
 
-/// A fixed place within the tick for an account, from its name alone, so that many accounts don't fire in
-/// the same second: at least 0, less than `gap` and less than 5 min; whole milliseconds.
+/// A fixed delay of an account's polls after the tick, which depends on its name alone, so that many accounts
+/// do not poll in the same second. It is at least 0, less than `gap` and less than 5 min, in whole
+/// milliseconds.
 pub(crate) fn offset(account: &str, gap: Duration) -> Duration {
     let range = gap.min(Duration::from_secs(300)).as_millis();
-    // FNV-1a, then a mix: names differ in their last characters, the multiplication below wants the first bits.
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for byte in account.bytes() {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    }
-    hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    hash ^= hash >> 33;
-    let part = (u128::from(hash) * range) >> 64;
+    let digest = digest(&SHA256, account.as_bytes());
+    let hash = digest.as_ref().iter().take(8).fold(0u128, |hash, byte| hash << 8 | u128::from(*byte));
+    let part = (hash * range) >> 64;
     Duration::from_millis(u64::try_from(part).unwrap_or(0))
 }
 

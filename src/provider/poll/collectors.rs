@@ -1,4 +1,4 @@
-//! One poll of each collector: which calls, in what order, and what their failure means.
+//! One poll of each collector: its calls, their order, and the meaning of failures.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use super::{report, sweep};
 use crate::model::{Collector, Container, ContainerId, Failure, Read};
 use crate::provider::{ChargesRead, Client, Listed, ReportRead};
 
-/// What a collector remembers from poll to poll.
+/// The state that a collector keeps between polls.
 #[derive(Default)]
 pub(super) struct PollMemory {
-    /// Of the expected-balance report; halved while the provider cannot deliver as much.
+    /// The horizon of the expected-balance report. It is halved while the provider cannot deliver the whole.
     horizon_days: u32,
     charges: Option<ChargesRead>,
     containers: Vec<ContainerId>,
-    /// All containers are among these.
+    /// Whether these are all containers.
     containers_complete: bool,
     sites: sweep::Found,
 }
@@ -28,10 +28,10 @@ impl PollMemory {
     }
 }
 
-/// Charges are shown for 30 days; a day more for the zone.
+/// Charges are shown for 30 days. One more day covers the time zone.
 const KEEP_CHARGES_DAYS: u64 = 31;
 
-/// One poll, passed on as it goes.
+/// Makes one poll and passes its results on as they come.
 pub(super) async fn poll(poller: &Poller, collector: Collector, memory: &mut PollMemory) {
     let began = Instant::now();
     let client = match poller.plan.client.begin_poll(collector.group()) {
@@ -77,13 +77,13 @@ async fn containers(poller: &Poller, client: &Client, memory: &mut PollMemory, b
     poller.end(Collector::Containers, began, read).await;
     let began = Instant::now();
     match failure {
-        // Without a list there is nothing to ask for.
+        // No container is known, so no sites can be asked for.
         Some(failure) if memory.containers.is_empty() => no_sites(poller, began, failure).await,
         failure => sites(poller, client, memory, failure, began).await,
     }
 }
 
-/// Sweeps the sites of the containers, and leaves what is known of them to those who read site by site.
+/// Sweeps the sites of the containers, and notes the known sites for collectors that read site by site.
 async fn sites(
     poller: &Poller,
     client: &Client,
@@ -95,9 +95,9 @@ async fn sites(
     let failure = swept.failure.or(no_containers);
     let complete = memory.containers_complete && swept.complete;
     let known = sweep::known(&memory.containers, &memory.sites, complete, failure);
-    poller.sites.swept.send_replace(Some(Arc::new(known)));
+    poller.sites.send_replace(Some(Arc::new(known)));
     if swept.is_missing
-        // A container went between the two readings.
+        // A container vanished between the two readings.
         && let Ok(listed) = within(poller, Collector::Containers, client.containers()).await
     {
         remember(memory, &listed);
@@ -106,10 +106,10 @@ async fn sites(
     }
 }
 
-/// No container is known, so no site can be asked for.
+/// Ends the sweep of sites if no container is known.
 async fn no_sites(poller: &Poller, began: Instant, failure: Failure) {
-    poller.sites.swept.send_if_modified(|known| {
-        // What was known before stays known.
+    poller.sites.send_if_modified(|known| {
+        // Sites that were known stay known.
         let unknown = known.as_ref().is_none_or(|known| known.ids.is_empty());
         if unknown {
             let failure = Some(failure.clone());
@@ -152,7 +152,7 @@ async fn charges(poller: &Poller, client: &Client, memory: &mut PollMemory, bega
     let keep_from = today.checked_sub_days(Days::new(KEEP_CHARGES_DAYS)).unwrap_or(today);
     let read = within(poller, collector, client.charges(memory.charges.as_ref(), keep_from)).await;
     let read = read.map(|read| {
-        // The sum of some would be taken for the sum of all.
+        // A partial sum would look like the whole one.
         let rows = read.seen_whole.then(|| Read::Charges(read.rows.clone()));
         let part = UpdatePart {
             reads: rows.into_iter().collect(),

@@ -1,5 +1,5 @@
-//! Collectors: when each listing of an account is read, and what is passed on. Keeps no state of the
-//! account and judges nothing.
+//! Collectors: the times at which each listing of an account is read, and the passing on of results. They keep
+//! no state of the account and judge nothing.
 
 mod collectors;
 mod poller;
@@ -13,7 +13,8 @@ pub(crate) use scheduler::run;
 
 use crate::model::{AccountName, Collector};
 
-/// Names account and collector in whatever is logged within. One a poll, not one a collector: there are thousands.
+/// A span that names account and collector in all log lines inside. There is one for each poll, not for each
+/// collector, since there are thousands of collectors.
 pub(crate) fn span(account: &AccountName, collector: Collector) -> tracing::Span {
     tracing::error_span!("poll", %account, collector = collector.as_str())
 }

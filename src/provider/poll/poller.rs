@@ -1,12 +1,12 @@
-//! What a poll works with: the account as planned, the sites that are known, and how what was read goes out.
+//! The context of a poll: the account's plan, the known sites, and the channel for results.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use tokio::sync::{Mutex, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -17,68 +17,61 @@ use crate::model::{AccountName, Collector, Failure, FailureKind, Profile, Read, 
 use crate::provider::cron::Schedule;
 use crate::provider::{ApiError, Client, Listed};
 
-/// What a collector sends: listings as they come, and how the poll ended.
+/// A message of a collector: listings as they come, and the end of the poll.
 #[derive(Debug)]
 pub(crate) struct Update {
     pub account: AccountName,
     pub collector: Collector,
-    /// When the listings were read.
+    /// The time at which the listings were read.
     pub at: DateTime<Utc>,
     pub reads: Vec<Read>,
-    /// Of the last update of a poll.
+    /// Only in the last update of a poll.
     pub end: Option<PollEnd>,
-    /// Records that could not be decoded, with what was wrong with the first few.
+    /// The number of records that could not be decoded. `problems` has the first few.
     pub rejected: u64,
     pub problems: Vec<String>,
 }
 
-/// What one account's collectors need, and share.
+/// The settings and channels that one account's collectors share.
 pub(crate) struct AccountPlan {
     pub profile: Arc<Profile>,
     pub client: Client,
-    /// Of the collectors that are on; sites follow their containers.
+    /// The schedules of the collectors that are on. Sites follow their containers.
     pub schedules: Arc<BTreeMap<Collector, Schedule>>,
     pub horizon_days: u32,
-    /// Never asked for less: below it a rung of the ladder could be missed.
+    /// The lowest horizon: with a lower one a threshold could be missed.
     pub least_horizon_days: u32,
     pub clock: Clock,
-    /// How soon a failed poll is made again, at most, where the schedule has no tick before.
+    /// The longest time until a failed poll is repeated, if the schedule has no earlier tick.
     pub retry_after: Duration,
-    /// Counts how often somebody asked for a poll now.
+    /// Counts the requests for a poll now.
     pub asked: watch::Receiver<u64>,
-    /// Called at each round of a collector's loop; at least once a minute while none polls.
+    /// The collectors whose next readings decide whether an incident opens or ends.
+    pub awaited: watch::Receiver<BTreeSet<Collector>>,
+    /// Called at each round of a collector's loop, at least once a minute while none polls.
     pub awake: Arc<dyn Fn() + Send + Sync>,
 }
 
-/// The sites of an account, for what is read site by site.
+/// The sites of an account, for collectors that read site by site.
 #[derive(Debug)]
 pub(super) struct KnownSites {
     pub(super) ids: Vec<SiteId>,
-    /// No site is missing.
+    /// Whether no site is missing.
     pub(super) complete: bool,
-    /// Why some are.
+    /// The reason why some are.
     pub(super) failure: Option<Failure>,
 }
 
-/// Sites, and when they were looked up.
-type LookedUp = (Instant, Arc<KnownSites>);
+/// The result of the last sweep of an account's sites; empty before the end of the first.
+pub(super) type Sites = watch::Sender<Option<Arc<KnownSites>>>;
 
-/// Where the collectors of one account share what they know of its sites.
-#[derive(Clone, Default)]
-pub(super) struct Sites {
-    /// As the last sweep of the sites left it; nothing before its end.
-    pub(super) swept: watch::Sender<Option<Arc<KnownSites>>>,
-    /// As looked up where no sweep is: the containers are off.
-    pub(super) looked_up: Arc<Mutex<Option<LookedUp>>>,
-}
-
-/// What a poll works with.
+/// The context of a poll.
 pub(super) struct Poller {
     pub(super) plan: Arc<AccountPlan>,
     pub(super) sites: Sites,
     pub(super) updates: mpsc::Sender<Box<Update>>,
     pub(super) stop: CancellationToken,
-    /// A part of the present poll has failed.
+    /// Whether a part of the present poll has failed.
     pub(super) failed: AtomicBool,
 }
 
@@ -87,7 +80,7 @@ impl Poller {
         self.plan.clock.now()
     }
 
-    /// How long one listing may take; waiting for the call budget counts.
+    /// The time that one listing may take, including the wait for the call budget.
     pub(super) fn deadline(&self, collector: Collector) -> Duration {
         self.plan.profile.stale_after.get(&collector).copied().unwrap_or(Duration::from_secs(900))
     }
@@ -107,7 +100,7 @@ impl Poller {
         let _ = self.updates.send(Box::new(update)).await;
     }
 
-    /// Ends a poll of one listing: what was read and whether it was all, or why it was not.
+    /// Ends a poll of one listing: with its rows and completeness, or with the failure.
     pub(super) async fn end(
         &self,
         collector: Collector,
@@ -121,7 +114,7 @@ impl Poller {
         self.finish(collector, began, part, result).await;
     }
 
-    /// Ends a poll: what was read last, and how all of it went.
+    /// Ends a poll, with its last listings and the result of the whole.
     pub(super) async fn finish(
         &self,
         collector: Collector,
@@ -136,14 +129,9 @@ impl Poller {
         let end = PollEnd { duration: began.elapsed(), failure: result.err(), complete };
         self.send(collector, part, Some(end)).await;
     }
-
-    /// Do the sites have a collector of their own, which follows the containers'?
-    pub(super) fn sweeps_sites(&self) -> bool {
-        self.plan.schedules.contains_key(&Collector::Containers)
-    }
 }
 
-/// Listings that go together.
+/// Listings that are passed on together.
 #[derive(Default)]
 pub(super) struct UpdatePart {
     pub(super) reads: Vec<Read>,
@@ -151,13 +139,20 @@ pub(super) struct UpdatePart {
     pub(super) problems: Vec<String>,
 }
 
-/// A call with the listing's deadline.
+/// Makes a call with the listing's deadline.
 pub(super) async fn within<T>(
     poller: &Poller,
     collector: Collector,
     call: impl Future<Output = Result<T, ApiError>>,
 ) -> Result<T, Failure> {
-    let deadline = poller.deadline(collector);
+    timed(poller.deadline(collector), call).await
+}
+
+/// Makes a call with a deadline.
+pub(super) async fn timed<T>(
+    deadline: Duration,
+    call: impl Future<Output = Result<T, ApiError>>,
+) -> Result<T, Failure> {
     match timeout(deadline, call).await {
         Ok(result) => result.map_err(|error| error.failure()),
         Err(_) => Err(late(deadline)),

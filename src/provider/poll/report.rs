@@ -1,4 +1,4 @@
-//! One expected-balance report: which date is asked for, and what is done where that is too much.
+//! One expected-balance report: its date, and the reaction to a report that is too large.
 
 use std::time::Duration;
 
@@ -11,18 +11,19 @@ use super::span;
 use crate::model::{Collector, Failure, FailureKind, Group, Report};
 use crate::provider::{Client, ReportRead};
 
-/// How far ahead a report can be asked for (interface 4.8).
+/// The farthest date of a report (interface 4.8).
 const TWO_YEARS: Months = Months::new(24);
 
-/// What a reading came to.
+/// The result of a reading.
 pub(super) struct Asked {
-    /// A report with an error of its own is a failure.
+    /// The report. A report that carries an error is a failure.
     pub(super) report: Result<ReportRead, Failure>,
-    /// The whole horizon was more than the provider could deliver.
+    /// Whether the whole horizon was too much for the provider.
     pub(super) halved: bool,
 }
 
-/// Reads the report of `horizon_days` ahead, or of half as many, which is then kept there.
+/// Reads the report of `horizon_days` ahead. If that is too much, it reads half as many, and keeps the lower
+/// value.
 pub(super) async fn ask(
     plan: &AccountPlan,
     client: &Client,
@@ -38,10 +39,10 @@ pub(super) async fn ask(
         let date = today.checked_add_days(ahead).unwrap_or(today);
         let date = today.checked_add_months(TWO_YEARS).map_or(date, |last| date.min(last));
         match timeout(deadline, client.expected_balance(date)).await {
-            // After a sleep the first answer tells which day it is: what was asked for ends too early.
+            // After a sleep the first answer shows which day it is, so the first report may end too early.
             Ok(Ok(_)) if !asked_again && today_is() != today => asked_again = true,
             Ok(Ok(read)) => break Ok(read),
-            // Once a poll: a provider that hangs today is no reason to look ahead less for ever.
+            // The horizon is halved once a poll: a provider that is slow today must not lower it for ever.
             Ok(Err(error)) if error.wants_less() && !halved && *horizon_days > plan.least_horizon_days => {
                 halved = true;
                 *horizon_days = (*horizon_days / 2).max(plan.least_horizon_days);
@@ -67,7 +68,7 @@ pub(super) async fn ask(
 /// Reads one report outside of any schedule, as the collector does.
 ///
 /// # Errors
-/// As a poll fails: no answer, or a report that carries an error.
+/// As for a poll: no answer, or a report that carries an error.
 pub(crate) async fn read_report(plan: &AccountPlan, deadline: Duration) -> Result<Report, Failure> {
     let client = plan.client.begin_poll(Group::Billing).map_err(|error| error.failure())?;
     let mut horizon_days = plan.horizon_days;

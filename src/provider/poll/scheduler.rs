@@ -1,11 +1,13 @@
-//! The loop of each collector: once at start, then at the ticks of its schedule, sooner where a poll failed, somebody
-//! asks, or all are to look again. A poll that still runs at its next tick skips that tick.
+//! The loop of each collector. It polls at the start and at the ticks of its schedule. It polls sooner if a
+//! poll failed, if its next reading decides something, if somebody asks, or if all collectors are to poll
+//! again. A poll that still runs at its next tick skips that tick.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
@@ -17,15 +19,20 @@ use crate::model::Collector;
 use crate::model::freshness::sees_states;
 use crate::provider::cron::{Schedule, offset};
 
-/// Sleeps are cut to this, so that a clock that was set or a machine that slept is noticed.
+/// The longest sleep, so that a change of the clock or a sleep of the machine is noticed.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
-/// A failed poll is made again after this, twice, where nobody is told of it sooner; then after `RETRY_LATER`.
+/// A failed poll is repeated twice after this time, or sooner if mails about failures come sooner; then after
+/// `RETRY_LATER`.
 const RETRY_AFTER: Duration = Duration::from_secs(5 * 60);
 const RETRY_LATER: Duration = Duration::from_secs(30 * 60);
 const LEAST_RETRY: Duration = Duration::from_secs(5);
+/// A collector with longer gaps between its ticks is polled sooner if its next reading decides something: after
+/// `AWAITED_AFTER`, then after two and three times that.
+const LONG_GAP: Duration = Duration::from_secs(5 * 60);
+const AWAITED_AFTER: Duration = Duration::from_secs(3 * 60);
 
-/// Runs the collectors of one account until stopped. Returns when all have stopped.
+/// Runs the collectors of one account until stopped. Returns when all have ended.
 pub(crate) async fn run(plan: Arc<AccountPlan>, updates: mpsc::Sender<Box<Update>>, stop: CancellationToken) {
     let sites = Sites::default();
     let mut tasks = JoinSet::new();
@@ -43,7 +50,7 @@ pub(crate) async fn run(plan: Arc<AccountPlan>, updates: mpsc::Sender<Box<Update
         if let Err(error) = ended
             && let Ok(panic) = error.try_into_panic()
         {
-            // A collector that died must not be taken for one with nothing new.
+            // A dead collector must not look like an idle one.
             std::panic::resume_unwind(panic);
         }
     }
@@ -57,8 +64,11 @@ async fn follow(poller: Poller, collector: Collector, schedule: Schedule) {
         }
         let mut memory = collectors::PollMemory::new(poller.plan.horizon_days);
         let (mut looks, mut asked) = (poller.plan.clock.looks(), poller.plan.asked.clone());
+        let mut awaited =
+            Awaited { by: poller.plan.awaited.clone(), collector, schedule: &schedule, polls: 0 };
         let mut failures = 0;
         loop {
+            awaited.count();
             let began = Instant::now();
             looks.mark_unchanged();
             asked.mark_unchanged();
@@ -67,13 +77,16 @@ async fn follow(poller: Poller, collector: Collector, schedule: Schedule) {
                 collectors::poll(&poller, collector, &mut memory).await;
                 tracing::debug!(duration_seconds = began.elapsed().as_secs_f64(), "polled");
             };
-            // In a box, so that it takes memory while it runs, not while thousands wait for their tick.
+            // The poll is boxed, so that it takes memory only while it runs, and not while thousands wait for
+            // their tick.
             Box::pin(poll.instrument(span(&poller.plan.profile.name, collector))).await;
             let failed = poller.failed.load(Ordering::Relaxed);
             failures = if failed { failures + 1 } else { 0 };
-            let again = failed.then(|| again_after(failures, poller.plan.retry_after, began.elapsed()));
+            let took = began.elapsed();
+            let again = failed.then(|| again_after(failures, poller.plan.retry_after, took));
             tokio::select! {
                 () = wait_for_tick(&poller, &schedule, again) => {}
+                () = awaited.comes(took), if !failed => {}
                 Ok(()) = looks.changed(), if sees_states(collector) => {}
                 Ok(()) = asked.changed(), if sees_states(collector) => {}
             }
@@ -85,25 +98,63 @@ async fn follow(poller: Poller, collector: Collector, schedule: Schedule) {
     }
 }
 
-/// How soon a poll is made again after so many that failed in a row and the last of which `took` so long: twice before
-/// anybody is told, then at leisure.
+/// The pause before a failed poll is repeated, after this many failures in a row, the last of which took
+/// `took`. Two repeats come before a mail is due; later ones come at leisure.
 fn again_after(failures: u32, retry_after: Duration, took: Duration) -> Duration {
     let pause = if failures <= 2 { retry_after.min(RETRY_AFTER) } else { RETRY_LATER };
     pause.max(took).max(LEAST_RETRY)
 }
 
-/// Databases and cron jobs are read site by site: until the first sweep ended, none is known.
+/// The incidents that await a collector's next reading.
+struct Awaited<'a> {
+    by: watch::Receiver<BTreeSet<Collector>>,
+    collector: Collector,
+    schedule: &'a Schedule,
+    /// The number of polls in a row that decided nothing.
+    polls: u32,
+}
+
+impl Awaited<'_> {
+    fn is_so(&self) -> bool {
+        let awaited = self.by.borrow();
+        let sites = self.collector == Collector::Containers && awaited.contains(&Collector::Sites);
+        sites || awaited.contains(&self.collector)
+    }
+
+    /// Counts a poll that begins.
+    fn count(&mut self) {
+        self.polls = if self.is_so() { self.polls.saturating_add(1) } else { 0 };
+    }
+
+    /// Waits for the time of the awaited poll, after one that took `took`. Never ends if the next tick is soon.
+    async fn comes(&mut self, took: Duration) {
+        if self.schedule.longest_gap() <= LONG_GAP {
+            return std::future::pending().await;
+        }
+        tokio::time::sleep(awaited_after(self.polls, took)).await;
+        while !self.is_so() {
+            if self.by.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+        }
+    }
+}
+
+/// The pause before an awaited poll, after a number of polls that decided nothing.
+fn awaited_after(polls: u32, took: Duration) -> Duration {
+    AWAITED_AFTER.saturating_mul(polls.saturating_add(1)).max(took)
+}
+
+/// Waits for the first sweep, since databases and cron jobs are read site by site.
 async fn wait_for_sites(poller: &Poller) {
-    let mut swept = poller.sites.swept.subscribe();
-    while poller.sweeps_sites()
-        && tokio::time::timeout(LONGEST_SLEEP, swept.wait_for(Option::is_some)).await.is_err()
-    {
+    let mut swept = poller.sites.subscribe();
+    while tokio::time::timeout(LONGEST_SLEEP, swept.wait_for(Option::is_some)).await.is_err() {
         (poller.plan.awake)();
     }
 }
 
-/// Until the next tick, or until a failed poll is made again, whichever is first; never for longer than the longest gap
-/// of the schedule, whatever becomes of the clock.
+/// Waits for the next tick or the repeat of a failed poll, whichever is first. It never waits longer than the
+/// longest gap of the schedule, even if the clock is set.
 async fn wait_for_tick(poller: &Poller, schedule: &Schedule, again: Option<Duration>) {
     let zone = poller.plan.profile.zone();
     let shift = offset(poller.plan.profile.name.as_str(), schedule.shortest_gap());
@@ -115,7 +166,7 @@ async fn wait_for_tick(poller: &Poller, schedule: &Schedule, again: Option<Durat
     loop {
         (poller.plan.awake)();
         let now = poller.now();
-        // A clock set back must not silence a collector.
+        // A clock that was set back must not silence a collector.
         if due.is_some_and(|due| now >= due) || now < start || began.elapsed() >= most {
             return;
         }
@@ -138,12 +189,21 @@ mod tests {
             (1, 3600, 1, 300),
             (1, 20, 1, 20),
             (1, 0, 1, 5),
-            // A long sweep is not made without end.
+            // After a long sweep comes a pause of the same length.
             (1, 300, 4000, 4000),
         ];
         for (failures, retry_after, took, want) in table {
             let after = again_after(failures, seconds(retry_after), seconds(took));
             assert_eq!(after, seconds(want), "{failures} {retry_after} {took}");
+        }
+    }
+
+    #[test]
+    fn an_awaited_collector_is_asked_a_few_minutes_apart() {
+        let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
+        let table = [(0, 0, 3), (1, 0, 6), (9, 0, 30), (0, 50, 50)];
+        for (polls, took, want) in table {
+            assert_eq!(awaited_after(polls, minutes(took)), minutes(want), "{polls} {took}");
         }
     }
 }

@@ -1,37 +1,34 @@
 //! Sweeps: one listing for each container or site, several in flight, passed on in small batches.
 //!
-//! A batch goes out when the sweep ends, and otherwise a tenth of a second after its first listing: what
-//! one sweep finds in that time is one mail, and nothing waits longer.
+//! A batch goes out a tenth of a second after its first listing, or at the end of the sweep. So the findings of
+//! that time share a mail, and no finding waits longer.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 
-use super::poller::{KnownSites, Poller, UpdatePart, late, part_of, within};
+use super::poller::{KnownSites, Poller, UpdatePart, part_of, timed};
 use crate::model::{Collector, ContainerId, Failure, FailureKind, Read, Site, SiteId};
-use crate::provider::{ApiError, Client};
+use crate::provider::{ApiError, Client, Listed};
 
-/// No more are asked for at once; the client's own limit of requests in flight is the same.
+/// The number of listings asked for at once, which is the client's own limit of requests in flight.
 const IN_FLIGHT: usize = 8;
 const BATCH_WAIT: Duration = Duration::from_millis(100);
-/// How long sites that were looked up are not asked for again.
-const LOOKED_UP_FOR: Duration = Duration::from_secs(5);
-/// No more are kept of a sweep.
+/// The number of problems that are kept of a sweep.
 const PROBLEMS: usize = 8;
 
-/// A listing that is not found so many polls in a row, of a container that stays listed, has failed.
+/// The number of polls in a row without the listing of a listed container after which the listing has failed.
 const NOT_FOUND_POLLS: u32 = 3;
 
-/// What the listings of sites showed.
+/// The results of the listings of sites.
 #[derive(Default)]
 pub(super) struct Found {
     /// The sites of each container whose listing was read.
     sites: BTreeMap<ContainerId, Vec<SiteId>>,
-    /// Of containers that were listed: how many polls in a row found no listing of their sites.
+    /// The number of polls in a row that found no listing of sites, by listed container.
     not_found: BTreeMap<ContainerId, u32>,
 }
 
@@ -50,8 +47,8 @@ impl Found {
         }
     }
 
-    /// Notes that a container's sites were answered 404. True where that is a failure of their listing, and
-    /// not a container that went between two calls.
+    /// Notes a 404 for a container's sites. Returns whether that is a failure of the listing. Otherwise the
+    /// container may have vanished between two calls.
     fn is_not_there(&mut self, container: ContainerId) -> bool {
         self.sites.remove(&container);
         let polls = self.not_found.entry(container).or_default();
@@ -60,11 +57,11 @@ impl Found {
     }
 }
 
-/// How a sweep of the sites went.
+/// The result of a sweep of the sites.
 pub(super) struct Swept {
-    /// A container was not found, which may have gone.
+    /// Whether a container was not found, so that it may be gone.
     pub(super) is_missing: bool,
-    /// Of the listings that were read.
+    /// Whether the listings that were read were complete.
     pub(super) complete: bool,
     pub(super) failure: Option<Failure>,
 }
@@ -79,13 +76,34 @@ pub(super) async fn sites(
 ) -> Swept {
     let mut sweep = Sweep::new(poller, Collector::Sites);
     found.keep(containers);
-    let is_missing = sweep.containers(client, containers, found, true).await;
+    let mut is_missing = false;
+    let call = |container| {
+        let client = client.clone();
+        async move { client.sites(container).await }
+    };
+    let take = |sweep: &mut Sweep<'_>, container, read: Result<Listed<Site>, Failure>| match read {
+        Ok(listed) => {
+            found.read(container, listed.rows.iter().map(|site| site.id), listed.complete);
+            let (part, complete) = part_of(listed, |rows| Read::Sites(container, rows));
+            sweep.add(part, complete);
+        }
+        Err(mut failure) if failure.kind == FailureKind::NotFound => {
+            if found.is_not_there(container) {
+                failure.message += ", poll after poll, of a container that is listed";
+                sweep.failed(failure);
+            } else {
+                is_missing = true;
+            }
+        }
+        Err(failure) => sweep.failed(failure),
+    };
+    sweep.each(containers, call, take).await;
     let swept = Swept { is_missing, complete: sweep.complete, failure: sweep.failure.clone() };
     sweep.end(began).await;
     swept
 }
 
-/// What the listings of sites make known, of an account with these containers.
+/// The known sites by the listings of these containers.
 pub(super) fn known(
     containers: &[ContainerId],
     found: &Found,
@@ -100,58 +118,23 @@ pub(super) fn known(
     KnownSites { ids, complete, failure: failure.filter(|_| !complete) }
 }
 
-/// Reads databases or cron jobs of every site that is known; reports what is missing where some are not.
+/// Reads databases or cron jobs of every known site, and reports if sites are missing.
 pub(super) async fn of_sites(poller: &Poller, client: &Client, collector: Collector, began: Instant) {
-    let sites = if poller.sweeps_sites() {
-        poller.sites.swept.borrow().clone()
-    } else {
-        Some(look_up(poller, client, collector).await)
-    };
-    let Some(sites) = sites else { return };
+    let Some(sites) = poller.sites.borrow().clone() else { return };
     let mut sweep = Sweep::new(poller, collector);
     sweep.owes(&sites);
-    let deadline = poller.deadline(collector);
-    let mut tasks = JoinSet::new();
-    let mut waiting = sites.ids.iter().copied();
-    loop {
-        while tasks.len() < IN_FLIGHT {
-            let Some(site) = waiting.next() else { break };
-            let client = client.clone();
-            let counted = async move { timeout(deadline, count(&client, collector, site)).await };
-            tasks.spawn(counted.in_current_span());
-        }
-        let Some(result) = sweep.next(&mut tasks).await else { break };
-        match result {
-            Ok(Ok((part, complete))) => sweep.add(part, complete),
-            // The site went; its container's next listing shows it.
-            Ok(Err(error)) if error.is_not_found() => {}
-            Ok(Err(error)) => sweep.failed(error.failure()),
-            Err(_) => sweep.failed(late(deadline)),
-        }
-    }
-    sweep.end(began).await;
-}
-
-/// The sites where nobody sweeps them. Databases and cron jobs that are due at once look them up once.
-async fn look_up(poller: &Poller, client: &Client, collector: Collector) -> Arc<KnownSites> {
-    let mut looked_up = poller.sites.looked_up.lock().await;
-    if let Some((at, known)) = looked_up.as_ref().filter(|(at, _)| at.elapsed() < LOOKED_UP_FOR) {
-        tracing::debug!(seconds = at.elapsed().as_secs(), "the sites were looked up already");
-        return Arc::clone(known);
-    }
-    let known = match within(poller, collector, client.containers()).await {
-        Ok(listed) => {
-            let containers: Vec<ContainerId> = listed.rows.iter().map(|container| container.id).collect();
-            let mut found = Found::default();
-            let mut sweep = Sweep::new(poller, collector);
-            sweep.containers(client, &containers, &mut found, false).await;
-            known(&containers, &found, listed.complete && sweep.complete, sweep.failure)
-        }
-        Err(failure) => KnownSites { ids: Vec::new(), complete: false, failure: Some(failure) },
+    let call = |site| {
+        let client = client.clone();
+        async move { count(&client, collector, site).await }
     };
-    let known = Arc::new(known);
-    *looked_up = Some((Instant::now(), Arc::clone(&known)));
-    known
+    let take = |sweep: &mut Sweep<'_>, _, read: Result<(UpdatePart, bool), Failure>| match read {
+        Ok((part, complete)) => sweep.add(part, complete),
+        // The site is gone; the next listing of its container shows that.
+        Err(failure) if failure.kind == FailureKind::NotFound => {}
+        Err(failure) => sweep.failed(failure),
+    };
+    sweep.each(&sites.ids, call, take).await;
+    sweep.end(began).await;
 }
 
 async fn count(client: &Client, collector: Collector, site: SiteId) -> Result<(UpdatePart, bool), ApiError> {
@@ -162,13 +145,13 @@ async fn count(client: &Client, collector: Collector, site: SiteId) -> Result<(U
         part_of(client.cron_jobs(site).await?, |rows| Read::CronJobs(site, many(rows.rows.len())))
     };
     if !complete {
-        // Some of the rows make no count; the last one stays.
+        // A part of the rows is no count, so the last one stays.
         part.reads.clear();
     }
     Ok((part, complete))
 }
 
-/// What a sweep has so far.
+/// The state of a sweep.
 struct Sweep<'a> {
     poller: &'a Poller,
     collector: Collector,
@@ -195,7 +178,32 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// The next listing to come in; passes the batch on when its time is up meanwhile.
+    /// Makes a call for each of these, a few at a time, and hands its result over.
+    async fn each<Id, T, F>(
+        &mut self,
+        ids: &[Id],
+        call: impl Fn(Id) -> F,
+        mut take: impl FnMut(&mut Self, Id, Result<T, Failure>),
+    ) where
+        Id: Copy + Send + 'static,
+        T: Send + 'static,
+        F: Future<Output = Result<T, ApiError>> + Send + 'static,
+    {
+        let deadline = self.poller.deadline(self.collector);
+        let mut tasks = JoinSet::new();
+        let mut waiting = ids.iter().copied();
+        loop {
+            while tasks.len() < IN_FLIGHT {
+                let Some(id) = waiting.next() else { break };
+                let read = timed(deadline, call(id));
+                tasks.spawn(async move { (id, read.await) }.in_current_span());
+            }
+            let Some((id, read)) = self.next(&mut tasks).await else { return };
+            take(self, id, read);
+        }
+    }
+
+    /// Waits for the next listing, and passes the batch on when its time is up.
     async fn next<T: 'static>(&mut self, tasks: &mut JoinSet<T>) -> Option<T> {
         loop {
             let joined = match self.batch_since {
@@ -218,67 +226,14 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// Reads the sites of these containers; `passed_on` or only noted. Returns whether a container was not
-    /// found any more.
-    async fn containers(
-        &mut self,
-        client: &Client,
-        containers: &[ContainerId],
-        found: &mut Found,
-        passed_on: bool,
-    ) -> bool {
-        let deadline = self.poller.deadline(self.collector);
-        let mut tasks = JoinSet::new();
-        let mut waiting = containers.iter().copied();
-        let mut is_missing = false;
-        loop {
-            while tasks.len() < IN_FLIGHT {
-                let Some(container) = waiting.next() else { break };
-                let client = client.clone();
-                let read = async move { (container, timeout(deadline, client.sites(container)).await) };
-                tasks.spawn(read.in_current_span());
-            }
-            let Some((container, result)) = self.next(&mut tasks).await else { return is_missing };
-            match result {
-                Ok(Ok(listed)) => {
-                    let shown = listed.rows.iter().map(|site: &Site| site.id);
-                    found.read(container, shown, listed.complete);
-                    if passed_on {
-                        let (part, complete) = part_of(listed, |rows| Read::Sites(container, rows));
-                        self.add(part, complete);
-                    } else {
-                        self.complete &= listed.complete;
-                    }
-                }
-                Ok(Err(error)) if error.is_not_found() => {
-                    if found.is_not_there(container) {
-                        let mut failure = error.failure();
-                        failure.message += ", poll after poll, of a container that is listed";
-                        self.failed(failure);
-                    } else {
-                        is_missing = true;
-                    }
-                }
-                Ok(Err(error)) => self.failed(error.failure()),
-                Err(_) => self.failed(late(deadline)),
-            }
-        }
-    }
-
-    /// What is read site by site lacks the sites that are not known. Where these have a collector of their
-    /// own, its failure is reported there.
+    /// Notes that unknown sites were left out. The failure of some is reported by their own collector.
     fn owes(&mut self, sites: &KnownSites) {
         if sites.complete {
-            if !self.poller.sweeps_sites() {
-                self.batch.reads.push(Read::AllSites(sites.ids.iter().copied().collect()));
-            }
             return;
         }
         self.complete = false;
         match &sites.failure {
-            Some(failure) if sites.ids.is_empty() || !self.poller.sweeps_sites() => {
-                self.failed(failure.clone());
-            }
+            Some(failure) if sites.ids.is_empty() => self.failed(failure.clone()),
             Some(failure) => {
                 let problem = format!("the sites of some containers were never read: {}", failure.message);
                 self.problems.push(problem);
@@ -313,7 +268,7 @@ impl<'a> Sweep<'a> {
             None => Ok(self.complete),
             Some(failure) if self.failures == 1 => Err(failure),
             Some(failure) => Err(Failure {
-                message: format!("{} (and {} more listings)", failure.message, self.failures - 1),
+                message: format!("{} (other listings that failed: {})", failure.message, self.failures - 1),
                 ..failure
             }),
         };

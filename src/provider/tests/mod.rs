@@ -1,19 +1,21 @@
-//! The rules of the client (contract, section 4), each against a server that puts it to the test.
+//! The rules of the client (contract, section 4), each against a server that tests it.
 
 mod billing;
 mod paging;
 mod records;
 mod requests;
 mod server;
+mod token;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::model::Group;
-use crate::provider::transport::RequestTiming;
+use crate::provider::hosts::RequestTiming;
 use crate::provider::{
-    BillingCredentials, Client, Code, HostingCredentials, Hosts, Limits, Observer, ProviderSettings,
+    BillingCredentials, Client, Code, HostingCredentials, HostingToken, Hosts, Limits, Observer,
+    ProviderSettings,
 };
 
 use server::Server;
@@ -26,7 +28,7 @@ pub(crate) fn settings() -> ProviderSettings {
         panel_url: Some("https://panel.example".parse().unwrap()),
         hosting: Some(HostingCredentials {
             scheme: "Bearer".into(),
-            token: "hosting-secret".to_owned().into(),
+            token: HostingToken::Given("hosting-secret".to_owned().into()),
         }),
         vm_api_key: Some("vm-secret".to_owned().into()),
         billing: Some(BillingCredentials {
@@ -39,13 +41,13 @@ pub(crate) fn settings() -> ProviderSettings {
     }
 }
 
-/// Settings whose every endpoint is at this server.
+/// Settings with all endpoints at this server.
 fn settings_at(server: &Server) -> ProviderSettings {
     let url = Some(server.url.clone());
     ProviderSettings { base_url: url.clone(), panel_url: url, ..settings() }
 }
 
-/// The ordinary rules with pauses that a test can wait for.
+/// The ordinary rules with short pauses.
 fn timing() -> RequestTiming {
     RequestTiming {
         backoff: [Duration::from_millis(20), Duration::from_millis(60)],
@@ -60,12 +62,12 @@ fn client(server: &Server) -> (Client, Arc<Log>) {
 fn client_with(server: &Server, timing: RequestTiming) -> (Client, Arc<Log>) {
     let log = Arc::new(Log::default());
     let observer = Arc::clone(&log) as Arc<dyn Observer>;
-    (Client::build(settings_at(server), observer, Hosts::default(), timing).unwrap(), log)
+    (Client::new(settings_at(server), observer, Hosts::limited(timing)).unwrap(), log)
 }
 
-/// Remembers what it was told.
+/// Records the reported events.
 #[derive(Default)]
-struct Log {
+pub(crate) struct Log {
     codes: Mutex<Vec<String>>,
     fields: Mutex<BTreeMap<&'static str, u64>>,
 }

@@ -1,14 +1,14 @@
-//! Listings of many pages: where the next page may be, when it ends, and what proves completeness.
+//! Listings of many pages: the address of the next page, the end, and the proof of completeness.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::model::{ContainerId, Group, Resource, Site, Vm};
+use crate::model::{ContainerId, Resource, Site, Vm};
 use crate::provider::Listed;
 use crate::provider::error::ErrorKind;
-use crate::provider::transport::RequestTiming;
+use crate::provider::hosts::RequestTiming;
 use crate::provider::wire::MOST_ROWS;
 
 use super::server::{Reply, Request, Server};
@@ -33,7 +33,7 @@ fn ids<T: Resource<Id: Into<u64>>>(listed: &Listed<T>) -> Vec<u64> {
     ids
 }
 
-/// What a listing of VMs comes to when page N (from 1) of the query is answered by `answer`.
+/// The result for a listing of VMs whose page N (from 1) is answered by `answer`.
 async fn read(
     answer: impl Fn(u64, &Request) -> Reply + Send + Sync + 'static,
 ) -> (Result<Listed<Vm>, ErrorKind>, usize) {
@@ -86,7 +86,7 @@ async fn next_on_another_origin_or_path_is_refused_and_hears_nothing() {
         assert_eq!(calls, 1, "{next}");
     }
     assert_eq!(foreign.requests().len(), 0);
-    // Both addresses are named, for whoever has to configure the right one.
+    // Both addresses are named, so that a user can configure the right one.
     let kind = ErrorKind::ForeignNext { next: "https://a/".into(), expected: "https://b/".into() };
     assert!(kind.to_string().contains("https://a/") && kind.to_string().contains("https://b/"));
 }
@@ -102,8 +102,8 @@ async fn a_circle_and_an_endless_row_of_pages_are_stopped() {
 }
 
 #[tokio::test]
-async fn what_proves_that_a_listing_is_complete() {
-    // (page, ids, complete, calls): calls is 2 where the listing was read again.
+async fn a_listing_is_complete_only_with_proof() {
+    // (page, ids, complete, calls): calls is 2 if the listing was read again.
     let table: &[(&str, &[u64], bool, usize)] = &[
         (r#"{"count": 0, "next": null, "results": []}"#, &[], true, 1),
         (r#"{"count": 0, "results": []}"#, &[], true, 1),
@@ -116,7 +116,7 @@ async fn what_proves_that_a_listing_is_complete() {
             false,
             2,
         ),
-        // Undecodable rows are no sign of shifting: asking again would not help.
+        // Undecodable rows are no sign of shifting, and reading again would not help.
         (
             r#"{"count": 2, "next": null, "results": [{"id": 1, "state": "active"}, {"id": 2}]}"#,
             &[1],
@@ -124,7 +124,7 @@ async fn what_proves_that_a_listing_is_complete() {
             1,
         ),
         (r#"{"count": 2, "next": null, "results": [{"id": 1, "state": "active"}, null]}"#, &[1], false, 1),
-        // Without a count only a proper end of a listing that shows something proves it.
+        // Without a count only a proper end of a non-empty listing proves it.
         (r#"{"next": null, "results": [{"id": 1, "state": "active"}]}"#, &[1], true, 1),
         (r#"{"count": true, "next": null, "results": [{"id": 1, "state": "active"}]}"#, &[1], true, 1),
         (r#"{"results": [{"id": 1, "state": "active"}]}"#, &[1], false, 1),
@@ -143,7 +143,7 @@ async fn what_proves_that_a_listing_is_complete() {
 
 #[tokio::test]
 async fn rows_that_shift_between_pages_are_read_again_once() {
-    // First reading: a row comes before the first page is left, so row 2 is shown twice.
+    // In the first reading a row appears before the first page is left, so row 2 is shown twice.
     let readings = Arc::new(AtomicUsize::new(0));
     let (read_again, calls) = read({
         let readings = Arc::clone(&readings);
@@ -160,7 +160,7 @@ async fn rows_that_shift_between_pages_are_read_again_once() {
     let read_again = read_again.unwrap();
     assert_eq!((ids(&read_again), read_again.complete, calls), (vec![1, 2, 3, 9], true, 4));
 
-    // A listing that never stands still: the rows of both readings, and no claim to completeness.
+    // A listing that changes all the time: the rows of both readings, without completeness.
     let readings = Arc::new(AtomicUsize::new(0));
     let (restless, calls) = read(move |_, _| match readings.fetch_add(1, Ordering::SeqCst) {
         0 => vm_page(9, "", &[1, 2]),
@@ -170,7 +170,7 @@ async fn rows_that_shift_between_pages_are_read_again_once() {
     let restless = restless.unwrap();
     assert_eq!((ids(&restless), restless.complete, calls), (vec![1, 2, 3], false, 2));
 
-    // A count that changes on the way is as good a sign, even if the sum fits the last one.
+    // A count that changes is a sign too, even if the sum fits the last one.
     let (changed, calls) = read(|page, _| match page {
         1 => vm_page(4, "?page=2", &[1, 2]),
         _ => vm_page(3, "", &[3]),
@@ -210,7 +210,7 @@ async fn a_page_that_can_not_be_had_fails_the_listing() {
     assert!(matches!(read.unwrap_err(), ErrorKind::NotJson(_)));
 }
 
-/// `sites` sites by offset and limit; `count` is told unless it is `None`, pages hold at most `most`.
+/// `sites` sites by offset and limit, in pages of at most `most`. `count` is sent unless it is `None`.
 async fn sites(sites: u64, count: Option<u64>, most: u64) -> (Listed<Site>, Vec<String>) {
     let server = Server::start(move |request, _| {
         let (offset, limit) = (request.query("offset").unwrap(), request.query("limit").unwrap());
@@ -235,13 +235,16 @@ async fn hosting_listings_take_as_few_pages_of_100_as_there_are() {
         (99, Some(99), 100, 1, true),
         (100, Some(100), 100, 1, true),
         (250, Some(250), 100, 3, true),
-        // A provider whose pages are smaller than asked for.
+        // A provider with smaller pages than were asked for.
         (120, Some(120), 50, 3, true),
-        // Without a count a page that is not full ends the listing.
+        // Without a count a page with fewer rows than another ends the listing.
         (250, None, 100, 3, true),
         (200, None, 100, 3, true),
+        (120, None, 50, 3, true),
+        (100, None, 50, 3, true),
+        (3, None, 100, 2, true),
         (0, None, 100, 1, false),
-        // Fewer than promised: an empty page ends it, and it is read again.
+        // Fewer rows than promised: an empty page ends the listing, and it is read again.
         (150, Some(160), 100, 6, false),
     ];
     for (rows, count, most, calls, complete) in table {
@@ -265,31 +268,44 @@ async fn a_provider_that_ignores_the_offset_is_noticed() {
 }
 
 #[tokio::test]
-async fn the_records_of_a_poll_take_so_much_memory() {
-    let rows = |from: u64| (from..from + 10).collect::<Vec<u64>>();
-    let server = Server::start(move |_, before| vm_page(10, "", &rows(before as u64 * 10))).await;
-    // Ten rows, each with some six letters: two listings and not a third.
-    let limit = 2 * 10 * 262;
-    let (client, _) = client_with(&server, RequestTiming { kept_bytes: limit, ..timing() });
-    let poll = client.begin_poll(Group::Vm).unwrap();
-    assert_eq!(poll.vms().await.unwrap().rows.len(), 10);
-    assert!(poll.clone().vms().await.unwrap().complete);
-    let error = poll.vms().await.unwrap_err().kind;
-    assert_eq!(error, ErrorKind::TooLarge { limit, unit: "bytes of records" });
-    for _ in 0..3 {
-        assert!(client.begin_poll(Group::Vm).unwrap().vms().await.is_ok(), "each poll counts anew");
+async fn without_a_count_pages_are_asked_for_until_one_is_smaller_than_any_before() {
+    let server = Server::start(|request, _| {
+        let (offset, of) =
+            (request.query("offset").unwrap(), if request.target.contains("/7/") { 50 } else { 3 });
+        let rows: Vec<String> =
+            (offset..of).map(|id| format!(r#"{{"id": {id}, "state": "Active"}}"#)).collect();
+        Reply::json(format!(r#"{{"entities": [{}]}}"#, rows.join(",")))
+    })
+    .await;
+    let client = client(&server).0;
+    for (container, calls) in [(8, 2), (7, 4), (8, 5), (8, 6)] {
+        assert!(client.sites(ContainerId::new(container)).await.unwrap().complete);
+        assert_eq!(server.requests().len(), calls, "{container}");
     }
+    // A provider that ignores the offset has shown all rows.
+    let server = Server::start(|_, _| Reply::json(r#"{"entities": [{"id": 1, "state": "Active"}]}"#)).await;
+    let listed = super::client(&server).0.sites(ContainerId::new(7)).await.unwrap();
+    assert_eq!((listed.rows.len(), listed.complete, server.requests().len()), (1, true, 2));
 }
 
 #[tokio::test]
-async fn a_page_has_so_many_rows_and_is_read_no_further() {
-    let page = |rows: usize, end: &str| {
+async fn a_listing_has_so_many_bytes() {
+    let rows = |from: u64| (from..from + 10).collect::<Vec<u64>>();
+    let server = Server::start(move |_, before| vm_page(20, "", &rows(before as u64 * 10))).await;
+    let (client, _) = client_with(&server, RequestTiming { listing_bytes: 100, ..timing() });
+    let error = client.vms().await.unwrap_err().kind;
+    assert_eq!(error, ErrorKind::TooLarge { limit: 100, unit: "bytes of records" });
+}
+
+#[tokio::test]
+async fn a_listing_has_so_many_rows() {
+    let page = |rows: usize| {
         let rows = vec!["{}"; rows].join(",");
-        Reply::json(format!(r#"{{"count": 1, "next": null, "results": [{rows}{end}"#))
+        Reply::json(format!(r#"{{"count": 1, "next": null, "results": [{rows}]}}"#))
     };
-    let (listed, _) = read(move |_, _| page(MOST_ROWS, "]}")).await;
+    let (listed, _) = read(move |_, _| page(MOST_ROWS)).await;
     assert_eq!(listed.unwrap().rejected, MOST_ROWS as u64);
-    let (listed, calls) = read(move |_, _| page(MOST_ROWS + 1, " no JSON")).await;
+    let (listed, calls) = read(move |_, _| page(MOST_ROWS + 1)).await;
     let limit = MOST_ROWS as u64;
     assert_eq!((listed, calls), (Err(ErrorKind::TooLarge { limit, unit: "rows" }), 1));
 }

@@ -1,4 +1,4 @@
-//! A server that answers as a test says, byte by byte if need be, and remembers what it was asked.
+//! A server that answers as a test says, byte by byte if need be, and records its requests.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -13,10 +13,11 @@ use tokio::task::JoinHandle;
 #[derive(Clone, Debug)]
 pub(super) struct Request {
     pub(super) method: String,
-    /// With the query.
+    /// The path with the query.
     pub(super) target: String,
-    /// By names in small letters.
+    /// The headers, by names in lower case.
     pub(super) headers: BTreeMap<String, Vec<String>>,
+    pub(super) body: String,
 }
 
 impl Request {
@@ -31,11 +32,12 @@ impl Request {
     }
 }
 
-/// What the server does with a request.
+/// The server's reaction to a request.
+#[derive(Clone)]
 pub(super) enum Reply {
     /// An ordinary answer.
     Answer { status: u16, headers: Vec<(&'static str, String)>, body: Vec<u8> },
-    /// These bytes, and then nothing more for as long as the client waits.
+    /// These bytes, and then silence for as long as the client waits.
     Stall(Vec<u8>),
     /// These bytes, and then the end of the connection.
     Cut(Vec<u8>),
@@ -71,7 +73,7 @@ impl Reply {
     }
 }
 
-/// Answers until it is dropped.
+/// A server that answers until it is dropped.
 pub(super) struct Server {
     pub(super) url: Url,
     requests: Arc<Mutex<Vec<Request>>>,
@@ -79,7 +81,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// `answer` gets each request and how many came before it.
+    /// `answer` gets each request and the number of requests before it.
     pub(super) async fn start(answer: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
@@ -124,7 +126,7 @@ async fn serve(
     };
     stream.write_all(&reply.bytes()).await.ok()?;
     if let Reply::Stall(_) = reply {
-        // Until the client hangs up, but no test waits this long.
+        // It waits until the client disconnects, but no test lasts this long.
         let _ = tokio::time::timeout(Duration::from_secs(20), stream.read(&mut [0; 64])).await;
     }
     stream.shutdown().await.ok()
@@ -143,5 +145,8 @@ async fn read_request(stream: &mut TcpStream) -> Option<Request> {
     for (name, value) in lines.filter_map(|line| line.split_once(": ")) {
         headers.entry(name.to_ascii_lowercase()).or_default().push(value.to_owned());
     }
-    Some(Request { method, target, headers })
+    let announced = headers.get("content-length").map_or(0, |values| values[0].parse().unwrap());
+    let mut body = vec![0; announced];
+    stream.read_exact(&mut body).await.ok()?;
+    Some(Request { method, target, headers, body: String::from_utf8(body).ok()? })
 }

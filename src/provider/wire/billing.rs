@@ -1,5 +1,5 @@
-//! Charges, and the pieces of an expected-balance report (interface 2.8, 2.9). The report itself is
-//! put together by `report`, which never holds it whole.
+//! Charges, and the pieces of an expected-balance report (interface 2.8, 2.9). `report` puts the report
+//! together and never holds it whole.
 
 use std::sync::Arc;
 
@@ -12,15 +12,15 @@ use serde_json::value::RawValue;
 
 use crate::model::{Charge, Edd, Money, Order, OrderId, OrderState, Tariff};
 
-use super::diagnostics::{Reader, Record, Rejected, lengths, row};
+use super::diagnostics::{Reader, Record, Rejected, row};
 use super::field::{Field, Stamp, Wire, decimal};
 
-/// Before it, nobody was cut off.
+/// No account was cut off before this year.
 const FIRST_YEAR: i32 = 2000;
-/// The last that text has room for: "never".
+/// The last year with four digits means "never".
 const NO_YEAR: i32 = 9999;
 
-/// A decimal as it came: quoted or not, its text is what counts.
+/// A decimal as it came. Its text counts, in quotes or without.
 type Exact = Option<Box<RawValue>>;
 
 /// A charge (2.9).
@@ -48,7 +48,7 @@ impl Record for ChargeRow {
         let quantity = reader.decimal("charge.quantity", self.quantity.as_deref());
         let total = match reader.decimal("charge.total", self.total.as_deref()) {
             Some(total) => total,
-            // By the interface, and exact unless it overflows.
+            // The product is the interface's rule, and exact unless it overflows.
             None => match price.zip(quantity).and_then(|(price, quantity)| price.checked_mul(quantity)) {
                 Some(total) => total,
                 None => return reader.refuse("charge.total", "neither given nor computable"),
@@ -63,11 +63,6 @@ impl Record for ChargeRow {
             resource_uri: reader.take("charge.resource_uri", self.resource_uri),
         })
     }
-
-    /// Twice its texts: what distinguishes it from others is kept beside it.
-    fn weight(charge: &Charge) -> usize {
-        size_of::<Charge>() + 2 * lengths([&charge.description, &charge.resource_uri])
-    }
 }
 
 /// `YYYY-MM-DD`, alone or at the start of a datetime.
@@ -79,8 +74,8 @@ fn date(text: &str) -> Option<NaiveDate> {
     }
 }
 
-/// A charge moment; its order is left as text, to be decoded once an order. There may be a million of
-/// them, so what can be is borrowed.
+/// A charge moment. Its order stays text and is decoded once an order. There may be a million moments, so
+/// fields are borrowed if possible.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(crate) struct MomentRow<'a> {
@@ -109,7 +104,7 @@ pub(crate) struct Balance {
 }
 
 impl MomentRow<'_> {
-    /// Its time and both its amounts are required: without one of them it proves nothing.
+    /// The time and both amounts are required: a moment that lacks one proves nothing.
     pub(crate) fn balance(&self, reader: &mut Reader<'_>) -> Result<Balance, Rejected> {
         let at = reader.moment_of("moment.moment", &self.moment)?;
         let amount = reader.require_decimal("moment.amount", self.amount)?;
@@ -119,7 +114,7 @@ impl MomentRow<'_> {
     }
 }
 
-/// An order's id alone, to tell whether the order is known already.
+/// An order's id alone, to find out whether the order is known.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct IdOnly {
@@ -165,13 +160,6 @@ impl Record for OrderRecord {
                 .map(|tariff| Arc::new(tariff.into_model(reader))),
         })
     }
-
-    fn weight(order: &Order) -> usize {
-        let tariff = order.tariff.as_deref();
-        let texts = tariff.into_iter().flat_map(|one| [&one.generic_type, &one.name, &one.short_name]);
-        let own = size_of::<Order>() + tariff.map_or(0, size_of_val);
-        2 * own + lengths([&order.comment]) + lengths(texts)
-    }
 }
 
 /// A tariff (2.8).
@@ -195,13 +183,13 @@ impl TariffRow {
 
 row!(ChargeRow, IdOnly, OrderRecord, TariffRow);
 
-/// The expected disconnect date: null has a meaning, anything that is no date has none.
+/// The expected date of the cut-off. Null has a meaning; any other value that is no date is odd.
 pub(crate) fn edd(field: Field<Stamp>, reader: &mut Reader<'_>) -> Edd {
     if matches!(field, Field::Null) {
         return Edd::Null;
     }
     let at = reader.moment("report.edd", field);
-    // The first and the last moment that some languages know stand for no date at all.
+    // In some languages the first and the last possible moment mean that there is no date.
     let at = at.and_then(|at| match at.year() {
         ..FIRST_YEAR => reader.odd("report.edd", "a date long past"),
         NO_YEAR.. => reader.odd("report.edd", "a date that no forecast reaches"),
@@ -210,10 +198,10 @@ pub(crate) fn edd(field: Field<Stamp>, reader: &mut Reader<'_>) -> Edd {
     at.map_or(Edd::Unknown, Edd::At)
 }
 
-/// A report's `error`: nothing where it is null, missing or blank; of another type than a string it
-/// is shown as it came, since it is an error all the same.
+/// A report's `error`: `None` if it is null, missing or blank. A value that is no string is shown as it came,
+/// since it is an error too.
 pub(crate) fn error_text(raw: &RawValue) -> Option<Box<str>> {
-    /// Longer ones would only fill the log.
+    /// A longer text would only fill the log.
     const LONGEST: usize = 2_000;
     let text = match serde_json::from_str::<Option<String>>(raw.get()) {
         Ok(text) => text.unwrap_or_default(),

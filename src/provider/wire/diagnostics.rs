@@ -1,18 +1,17 @@
-//! What went wrong in a page besides the page: problems with their JSON path, and counts by field.
+//! The problems in the records of a page, with their JSON paths, and counts by field.
 
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
-use serde::de::DeserializeOwned;
 
 use super::field::{Field, Stamp, Wire};
 
-/// Problems kept of one listing; the counts go on.
+/// The number of problems that are kept of one listing. The counts go on.
 const KEPT: usize = 8;
 
-/// Every value of the `field` label of [`crate::provider::Observer::field_problem`]. `….state` also counts
-/// states that nobody here knows.
+/// All values of the `field` label of [`crate::provider::Observer::field_problem`]. `….state` also counts
+/// unknown states.
 pub(crate) const FIELDS: &[&str] = &[
     "vm.vm_id",
     "vm.name",
@@ -62,42 +61,31 @@ pub(crate) const FIELDS: &[&str] = &[
     "charge.resource_uri",
 ];
 
-/// What decoding needs to know of the account.
+/// The facts about the account that decoding needs.
 #[derive(Clone, Debug)]
 pub(crate) struct DecodeContext {
     pub zone: Option<Tz>,
     pub container_states: BTreeMap<i64, String>,
 }
 
-/// A record that lacks what it can't do without; the problem is noted.
+/// A record that lacks a required field. The problem is noted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Rejected;
 
 /// A row of the wire that becomes one of the model.
-pub(crate) trait Record: DeserializeOwned + Send + 'static {
+pub(crate) trait Record: for<'de> Wire<'de> + Send + 'static {
     type Model: Send + 'static;
-    /// What the row does not hold itself: the container of a site. `()` for most.
+    /// The part that the row itself does not hold: the container of a site. `()` for most.
     type Parent: Copy + Send + 'static;
 
     fn into_model(self, parent: Self::Parent, reader: &mut Reader<'_>) -> Result<Self::Model, Rejected>;
-
-    /// About how many bytes of memory a row takes for as long as it is known.
-    fn weight(row: &Self::Model) -> usize;
 }
 
-/// What a row of a listing takes whatever it holds: itself, its place among the others, its incident.
-pub(crate) const ROW_BYTES: usize = 256;
-
-/// Of texts that may be absent.
-pub(crate) fn lengths<'a>(texts: impl IntoIterator<Item = &'a Option<Box<str>>>) -> usize {
-    texts.into_iter().flatten().map(|text| text.len()).sum()
-}
-
-/// Problems of one listing or record.
+/// The problems of one listing or record.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Diagnostics {
-    /// The first few, each after its JSON path (`$.results[3].memsize: a string`); those that cost a record before those
-    /// that cost a field.
+    /// The first few, each behind its JSON path (`$.results[3].memsize: a string`). Problems that rejected a
+    /// record come before those of a field.
     pub problems: Vec<String>,
     refusals: usize,
     pub fields: BTreeMap<&'static str, u64>,
@@ -110,7 +98,7 @@ impl Diagnostics {
         }
     }
 
-    /// A problem that costs a record.
+    /// Notes a problem that rejects a record.
     pub(crate) fn refusal(&mut self, path: impl FnOnce() -> String, what: &'static str) {
         if self.refusals < KEPT {
             self.problems.insert(self.refusals, format!("{}: {what}, so the record is left out", path()));
@@ -119,7 +107,7 @@ impl Diagnostics {
         }
     }
 
-    /// Takes in what a later page noted.
+    /// Adds the notes of a later page.
     pub(crate) fn add(&mut self, mut later: Self) {
         let others = later.problems.split_off(later.refusals);
         self.problems.splice(self.refusals..self.refusals, later.problems);
@@ -132,21 +120,21 @@ impl Diagnostics {
     }
 }
 
-/// Reads the fields of one row and notes what is wrong with them.
+/// Reads the fields of one row and notes their problems.
 pub(crate) struct Reader<'a> {
     pub context: &'a DecodeContext,
     pub notes: &'a mut Diagnostics,
-    /// The path of the row: the list's name and the row's place, or of a record alone.
+    /// The path of the row: the list's name and the index, or `None` for a record alone.
     pub list: Option<(&'static str, usize)>,
 }
 
 impl Reader<'_> {
-    /// A field that the record can't do without. `name` is `kind.field`.
+    /// A required field of the record. `name` is `kind.field`.
     pub(crate) fn require<T>(&mut self, name: &'static str, field: Field<T>) -> Result<T, Rejected> {
         field.value().or_else(|came| self.refuse(name, came))
     }
 
-    /// A state: required, and short enough to be one.
+    /// A state, which is required and has a limited length.
     pub(crate) fn state(&mut self, name: &'static str, field: Field<Box<str>>) -> Result<Box<str>, Rejected> {
         let state = self.require(name, field)?;
         if is_state(&state) { Ok(state) } else { self.refuse(name, "empty or far too long for a state") }
@@ -157,13 +145,13 @@ impl Reader<'_> {
         field.value().map_or_else(|came| self.odd(name, came), Some)
     }
 
-    /// A field that the interface lets be null; left out is as good.
+    /// A field that may be null by the interface. It may be missing too.
     pub(crate) fn maybe<T>(&mut self, name: &'static str, field: Field<T>) -> Option<T> {
         if matches!(field, Field::Missing | Field::Null) { None } else { self.take(name, field) }
     }
 
-    /// A datetime that should be there. Without the account's zone a naive one is absent, which is
-    /// nobody's mistake.
+    /// A datetime that should be there. If the account's zone is unknown, one without offset is absent and
+    /// counts as no problem.
     pub(crate) fn moment(&mut self, name: &'static str, field: Field<Stamp>) -> Option<DateTime<Utc>> {
         let stamp = self.take(name, field)?;
         self.resolve(name, &stamp)
@@ -194,13 +182,13 @@ impl Reader<'_> {
         Err(Rejected)
     }
 
-    /// Counts what is odd, such as a state that nobody here knows.
+    /// Counts an odd value, such as an unknown state.
     pub(crate) fn unknown(&mut self, name: &'static str) {
         *self.notes.fields.entry(name).or_default() += 1;
     }
 }
 
-/// A state ends up as a label: an empty or endless one is none.
+/// Whether a text can be a state. States become labels, so empty and very long texts are none.
 pub(crate) fn is_state(text: &str) -> bool {
     !text.trim().is_empty() && text.len() <= 128
 }
@@ -214,7 +202,7 @@ fn path(list: Option<(&'static str, usize)>, name: &str) -> String {
     }
 }
 
-/// Makes a row of the wire acceptable as a list's element: any object will do.
+/// Accepts a row of the wire as a list's element: any object is accepted.
 macro_rules! row {
     ($($name:ident),* $(,)?) => {$(
         impl<'de> crate::provider::wire::field::Wire<'de> for $name {
@@ -225,7 +213,3 @@ macro_rules! row {
     )*};
 }
 pub(crate) use row;
-
-/// A record that is a list's element.
-pub(crate) trait RowOf: Record + for<'de> Wire<'de> {}
-impl<T: Record + for<'de> Wire<'de>> RowOf for T {}

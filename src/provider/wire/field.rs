@@ -1,5 +1,5 @@
-//! One field of a record that takes whatever JSON comes. Decoding it never fails on a type: a value
-//! of another type than is due is remembered as such.
+//! One field of a record, which accepts any JSON. Decoding never fails because of a type: a value of another
+//! type is noted as such.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -19,12 +19,12 @@ pub(crate) enum Field<T> {
     #[default]
     Missing,
     Null,
-    /// What came instead, for a problem's text.
+    /// The type of the value that came instead, for a problem's text.
     Mistyped(&'static str),
 }
 
 impl<T> Field<T> {
-    /// The value, or what came in its place.
+    /// The value, or the type that came in its place.
     pub(crate) fn value(self) -> Result<T, &'static str> {
         match self {
             Self::Value(value) => Ok(value),
@@ -35,7 +35,7 @@ impl<T> Field<T> {
     }
 }
 
-/// A type that a field can be due as: which JSON it accepts. What it does not name, it refuses.
+/// A type of fields, with the JSON that it accepts. It refuses the JSON that it does not name.
 pub(crate) trait Wire<'de>: Sized {
     fn text(_: &str) -> Option<Self> {
         None
@@ -107,7 +107,7 @@ impl<'de, T: Wire<'de>> Visitor<'de> for AnyOf<T> {
     }
 }
 
-/// Where integers stop being exact in a float.
+/// The first integer that is not exact in a float.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Integers, also as numeric strings and as floats without a fraction.
@@ -153,9 +153,9 @@ impl Wire<'_> for bool {
     }
 }
 
-/// Longer texts are no names, states or addresses; they would fill memory, pages and mails.
+/// The maximum length. Longer texts are no names, states or addresses, and would fill memory, pages and mails.
 pub(crate) const LONGEST_TEXT_BYTES: usize = 4096;
-/// More elements than a record's list has.
+/// The maximum number of elements in a record's list.
 const MOST_ELEMENTS: usize = 1000;
 
 impl Wire<'_> for Box<str> {
@@ -164,7 +164,7 @@ impl Wire<'_> for Box<str> {
     }
 }
 
-/// How many elements a list has; what they are does not matter.
+/// The number of elements in a list, of any type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ListLength(pub u32);
 
@@ -178,7 +178,7 @@ impl<'de> Wire<'de> for ListLength {
     }
 }
 
-/// A list in a record, whose elements are tolerated one by one; one that does not end is none.
+/// A list in a record. Odd elements are tolerated one by one; a list that is too long is refused.
 impl<'de, T: Wire<'de>> Wire<'de> for Vec<Field<T>> {
     fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Option<Self>, A::Error> {
         let mut all = Self::new();
@@ -194,8 +194,8 @@ impl<'de, T: Wire<'de>> Wire<'de> for Vec<Field<T>> {
     }
 }
 
-/// A datetime, read as far as that goes without the account's time zone. The usual forms cost no
-/// allocation: a page has two in every row.
+/// A datetime, read as far as possible without the account's time zone. The usual forms cost no allocation,
+/// since a page has two of them in every row.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Stamp {
     Utc(NaiveDateTime),
@@ -219,7 +219,7 @@ impl Stamp {
         }
     }
 
-    /// The moment. `Err` where the text is no datetime, `Ok(None)` where only the zone is missing.
+    /// The moment. `Err` if the text is no datetime, `Ok(None)` if only the zone is missing.
     pub(crate) fn moment(&self, zone: Option<Tz>) -> Result<Option<DateTime<Utc>>, ()> {
         match self {
             Self::Utc(naive) => Ok(Some(naive.and_utc())),
@@ -235,7 +235,7 @@ impl Stamp {
     }
 }
 
-/// `YYYY-mm-ddTHH:MM:SS`, with a `T` or a space. Leap seconds and other oddities are not for here.
+/// `YYYY-mm-ddTHH:MM:SS`, with a `T` or a space. Leap seconds and other special forms are left to the slow way.
 fn plain(text: &str) -> Option<NaiveDateTime> {
     let bytes = text.as_bytes();
     let number = |from: usize, to: usize| {
@@ -255,13 +255,13 @@ fn plain(text: &str) -> Option<NaiveDateTime> {
     )
 }
 
-/// An exact decimal, from a string or from the very text of a number: never through a float.
+/// An exact decimal, from a string or from the text of a number, and never through a float.
 pub(crate) fn decimal(raw: &RawValue) -> Option<Decimal> {
     let text = raw.get();
     match text.as_bytes().first()? {
         b'"' => match serde_json::from_str::<&str>(text) {
             Ok(plain) => parse_decimal(plain.trim()),
-            // With an escape in it.
+            // A string with an escape in it.
             Err(_) => parse_decimal(serde_json::from_str::<String>(text).ok()?.trim()),
         },
         b'-' | b'0'..=b'9' => parse_decimal(text),
@@ -270,7 +270,7 @@ pub(crate) fn decimal(raw: &RawValue) -> Option<Decimal> {
 }
 
 fn parse_decimal(text: &str) -> Option<Decimal> {
-    // `Decimal` would take more than the interface's decimals, such as 1_000.
+    // `Decimal` would accept more than the interface's decimals, such as 1_000.
     let fits = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E');
     if !text.bytes().all(fits) {
         return None;
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_too_long_is_absent() {
+    fn a_value_that_is_far_too_long_counts_as_absent() {
         let text = |length: usize| format!("\"{}\"", "x".repeat(length));
         let list = |length: usize| format!("[{}0]", "0,".repeat(length - 1));
         assert!(matches!(field::<Box<str>>(&text(LONGEST_TEXT_BYTES)), Field::Value(_)));
@@ -421,7 +421,7 @@ mod tests {
     }
 
     proptest! {
-        /// The short way to read a datetime and the model's own agree on whatever it may be.
+        /// The fast way to read a datetime and the model's own agree on any text.
         #[test]
         fn the_short_way_reads_what_the_long_way_reads(
             text in "[0-9]{4}-[0-9]{2}-[0-3][0-9][T ][0-2][0-9]:[0-6][0-9]:[0-6][0-9](Z|\\.5|\\+03:00)?|\\PC{0,24}"
@@ -432,7 +432,7 @@ mod tests {
             }
         }
 
-        /// Whatever valid JSON comes, a field takes it, and what follows it is read.
+        /// A field accepts any valid JSON, and the text behind it is still read.
         #[test]
         fn a_field_never_fails_on_json(number in any::<f64>(), text in ".*") {
             let odd = serde_json::json!([number, {"k": [text, null]}]);

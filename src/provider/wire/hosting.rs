@@ -1,14 +1,14 @@
-//! Containers and sites as the hosting endpoints send them (interface 2.1, 2.3), and what is only counted.
+//! Containers and sites in the form of the hosting endpoints (interface 2.1, 2.3), and records that are only
+//! counted.
 
 use serde::Deserialize;
 
 use crate::model::{Container, ContainerId, ContainerState, Counted, Site, SiteId, SiteState};
 
-use super::diagnostics::{DecodeContext, ROW_BYTES, Reader, Record, Rejected, lengths, row};
+use super::diagnostics::{DecodeContext, Reader, Record, Rejected, row};
 use super::field::{Field, Stamp, Wire};
 
-/// A container (2.1). Its `virtualhosts` are not read: what they hold is not shown, and the
-/// listing of sites is the only word on sites.
+/// A container (2.1). Its `virtualhosts` are not read, since only the listing of sites is used for sites.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(crate) struct ContainerRow {
@@ -47,13 +47,9 @@ impl Record for ContainerRow {
             in_transfer: reader.take("container.is_in_transfer", self.is_in_transfer),
         })
     }
-
-    fn weight(row: &Container) -> usize {
-        ROW_BYTES + row.state.as_str().len() + lengths([&row.login, &row.name, &row.server])
-    }
 }
 
-/// A container's state: a number by the interface, which gives the names but not the numbers.
+/// A container's state: a number. The interface gives the names, but not the numbers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Code {
     Number(i64),
@@ -80,7 +76,7 @@ impl Wire<'_> for Code {
 }
 
 impl Code {
-    /// By the configured names; a number without one shows as itself.
+    /// The configured name of the number; without one, the number itself.
     fn named(&self, context: &DecodeContext) -> ContainerState {
         match self {
             Self::Name(name) => ContainerState::from(&**name),
@@ -92,7 +88,7 @@ impl Code {
     }
 }
 
-/// A site (2.3). Its parent is the container whose listing shows it.
+/// A site (2.3). Its parent is the container in whose listing it is.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(crate) struct SiteRow {
@@ -125,7 +121,7 @@ impl Record for SiteRow {
             id,
             state,
             container,
-            // Most sites have none but their name.
+            // Most sites have no name but their own.
             main_alias: main_alias.filter(|alias| name.as_ref() != Some(alias)),
             name,
             engine: reader.take("site.engine", self.engine),
@@ -136,12 +132,6 @@ impl Record for SiteRow {
             created: reader.moment("site.created", self.created),
             updated: reader.moment("site.updated", self.updated),
         })
-    }
-
-    fn weight(site: &Site) -> usize {
-        ROW_BYTES
-            + site.state.as_str().len()
-            + lengths([&site.name, &site.main_alias, &site.engine, &site.engine_version])
     }
 }
 
@@ -158,10 +148,6 @@ impl Record for CountedRow {
 
     fn into_model(self, (): (), reader: &mut Reader<'_>) -> Result<Counted, Rejected> {
         Ok(Counted { id: reader.require("counted.id", self.id)? })
-    }
-
-    fn weight(_: &Counted) -> usize {
-        ROW_BYTES
     }
 }
 

@@ -1,45 +1,44 @@
-//! One page of a listing: where its rows are, how many there should be, what comes next.
+//! One page of a listing: its rows, the number of all rows, and the next page.
 
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{MapAccess, SeqAccess};
+use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 
 use crate::model::Group;
 use crate::provider::error::ErrorKind;
 
-use super::diagnostics::{DecodeContext, Diagnostics, Reader, RowOf, row};
+use super::diagnostics::{DecodeContext, Diagnostics, Reader, Record, row};
 use super::field::{Field, Wire};
-use super::lenient::{TOO_MUCH, is_too_much, tolerant};
+use super::lenient::tolerant;
 
-/// Rows in a page. Ordinary pages have 100; a provider that does not page at all may have more.
+/// The maximum rows of a listing. Ordinary pages have 100; a provider without paging shows all rows on one.
 pub(crate) const MOST_ROWS: usize = 250_000;
 
-/// A page, decoded.
+/// A decoded page.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct WirePage<T> {
-    /// How many rows the whole listing has, where the page says so.
+    /// The number of rows in the whole listing, if the page has it.
     pub count: Option<u64>,
     pub next: NextPage,
     pub rows: Vec<T>,
-    /// Rows that could not be decoded.
+    /// The number of rows that could not be decoded.
     pub rejected: u64,
-    /// About how much memory the rows take.
-    pub bytes: u64,
 }
 
-/// What a page has about the next one.
+/// The page's link to the next one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum NextPage {
-    /// Null or empty: this was the last.
+    /// Null or empty: this was the last page.
     End,
-    /// Nothing that can be understood.
+    /// Missing, or of an unknown form.
     Unsaid,
     At(Box<str>),
 }
 
-/// Decodes one page. Each group's endpoints have a shape of their own (interface 4.1, 4.5, 4.8): `count` and `entities`,
-/// asked for by offset and limit; `count`, `next` and `results`; `meta` with `total_count` and `next`, and `objects`.
-pub(crate) fn page<R: RowOf>(
+/// Decodes one page. Each group has its own shape (interface 4.1, 4.5, 4.8). One has `count` and `entities`,
+/// asked for by offset and limit. One has `count`, `next` and `results`. One has `meta` with `total_count` and
+/// `next`, and `objects`.
+pub(crate) fn page<R: Record>(
     body: &[u8],
     group: Group,
     parent: R::Parent,
@@ -70,7 +69,6 @@ pub(crate) fn page<R: RowOf>(
         },
         rows: Vec::with_capacity(rows.len()),
         rejected: 0,
-        bytes: 0,
     };
     for (index, row) in rows.into_iter().enumerate() {
         let mut reader = Reader { context, notes, list: Some((list, index)) };
@@ -80,41 +78,36 @@ pub(crate) fn page<R: RowOf>(
             continue;
         };
         match row.into_model(parent, &mut reader) {
-            Ok(row) => {
-                decoded.bytes += R::weight(&row) as u64;
-                decoded.rows.push(row);
-            }
+            Ok(row) => decoded.rows.push(row),
             Err(_) => decoded.rejected += 1,
         }
     }
     Ok(decoded)
 }
 
-/// An object of the wire; anything else is either no JSON or of another shape.
+/// An object of the wire. Any other value is either no JSON or of another shape.
 fn object<T: for<'de> Wire<'de>>(body: &[u8]) -> Result<T, ErrorKind> {
     match tolerant::<Field<T>>(body) {
         Ok(Field::Value(value)) => Ok(value),
         Ok(Field::Missing | Field::Null | Field::Mistyped(_)) => {
             Err(ErrorKind::WrongShape("it is no object".into()))
         }
-        Err(error) if is_too_much(&error) => {
-            Err(ErrorKind::TooLarge { limit: MOST_ROWS as u64, unit: "rows" })
-        }
+        Err(error) if error.is_data() => Err(ErrorKind::WrongShape(error.to_string())),
         Err(error) => Err(ErrorKind::NotJson(error.to_string())),
     }
 }
 
-/// The rows of a page, while they are not too many.
+/// The rows of a page, at most one more than a listing may have.
 struct RowList<R>(Vec<Field<R>>);
 
 impl<'de, R: Wire<'de>> Wire<'de> for RowList<R> {
     fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Option<Self>, A::Error> {
         let mut rows = Vec::new();
         while let Some(row) = list.next_element()? {
-            if rows.len() == MOST_ROWS {
-                return Err(serde::de::Error::custom(TOO_MUCH));
-            }
             rows.push(row);
+            if rows.len() > MOST_ROWS {
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+            }
         }
         Ok(Some(Self(rows)))
     }

@@ -8,7 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 
 use crate::model::{Ip, IpId, Vm, VmId, VmIp, VmState};
 
-use super::diagnostics::{ROW_BYTES, Reader, Record, Rejected, lengths, row};
+use super::diagnostics::{Reader, Record, Rejected, row};
 use super::field::{Field, ListLength, Wire};
 
 /// A VM (2.5).
@@ -52,16 +52,15 @@ impl Record for VmRow {
             disks: reader.take("vm.storages", self.storages).map(|ListLength(count)| count),
         })
     }
-
-    fn weight(vm: &Vm) -> usize {
-        let ips = vm.ips.iter().flatten();
-        let of_ips: usize = ips.map(|ip| size_of::<VmIp>() + lengths([&ip.address])).sum();
-        ROW_BYTES + vm.state.as_str().len() + lengths([&vm.vm_id, &vm.name, &vm.tariff]) + of_ips
-    }
 }
 
-/// An entry of `ips`: an object in lists and reads, a bare id in other answers; an address alone is
-/// understood too.
+/// An address in the form of RFC 5952, so that its text is the same everywhere. Any other text stays as it
+/// came.
+fn written(text: Box<str>) -> Box<str> {
+    text.trim().parse::<IpAddr>().map_or(text, |address| address.to_string().into())
+}
+
+/// An entry of `ips`: an object in lists and reads, a bare id in other answers. A bare address is accepted too.
 impl<'de> Wire<'de> for VmIp {
     fn unsigned(_: u64) -> Option<Self> {
         Some(Self { address: None })
@@ -70,7 +69,7 @@ impl<'de> Wire<'de> for VmIp {
         let text = text.trim();
         let is_address = text.parse::<IpAddr>().is_ok();
         let is_id = text.parse::<u64>().is_ok();
-        (is_address || is_id).then(|| Self { address: is_address.then(|| text.into()) })
+        (is_address || is_id).then(|| Self { address: is_address.then(|| written(text.into())) })
     }
     fn object<A: MapAccess<'de>>(object: A) -> Result<Option<Self>, A::Error> {
         #[derive(Deserialize, Default)]
@@ -82,7 +81,7 @@ impl<'de> Wire<'de> for VmIp {
         let entry = Entry::deserialize(MapAccessDeserializer::new(object))?;
         let has_id = matches!(entry.id, Field::Value(_));
         let address = if let Field::Value(address) = entry.ipvalue { Some(address) } else { None };
-        Ok((has_id || address.is_some()).then_some(Self { address }))
+        Ok((has_id || address.is_some()).then_some(Self { address: address.map(written) }))
     }
 }
 
@@ -102,13 +101,9 @@ impl Record for IpRow {
     fn into_model(self, (): (), reader: &mut Reader<'_>) -> Result<Ip, Rejected> {
         Ok(Ip {
             id: IpId::new(reader.require("ip.id", self.id)?),
-            address: reader.take("ip.ipvalue", self.ipvalue),
+            address: reader.take("ip.ipvalue", self.ipvalue).map(written),
             vm: reader.take("ip.vm", self.vm).map(VmId::new),
         })
-    }
-
-    fn weight(ip: &Ip) -> usize {
-        ROW_BYTES + lengths([&ip.address])
     }
 }
 

@@ -1,24 +1,24 @@
-//! Puts a fault on an answer: instead of it, into its JSON, or into how its body is sent.
-//! Which faults a request meets is decided next door.
+//! Applies a fault to an answer: in its place, in its JSON, or in the sending of its body. The module above
+//! decides which faults a request meets.
 
 use super::{Fault, Kind};
-use crate::sim::answer::{Answer, Payload, Refusal};
-use crate::sim::options::ErrorBody;
+use crate::answer::{Answer, Payload, Refusal};
+use crate::options::ErrorBody;
 use serde_json::Value;
 
-/// How a body is sent.
+/// The manner in which a body is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sending {
     Whole,
-    /// half, then nothing more
+    /// half, then silence
     Stall,
-    /// so many bytes, then a reset
+    /// this number of bytes, then a reset
     Reset(u64),
-    /// so many blanks first
+    /// this number of blanks first
     Blanks(u64),
 }
 
-/// What the fault answers with, without asking the account.
+/// The answer of a fault that does not ask the account.
 pub fn instead(fault: &Fault, host: &str, path: &str, shape: ErrorBody) -> Option<Answer> {
     if fault.kind == Kind::Status {
         let code = fault.code.unwrap_or(503);
@@ -41,12 +41,12 @@ pub fn instead(fault: &Fault, host: &str, path: &str, shape: ErrorBody) -> Optio
     (fault.kind == Kind::Redirect).then(|| Answer::empty(fault.code.unwrap_or(302)).with("location", to()))
 }
 
-/// How far a page is shifted by these faults.
+/// The number of rows by which these faults shift a page.
 pub fn shift(faults: &[Fault]) -> i64 {
     faults.iter().filter(|f| f.kind == Kind::ShiftingRows).map(|f| f.by.unwrap_or(1)).sum()
 }
 
-/// Whether it changes a JSON body.
+/// Whether the fault changes a JSON body.
 pub fn spoils(fault: &Fault) -> bool {
     matches!(
         fault.kind,
@@ -61,7 +61,7 @@ pub fn spoils(fault: &Fault) -> bool {
     )
 }
 
-/// Changes a JSON body as such a fault says. `here` is the request's own URL and `path` its path and query.
+/// Changes a JSON body by the fault. `here` is the request's own URL and `path` its path and query.
 pub fn within(fault: &Fault, body: Vec<u8>, here: &str, path: &str) -> Vec<u8> {
     if fault.kind == Kind::TruncatedJson {
         return body[..body.len() - body.len().div_ceil(3)].to_vec();
@@ -89,7 +89,7 @@ pub fn within(fault: &Fault, body: Vec<u8>, here: &str, path: &str) -> Vec<u8> {
     serde_json::to_vec(&json).unwrap_or(body)
 }
 
-/// How a body of `length` is sent under the fault, if it changes that.
+/// The manner in which a body is sent under the fault, if it changes that.
 pub fn sending(fault: &Fault) -> Option<Sending> {
     if fault.kind == Kind::Stall {
         Some(Sending::Stall)
@@ -101,7 +101,7 @@ pub fn sending(fault: &Fault) -> Option<Sending> {
 }
 
 fn change_paging(fault: &Fault, json: &mut Value, here: &str, path: &str) {
-    // Charges keep count and next in `meta`.
+    // Charges have count and next in `meta`.
     let charges = json.get("meta").is_some();
     let Some(page) = (if charges { json.get_mut("meta") } else { Some(json) }) else { return };
     if fault.kind == Kind::WrongCount {
@@ -116,7 +116,7 @@ fn change_paging(fault: &Fault, json: &mut Value, here: &str, path: &str) {
     }
 }
 
-/// Empties the named fields, wherever they stand.
+/// Empties the named fields at any depth.
 fn nullify(json: &mut Value, fields: &[String]) {
     match json {
         Value::Array(items) => items.iter_mut().for_each(|value| nullify(value, fields)),
@@ -133,7 +133,7 @@ fn nullify(json: &mut Value, fields: &[String]) {
     }
 }
 
-/// Gives values types they must not have; the page's own shape stays.
+/// Gives values wrong types; the page's own shape stays.
 fn mistype(json: &mut Value, fields: Option<&[String]>, top: bool) {
     match json {
         Value::Array(items) => items.iter_mut().for_each(|v| mistype(v, fields, false)),

@@ -1,12 +1,12 @@
-//! Faults: what can be made to go wrong, where, and how often (docs/provider.md, "Faults"). Which answers they
-//! change is decided here, how is apply.rs.
+//! Faults: their sorts, their places and their numbers (docs/provider.md, "Faults"). This module decides which
+//! answers they change, and apply.rs changes them.
 
 pub mod apply;
 
 use super::auth::Group;
 use serde::{Deserialize, Serialize};
 
-/// What goes wrong.
+/// The sort of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -15,13 +15,13 @@ pub enum Kind {
     Status,
     /// the answer comes `seconds` late
     Delay,
-    /// half the body, then nothing more
+    /// half the body, then silence
     Stall,
     /// the body ends early, as if complete
     TruncatedJson,
     /// not JSON
     InvalidJson,
-    /// values of other types in records; `fields` names which, all without
+    /// values of other types in records; `fields` names them, all if absent
     WrongTypes,
     /// The named fields are null.
     NullFields,
@@ -37,17 +37,17 @@ pub enum Kind {
     NextLoop,
     /// pages after the first start `by` (1) rows later, as if rows before them had gone
     ShiftingRows,
-    /// a page's first row stands in its last place as well
+    /// a page's first row is in its last place as well
     DuplicateRows,
     /// `count` (or `total_count`) is off `by` (1)
     WrongCount,
     /// the connection is reset, after `bytes` of the body if given
     Reset,
-    /// 401 whatever the credentials
+    /// 401 for any credentials
     ExpiredCredentials,
 }
 
-/// A fault, where and how often it shows.
+/// A fault, with its place and its number.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
@@ -55,11 +55,11 @@ pub struct Fault {
     /// hosting, vm, billing, all, or the beginning of a path
     #[serde(default = "everywhere")]
     pub on: String,
-    /// To switch it off by.
+    /// The name by which it is switched off.
     pub name: Option<String>,
     /// Only requests of this method.
     pub method: Option<String>,
-    /// How many requests it shows on; without, until it is switched off.
+    /// The number of requests that it affects; without it, until it is switched off.
     pub count: Option<u32>,
     pub code: Option<u16>,
     pub retry_after: Option<u32>,
@@ -75,7 +75,7 @@ fn everywhere() -> String {
 }
 
 impl Fault {
-    /// A fault of a kind in a place, until it is switched off.
+    /// A fault of a sort in a place, until it is switched off.
     pub fn new(kind: Kind, on: &str) -> Fault {
         Fault { kind, on: on.to_owned(), ..Fault::default() }
     }
@@ -92,14 +92,14 @@ impl Fault {
     }
 }
 
-/// The faults switched on.
+/// The faults that are on.
 #[derive(Debug, Default)]
 pub struct Faults {
     pub on: Vec<Fault>,
 }
 
 impl Faults {
-    /// Switches off those of a name (or of a kind of that name), or all.
+    /// Switches off the faults of a name (or of a sort with that name), or all.
     pub fn clear(&mut self, name: Option<&str>) {
         let kind_of =
             |f: &Fault| serde_json::to_value(f.kind).ok().and_then(|v| v.as_str().map(str::to_owned));
@@ -108,7 +108,7 @@ impl Faults {
         });
     }
 
-    /// Those a request meets; each counts it.
+    /// The faults that a request meets; each counts it.
     pub fn meet(&mut self, group: Group, method: &str, path: &str) -> Vec<Fault> {
         let mut met = Vec::new();
         self.on.retain_mut(|fault| {

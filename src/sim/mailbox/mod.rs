@@ -1,5 +1,5 @@
-//! A mail catcher for `demo` and tests: takes any mail over SMTP, shows it over HTTP, delivers nothing.
-//! What it caught stays in memory and goes with the process.
+//! A mail catcher for `demo` and tests. It accepts any mail over SMTP, shows it over HTTP, and delivers none.
+//! The mails are in memory only.
 
 mod smtp;
 mod view;
@@ -9,10 +9,10 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// Mails kept; older ones go.
+/// The number of kept mails; older ones are dropped.
 const MOST_MAILS: usize = 1000;
 
-/// A mail as it was taken.
+/// A mail as it was accepted.
 #[derive(Debug, Clone)]
 pub struct Caught {
     /// its number, from 1
@@ -37,17 +37,17 @@ impl Default for Mailbox {
 }
 
 impl Mailbox {
-    /// An empty one, to be shared by its two servers.
+    /// An empty mailbox, which its two servers share.
     pub fn new() -> Arc<Mailbox> {
         Arc::new(Mailbox::default())
     }
 
-    /// How many mails were caught, ever.
+    /// The number of mails that were ever caught.
     pub fn count(&self) -> usize {
         self.mails.lock().last().map_or(0, |m| m.number)
     }
 
-    /// The mails still kept, oldest first.
+    /// The mails that are still kept, the oldest first.
     pub fn caught(&self) -> Vec<Caught> {
         self.mails.lock().clone()
     }
@@ -57,8 +57,8 @@ impl Mailbox {
         self.mails.lock().iter().find(|m| m.number == number).cloned()
     }
 
-    /// Tells of each mail as it is caught. Mails that come faster than the receiver looks are told of by the
-    /// newest; their numbers show the gap, and `caught` has them all.
+    /// Reports each mail as it is caught. If mails come faster than the receiver reads, only the newest is
+    /// reported. Their numbers show the gap, and `caught` has them all.
     pub fn subscribe(&self) -> watch::Receiver<Option<Caught>> {
         self.newest.subscribe()
     }

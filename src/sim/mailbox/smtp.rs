@@ -1,4 +1,5 @@
-//! The SMTP side of the mail catcher: enough of RFC 5321 to take mail from any client. No TLS, no login, loopback.
+//! The SMTP side of the mail catcher: enough of RFC 5321 to accept mail from any client. It has neither TLS nor
+//! login, and is for loopback.
 
 use super::super::accept;
 use super::Mailbox;
@@ -9,11 +10,11 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
-/// Longest line taken (RFC 5321 asks for 1000).
+/// The longest accepted line (RFC 5321 requires 1000).
 const MOST_LINE: u64 = 64 * 1024;
-/// Longest mail taken.
+/// The longest accepted mail.
 const MOST_MAIL: usize = 32 << 20;
-/// How long a client may be silent (RFC 5321, section 4.5.3.2, asks for five minutes).
+/// The time that a client may be silent (RFC 5321, section 4.5.3.2, requires five minutes).
 const PATIENCE: Duration = Duration::from_secs(300);
 
 impl Mailbox {
@@ -21,14 +22,14 @@ impl Mailbox {
     pub async fn serve_smtp(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
         accept::each(listener, stop, |stream, stop| {
             let mailbox = Arc::clone(&self);
-            // A mail not yet accepted is the client's still, so a stop may cut in anywhere.
+            // A mail that is not accepted yet still belongs to the client, so a stop may come at any point.
             async move { stop.run_until_cancelled(session(mailbox, stream)).await }
         })
         .await;
     }
 }
 
-/// A line without its end; none at the end of the stream.
+/// A line without its end; `None` at the end of the stream.
 async fn line(reader: &mut BufReader<TcpStream>) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     let mut limited = reader.take(MOST_LINE);
@@ -100,7 +101,7 @@ async fn session(mailbox: Arc<Mailbox>, stream: TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// A mail up to its dot, undotted; none when it is too long, read to its end all the same.
+/// A mail up to its dot, without dot stuffing. `None` if it is too long, after reading it to its end.
 async fn data(stream: &mut BufReader<TcpStream>) -> io::Result<Option<Vec<u8>>> {
     let mut raw = Vec::new();
     loop {

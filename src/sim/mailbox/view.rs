@@ -1,4 +1,4 @@
-//! Pages of the mail catcher, out of raw mails. Everything from a mail is escaped, or shown in a sandbox.
+//! Pages of the mail catcher from raw mails. Text of a mail is escaped, or shown in a sandbox.
 
 use super::Caught;
 use mail_parser::{Message, MessageParser, MessagePart, MimeHeaders, PartType};
@@ -28,10 +28,9 @@ fn page(title: &str, body: &str) -> String {
     )
 }
 
-/// All mails, newest last.
+/// All mails, the newest last.
 pub(super) fn index(mails: &[Caught]) -> String {
-    let mut body =
-        format!("<h1>{} mail(s) caught</h1><p>Nothing here was delivered.</p><table>", mails.len());
+    let mut body = format!("<h1>Mails caught: {}</h1><p>Nothing here was delivered.</p><table>", mails.len());
     body.push_str("<tr><th>No.</th><th>Subject</th><th>To</th></tr>");
     for mail in mails {
         let _ = write!(
@@ -79,14 +78,14 @@ pub(super) fn mail(mail: &Caught) -> String {
     page(&mail.subject, &body)
 }
 
-/// The mail's own HTML, not one made out of its text.
+/// The mail's own HTML, and not a version made from its text.
 fn html_of<'m>(message: &'m Message<'_>) -> Option<&'m str> {
     let html =
         |part: &'m MessagePart<'_>| if let PartType::Html(html) = &part.body { Some(&**html) } else { None };
     message.html_bodies().find_map(html)
 }
 
-/// A mail's HTML, its inline images pointing here.
+/// A mail's HTML, with its inline images on this server.
 pub(super) fn html(mail: &Caught) -> Option<String> {
     let message = MessageParser::default().parse(&mail.raw[..])?;
     let mut html = html_of(&message)?.to_owned();
@@ -99,7 +98,7 @@ pub(super) fn html(mail: &Caught) -> Option<String> {
     Some(html)
 }
 
-/// Image number `k` of a mail, with its type. Only pictures: anything else could run.
+/// Image number `k` of a mail, with its type. Only pictures are served, since other types could run code.
 pub(super) fn part(mail: &Caught, k: usize) -> Option<(&'static str, Vec<u8>)> {
     let message = MessageParser::default().parse(&mail.raw[..])?;
     let part = message.parts.get(k)?;

@@ -1,4 +1,5 @@
-//! The HTTP side of the mail catcher: which page is where, and what a page may do. What is on them is view.rs.
+//! The HTTP side of the mail catcher: the addresses of its pages, and their permissions. view.rs makes the
+//! pages.
 
 use super::super::accept;
 use super::{Mailbox, view};
@@ -15,10 +16,10 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-/// Our own pages: no scripts, nothing from elsewhere.
+/// Our own pages: no scripts, and nothing from other origins.
 const OURS: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; base-uri 'none'; \
                     form-action 'none'; frame-ancestors 'none'";
-/// A mail's HTML: inline styles and its own pictures, in a sandbox even when opened by itself.
+/// A mail's HTML: inline styles and its own pictures, always in a sandbox, even if opened directly.
 const THEIRS: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 

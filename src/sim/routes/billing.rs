@@ -1,14 +1,14 @@
 //! Billing data, read only: the three operations of section 4.8.
 
 use super::{Request, named, page, shown};
-use crate::sim::answer::{Answer, Outcome, Payload, Refusal};
-use crate::sim::options::ChargeOrder;
-use crate::sim::world::World;
-use crate::sim::world::report::Report;
+use crate::answer::{Answer, Outcome, Payload, Refusal};
+use crate::options::ChargeOrder;
+use crate::world::World;
+use crate::world::report::Report;
 use chrono::{Months, NaiveDate, NaiveTime};
 
-/// Expected charges and balance as of the start of a day. What is past or no date is "no such data" (404, section
-/// 4.8); more than two years off is past the limit of section 8, and 400.
+/// Expected charges and balance as of the start of a day. A past day, or a text that is no date, is "no such
+/// data" (404, section 4.8). A day more than two years ahead is past the limit of section 8, and 400.
 pub(super) fn expected_balance(world: &World, rq: &Request<'_>, date: &str) -> Outcome {
     if rq.method != "GET" {
         return rq.not_allowed();

@@ -1,9 +1,9 @@
 //! Containers: the five operations of section 4.1.
 
 use super::{Request, named, page};
-use crate::sim::answer::{Outcome, Refusal};
-use crate::sim::validate::Fields;
-use crate::sim::world::{NewContainer, World};
+use crate::answer::{Outcome, Refusal};
+use crate::validate::Fields;
+use crate::world::{NewContainer, World};
 
 pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
     match (rq.method, rest) {
@@ -20,7 +20,7 @@ fn shown(world: &World, rq: &Request<'_>, id: u64, status: u16) -> Outcome {
     super::shown(&world.containers, id, status, |container| rq.wire(world).container(container))
 }
 
-/// Sizes are MB above nothing.
+/// Sizes are in MB, and greater than 0.
 const MOST_MB: i64 = u32::MAX as i64;
 
 fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
@@ -66,11 +66,12 @@ fn update(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
         container.redis = redis.unwrap_or(container.redis).filter(|mb| *mb > 0);
         container.memcache = memcache.unwrap_or(container.memcache).filter(|mb| *mb > 0);
     }
-    // 201 for an update as well: so says section 4.1.
+    // Section 4.1 has 201 for an update as well.
     shown(world, rq, id, 201)
 }
 
-/// When deletion is forbidden is not shown: here, while there are sites in it or it is being transferred.
+/// Deletes a container. The interface does not show when that is forbidden. Here it is while the container has
+/// sites or is being transferred.
 fn delete(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
     let id = named(&world.containers, part)?;
     let container = world.containers.get(id).ok_or_else(|| Refusal::not_found("container"))?;

@@ -1,9 +1,9 @@
 //! Cron jobs: the five operations of section 4.4.
 
 use super::{Request, named, page};
-use crate::sim::answer::{Outcome, Refusal};
-use crate::sim::validate::Fields;
-use crate::sim::world::World;
+use crate::answer::{Outcome, Refusal};
+use crate::validate::Fields;
+use crate::world::World;
 
 pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
     match (rq.method, rest) {
@@ -46,7 +46,8 @@ fn shown(world: &World, rq: &Request<'_>, id: u64) -> Outcome {
     super::shown(&world.cron_jobs, id, 200, |job| rq.wire(world).cron(job))
 }
 
-/// Schedule, command and comment. The full syntax of the schedule is not shown: any text without blanks.
+/// Schedule, command and comment. The interface does not show the full syntax of the schedule, so any text
+/// without blanks is accepted.
 fn job(fields: &mut Fields) -> ([String; 5], String, Option<String>) {
     let schedule = ["minutes", "hours", "days", "months", "weekdays"].map(|name| {
         let text = fields.required_text(name);

@@ -1,9 +1,9 @@
 //! Databases: the four operations of section 4.2.
 
 use super::{Request, named, page};
-use crate::sim::answer::Outcome;
-use crate::sim::validate::Fields;
-use crate::sim::world::World;
+use crate::answer::Outcome;
+use crate::validate::Fields;
+use crate::world::World;
 
 pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
     match (rq.method, rest) {
@@ -14,7 +14,7 @@ pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outco
             world.remove_database(id);
             answer
         }
-        // A missing site's code is not shown for this list; 404 as for its other lists.
+        // The code for a missing site is not shown for this list. It is 404, as for the other lists of a site.
         ("GET", [part, "databases"]) => {
             let id = named(&world.sites, part)?;
             let databases = world.sites.get(id).map_or(&[][..], |site| &site.databases);
@@ -43,7 +43,7 @@ fn shown(world: &World, rq: &Request<'_>, id: u64) -> Outcome {
     super::shown(&world.databases, id, 200, |database| rq.wire(world).database(database))
 }
 
-/// The account of a site's databases is one; the record that comes back is the first of them.
+/// Sets the password of a site's databases, which share one user. The returned record is the first of them.
 fn set_password(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
     let site = named(&world.sites, part)?;
     let first = world.sites.get(site).and_then(|site| site.databases.first().copied());

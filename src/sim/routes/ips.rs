@@ -1,9 +1,9 @@
 //! IP addresses of VMs: the five operations of section 4.7.
 
 use super::{Request, named, page};
-use crate::sim::answer::{Answer, Outcome, Refusal};
-use crate::sim::validate::Fields;
-use crate::sim::world::World;
+use crate::answer::{Answer, Outcome, Refusal};
+use crate::validate::Fields;
+use crate::world::World;
 
 pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
     match (rq.method, rest) {
@@ -18,7 +18,7 @@ pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outco
     }
 }
 
-/// All, or those of the VM that `vm` names by its id or its `vm_id`; an unknown one has none.
+/// All addresses, or those of the VM that `vm` names by its id or its `vm_id`. An unknown VM has none.
 fn list(world: &World, rq: &Request<'_>) -> Outcome {
     let wire = rq.wire(world);
     let Some(wanted) = rq.param("vm") else {

@@ -1,9 +1,9 @@
 //! SSH keys, deprecated: the four operations of section 4.6.
 
 use super::{Request, named, page};
-use crate::sim::answer::{Answer, Outcome};
-use crate::sim::validate::Fields;
-use crate::sim::world::World;
+use crate::answer::{Answer, Outcome};
+use crate::validate::Fields;
+use crate::world::World;
 
 pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
     match (rq.method, rest) {

@@ -1,5 +1,5 @@
-//! The 46 operations of section 4, by method and path. Each submodule answers one of its tables.
-//! Credentials, limits and faults are dealt with before it comes here.
+//! The 46 operations of section 4, by method and path. Each submodule answers one of its tables. Credentials,
+//! limits and faults are handled before.
 
 mod billing;
 mod containers;
@@ -17,7 +17,7 @@ use super::wire::{Object, Wire};
 use super::world::World;
 use super::world::table::{Keyed, Table};
 
-/// One request, read.
+/// A parsed request.
 pub(super) struct Request<'a> {
     pub method: &'a str,
     /// the path as sent
@@ -26,10 +26,10 @@ pub(super) struct Request<'a> {
     pub parts: &'a [&'a str],
     pub query: &'a [(String, String)],
     pub body: &'a [u8],
-    /// from the Host header: what absolute URLs are built with
+    /// from the Host header, for absolute URLs
     pub host: &'a str,
     pub args: &'a Args,
-    /// rows by which pages after the first are shifted (a fault)
+    /// the number of rows by which pages after the first are shifted (a fault)
     pub shift: i64,
 }
 
@@ -44,7 +44,7 @@ impl Request<'_> {
         format!("http://{}/api/cvds/v1/{of}/{id}/", self.host)
     }
 
-    /// The path is one of ours, the method on it is not.
+    /// The error for a known path with a wrong method.
     fn not_allowed(&self) -> Outcome {
         Err(Refusal::new(405, "method", format!("{} is not allowed here", self.method)))
     }
@@ -55,13 +55,13 @@ impl Request<'_> {
     }
 }
 
-/// The id in a path, of a row that is there; anything else names nothing.
+/// The id in a path, if there is such a row.
 fn named<T: Keyed>(table: &Table<T>, part: &str) -> Result<u64, Refusal> {
     let row = part.parse().ok().and_then(|id| table.get(id));
     row.map(Keyed::id).ok_or_else(|| Refusal::not_found(table.what))
 }
 
-/// A row as it stands.
+/// A row in its present state.
 fn shown<'w, T: Keyed>(table: &'w Table<T>, id: u64, status: u16, show: impl Fn(&'w T) -> Object) -> Outcome {
     let row = table.get(id).ok_or_else(|| Refusal::not_found(table.what))?;
     Ok(Answer::json(status, &show(row)))
@@ -69,7 +69,7 @@ fn shown<'w, T: Keyed>(table: &'w Table<T>, id: u64, status: u16, show: impl Fn(
 
 /// Answers a request.
 pub(super) fn route(world: &mut World, rq: &Request<'_>) -> Outcome {
-    // Every documented path ends in a slash; without it there is nothing there.
+    // Every documented path ends in a slash.
     if !rq.path.ends_with('/') {
         return Err(Refusal::not_found("path"));
     }

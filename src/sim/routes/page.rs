@@ -1,13 +1,13 @@
-//! The three ways lists are paged: offset and limit (hosting), page numbers (VM API), `meta` (charges).
-//! A page is cut out of ordered ids or rows; nothing is copied but the page.
+//! The three ways in which lists are paged: offset and limit (hosting), page numbers (VM API), `meta`
+//! (charges). A page is cut out of ordered ids or rows, and only the page is copied.
 
 use super::Request;
-use crate::sim::answer::{Answer, Outcome, Refusal};
-use crate::sim::wire::{Object, object};
+use crate::answer::{Answer, Outcome, Refusal};
+use crate::wire::{Object, object};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Offset and limit of a hosting list (section 8: 1 to 100, from 0); the default is not shown.
+/// Offset and limit of a hosting list (section 8: 1 to 100, from 0). The interface does not show the default.
 pub(super) fn offset_limit(rq: &Request<'_>, most: i64) -> Result<(usize, usize), Refusal> {
     let mut refusal = Refusal { status: 400, ..Refusal::default() };
     let mut read = |name: &str, default: i64, low: i64, high: i64| {
@@ -32,7 +32,7 @@ pub(super) fn offset_limit(rq: &Request<'_>, most: i64) -> Result<(usize, usize)
     Ok((usize::try_from(offset).unwrap_or(usize::MAX), usize::try_from(limit).unwrap_or(20)))
 }
 
-/// The places of a page's rows, shifted if a fault says so.
+/// The indexes of a page's rows, shifted if a fault requires it.
 fn cut(count: usize, offset: usize, limit: usize, shift: i64) -> Range<usize> {
     let shifted = if offset == 0 { 0 } else { (offset as i64).saturating_add(shift).max(0) };
     let from = usize::try_from(shifted).unwrap_or(0).min(count);
@@ -79,7 +79,7 @@ pub(super) fn numbered<T>(rq: &Request<'_>, rows: &[T], show: impl Fn(&T) -> Obj
     Ok(Answer::json(200, &body))
 }
 
-/// `{"meta", "objects"}` (section 4.8); `at` gives row n in the list's order.
+/// `{"meta", "objects"}` (section 4.8); `at` returns row n in the list's order.
 pub(super) fn with_meta<'r, T: 'r>(
     rq: &Request<'_>,
     count: usize,
@@ -100,8 +100,8 @@ pub(super) fn with_meta<'r, T: 'r>(
     Ok(Answer::json(200, &object! { "meta": meta, "objects": objects }))
 }
 
-/// Ids in the order and out of the filter a request asks for. The syntax of both is not shown: `filter` is text
-/// contained in the name, `order` names fields, "-" before one turns it around.
+/// The ids in the requested order and filter. The interface shows the syntax of neither. Here `filter` is text
+/// in the name, and `order` names fields, with "-" in front for the reverse.
 pub(super) fn arranged<'i>(
     rq: &Request<'_>,
     ids: &'i [u64],
@@ -123,7 +123,7 @@ pub(super) fn arranged<'i>(
     if let Some(wanted) = wanted {
         ids.retain(|id| field(*id, filtered).is_some_and(|text| text.to_lowercase().contains(&wanted)));
     }
-    // The least significant first; the sort is stable.
+    // The least significant field comes first, since the sort is stable.
     for name in order.iter().rev() {
         let (name, down) = name.strip_prefix('-').map_or((*name, false), |n| (n, true));
         ids.sort_by_cached_key(|id| field(*id, name));

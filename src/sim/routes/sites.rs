@@ -1,10 +1,10 @@
 //! Sites: the ten operations of section 4.3.
 
 use super::{Request, named, page};
-use crate::sim::answer::{Answer, Outcome, Refusal};
-use crate::sim::names::engine_versions;
-use crate::sim::validate::Fields;
-use crate::sim::world::{NewSite, World};
+use crate::answer::{Answer, Outcome, Refusal};
+use crate::names::engine_versions;
+use crate::validate::Fields;
+use crate::world::{NewSite, World};
 use serde_json::json;
 
 /// Engines (section 2.3).
@@ -72,7 +72,7 @@ fn shown(world: &World, rq: &Request<'_>, id: u64) -> Outcome {
     super::shown(&world.sites, id, 200, |site| rq.wire(world).site(site))
 }
 
-/// What creating and installing share.
+/// The fields that creating and installing share.
 fn common(fields: &mut Fields) -> (u64, NewSite) {
     let container = u64::try_from(fields.required_int("container_id")).unwrap_or(0);
     let new = NewSite {
@@ -109,7 +109,7 @@ fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
     build(world, rq, container, new)
 }
 
-/// The engine an image runs on, where its name does not begin with it.
+/// The engine of an image whose name does not begin with it.
 fn engine_of(image: &str) -> &'static str {
     match image.split('_').next().unwrap_or(image) {
         "django" | "python" => "python",
@@ -135,7 +135,7 @@ fn install(world: &mut World, rq: &Request<'_>) -> Outcome {
     build(world, rq, container, new)
 }
 
-/// What a request does not name stays.
+/// Keeps a value that the request does not name.
 fn keep<T>(slot: &mut T, new: Option<T>) {
     if let Some(new) = new {
         *slot = new;
@@ -151,7 +151,7 @@ fn update(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
     let certificate_id = fields.int_within("certificate_id", 0, i64::MAX);
     let (cron_mail, comment) = (fields.text("cron_mail"), fields.text("comment"));
     let cache_static = fields.int_within("cache_static", 0, i64::MAX);
-    // Accepted and kept nowhere: no read shows it.
+    // Accepted and dropped, since no read shows it.
     fields.flag("foreigners_access_forbidden");
     fields.finish()?;
     if let Some(site) = world.sites.get_mut(id) {
@@ -171,7 +171,7 @@ fn update(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
 fn order_certificate(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
     let id = named(&world.sites, part)?;
     if let Some(site) = world.sites.get_mut(id) {
-        // One a site: its number says which.
+        // One a site; its number shows the site.
         site.certificate_id = 30_000 + i64::try_from(id).unwrap_or(0);
     }
     world.work_on_site(id, "Updating");
@@ -183,7 +183,7 @@ fn engine_settings(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
     let mut fields = Fields::json(rq.body)?;
     let version = fields.has("engine_version").then(|| fields.required_text("engine_version"));
     let directives = fields.texts("engine_directives");
-    // Accepted and kept nowhere: no read shows it.
+    // Accepted and dropped, since no read shows it.
     fields.text("engine_application");
     let workers = fields.int_within("num_workers", 1, 24);
     fields.finish()?;

@@ -1,10 +1,10 @@
 //! Virtual machines: the ten operations of section 4.5.
 
 use super::{Request, named, page};
-use crate::sim::answer::{Answer, Outcome, Refusal};
-use crate::sim::names;
-use crate::sim::validate::{Fields, truth};
-use crate::sim::world::{NewVm, World};
+use crate::answer::{Answer, Outcome, Refusal};
+use crate::names;
+use crate::validate::{Fields, truth};
+use crate::world::{NewVm, World};
 use serde_json::json;
 
 pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
@@ -16,7 +16,7 @@ pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outco
         ("DELETE", [part]) => delete(world, rq, part),
         ("POST", [part, "start"]) => act(world, rq, part, ["stopped", "active"]),
         ("POST", [part, "stop"]) => act(world, rq, part, ["active", "stopped"]),
-        // Only what runs can be rebooted.
+        // Only a running VM can be rebooted.
         ("POST", [part, "reboot", "soft" | "hard"]) => act(world, rq, part, ["active", "active"]),
         _ => rq.not_allowed(),
     }
@@ -33,16 +33,16 @@ fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
     let from_disk = fields.has("storage");
     let mut new = NewVm { name, kind, ..NewVm::default() };
     if from_disk {
-        // No operation lists disks, so any id is taken for one.
+        // No operation lists disks, so any id is accepted.
         let storage = fields.required_int("storage");
         fields.check("storage", storage > 0, "must be a disk's id");
         new.storage = u64::try_from(storage).ok();
-        // "When passed": whatever its value, unless that says no.
+        // "When passed": any value except one that means no.
         new.copy = fields
             .text("storage_copy_origin")
             .is_some_and(|text| truth(&text) != Some(false) || text.is_empty());
     } else {
-        // The price, architecture and image lists are not shown, so any value will do.
+        // The lists of prices, architectures and images are not shown, so any value is accepted.
         fields.required_text("arch");
         fields.required_text("image");
         let disk = fields.required_one_of("storage_type", &["vg", "vgssd"]);
@@ -69,7 +69,8 @@ fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
     Ok(Answer::json(201, &body).with("location", rq.location("vms", id)))
 }
 
-/// The full list of what can be changed is not shown: here the tariff, the name and the monitoring.
+/// Changes a VM. The interface does not show all that can be changed; here it is the tariff, the name and the
+/// monitoring.
 fn change(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
     let id = named(&world.vms, part)?;
     let mut fields = Fields::form(rq.body);
@@ -96,7 +97,7 @@ fn act(world: &mut World, rq: &Request<'_>, part: &str, [from, to]: [&'static st
 fn delete(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
     let id = named(&world.vms, part)?;
     let mut fields = Fields::form(rq.body);
-    // Disks are ids only, so it makes no difference that can be seen; it must still be a truth value.
+    // Disks are only ids, so the flag has no visible effect. It must still be a truth value.
     fields.flag("delete_storages");
     fields.finish()?;
     world.remove_vm(id);

@@ -1,11 +1,11 @@
-//! What the interface's writing operations do to VMs and sites over time (section 3; "next state" is mostly not
-//! shown, so docs/provider.md says what was chosen). Refusals for a wrong state carry the state.
+//! The effects of the interface's writing operations on VMs and sites over time (section 3). The "next state"
+//! is mostly not shown; docs/provider.md has the choices. A refusal for a wrong state names the state.
 
 use super::{Target, World, tariffs};
-use crate::sim::answer::Refusal;
+use crate::answer::Refusal;
 
 impl World {
-    /// Start, stop and reboot (section 4.5): only from one state, through pending to another.
+    /// Start, stop and reboot (section 4.5): allowed in one state, through pending to another.
     pub fn act_on_vm(&mut self, id: u64, from: &str, to: &'static str) -> Result<(), Refusal> {
         let vm = self.vms.get(id).ok_or_else(|| Refusal::not_found("vm"))?;
         if vm.life.state != from {
@@ -16,7 +16,7 @@ impl World {
         Ok(())
     }
 
-    /// Another tariff: size and order follow it (section 4.5, Change).
+    /// Sets another tariff. Size and order follow it (section 4.5, Change).
     pub fn retariff_vm(&mut self, id: u64, kind: String) {
         let now = self.local_now();
         let tariff = self.tariffs.vm(&kind);
@@ -33,14 +33,14 @@ impl World {
         }
     }
 
-    /// A site that is new: Building, then Active.
+    /// Builds a new site: Building, then Active.
     pub fn build_site(&mut self, id: u64) {
         let time = self.moment_of_work();
         self.pass(Target::Site(id), &[("Building", time)], "Active");
     }
 
-    /// A change of a site that takes a while: through `state`, back to where it was. A site that is off stays
-    /// off, except that a restart starts a stopped one.
+    /// Makes a change of a site that takes a while: through `state`, and back to the state before. A site that
+    /// is off stays off, except that a restart starts a stopped one.
     pub fn work_on_site(&mut self, id: u64, state: &'static str) {
         let now = self.local_now();
         let time = self.moment_of_work();
@@ -57,7 +57,7 @@ impl World {
         }
     }
 
-    /// A container changed just now.
+    /// Notes that a container changed now.
     pub fn touch_container(&mut self, id: u64) {
         let now = self.local_now();
         if let Some(container) = self.containers.get_mut(id) {

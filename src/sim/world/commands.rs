@@ -1,13 +1,13 @@
-//! Carries out control commands (docs/provider.md, "Control"). What they may say is control.rs.
+//! Carries out control commands (docs/provider.md, "Control"). control.rs defines them.
 
 use super::records::{ContainerState, State};
 use super::{NewContainer, NewSite, NewVm, Target, World};
-use crate::sim::SimError;
-use crate::sim::control::{Command, Which};
+use crate::SimError;
+use crate::control::{Command, Which};
 use chrono::TimeDelta;
 use rust_decimal::Decimal;
 
-/// Where a state of passage leads when a command gives it a time but no end.
+/// The end of a passing state, if a command gives it a time but no end.
 fn end_of(state: &str) -> &'static str {
     match state {
         "pending" | "building" => "active",
@@ -51,6 +51,7 @@ impl World {
             Command::Fault(fault) => self.faults.on.push(fault.clone()),
             Command::ClearFaults { name } => self.faults.clear(name.as_deref()),
             Command::ReportError { text } => self.report_error = text.clone().filter(|t| !t.is_empty()),
+            Command::EndTokens {} => self.tokens.end_all(),
             Command::AddVm { name, tariff } => {
                 self.build_vm(NewVm { name: Some(name.clone()), kind: tariff.clone(), ..NewVm::default() });
             }
@@ -118,7 +119,7 @@ impl World {
         }
     }
 
-    /// Sets the balance and lets the account feel it.
+    /// Sets the balance, and lets the account react.
     pub fn set_balance(&mut self, mut amount: Decimal) {
         amount.rescale(2);
         self.ledger.balance = amount;
@@ -146,7 +147,7 @@ impl World {
     }
 }
 
-/// Those meant by an id, a name, or "*". Never an empty answer.
+/// The rows that an id, a name or "*" means; at least one.
 fn pick<'a>(
     what: &'static str,
     which: &Which,
@@ -155,7 +156,10 @@ fn pick<'a>(
     let found: Vec<u64> = match which {
         Which::Id(wanted) => rows.map(|r| r.0).filter(|id| id == wanted).collect(),
         Which::Name(name) => rows
-            .filter(|(_, own, other)| name == "*" || name == own || (!other.is_empty() && name == other))
+            .filter(|(id, own, other)| {
+                let is_named = name == own || (!other.is_empty() && name == other);
+                name == "*" || is_named || name.parse() == Ok(*id)
+            })
             .map(|r| r.0)
             .collect(),
     };

@@ -1,26 +1,26 @@
-//! Adding things to the account and taking them away again, with the orders that pay for them.
-//! Expects validated values; says nothing about HTTP.
+//! Adds resources to the account and removes them, with the orders that pay for them. The values are validated
+//! before.
 
 use super::ledger::{Order, Tariff};
 use super::records::{Container, ContainerState, CronJob, Database, Ip, Key, Site, Vm};
 use super::{Target, World, tariffs};
-use crate::sim::names;
+use crate::names;
 use chrono::{NaiveDateTime, TimeDelta};
 use std::sync::Arc;
 
-/// A VM to be.
+/// A VM to be added.
 #[derive(Debug, Default)]
 pub struct NewVm {
     pub name: Option<String>,
     pub kind: String,
-    /// Built on this disk; a new one otherwise.
+    /// The disk that it is built on; a new one if absent.
     pub storage: Option<u64>,
-    /// On a copy of the disk, which takes longer.
+    /// Whether it is built on a copy of the disk, which takes longer.
     pub copy: bool,
     pub key: Option<u64>,
 }
 
-/// A container to be.
+/// A container to be added.
 #[derive(Debug)]
 pub struct NewContainer {
     pub name: String,
@@ -32,13 +32,13 @@ pub struct NewContainer {
 }
 
 impl NewContainer {
-    /// One of the usual size.
+    /// A container of the usual size.
     pub fn named(name: String) -> NewContainer {
         NewContainer { name, memory_limit: 1024, quota: 10_240, environment: 0, redis: None, memcache: None }
     }
 }
 
-/// A site to be.
+/// A site to be added.
 #[derive(Debug, Default)]
 pub struct NewSite {
     pub name: String,
@@ -50,12 +50,12 @@ pub struct NewSite {
     pub certificate_id: i64,
     pub force_https: bool,
     pub cron_mail: Option<String>,
-    /// With a database.
+    /// Whether the site has a database.
     pub database: bool,
 }
 
 impl World {
-    /// Adds a VM that is there and running; `start` dates its order, none makes none.
+    /// Adds a running VM. `start` dates its order; `None` makes no order.
     pub fn add_vm(&mut self, new: NewVm, start: Option<NaiveDateTime>) -> u64 {
         let id = self.vms.fresh_id();
         let (ncpu, memsize) = tariffs::vm_size(&new.kind);
@@ -90,7 +90,7 @@ impl World {
         id
     }
 
-    /// Adds a VM that is waited for: pending, building, active.
+    /// Adds a VM that is built first: pending, building, active.
     pub fn build_vm(&mut self, new: NewVm) -> u64 {
         let copying = if new.copy { TimeDelta::seconds(3) } else { TimeDelta::zero() };
         let now = self.local_now();
@@ -139,14 +139,14 @@ impl World {
         }
     }
 
-    /// Adds a container; `start` dates it and its order, if it has one.
+    /// Adds a container. `start` dates it and its order, if it has one.
     pub fn add_container(&mut self, new: NewContainer, start: NaiveDateTime, ordered: bool) -> u64 {
         let id = self.containers.fresh_id();
         let order = ordered.then(|| {
             let tariff = self.tariffs.container(new.memory_limit);
             self.open_order(&new.name, tariff, start)
         });
-        // Paid for or not is the account's state, so a container made while it is cut off is off as well.
+        // A container that is added while the account is cut off is off as well.
         let state = if self.cut_off.is_some() { ContainerState::ByService } else { ContainerState::Enabled };
         self.containers.push(Container {
             id,
@@ -159,7 +159,7 @@ impl World {
             state,
             created: start,
             updated: start,
-            // Creation knows 0 to 3, reads show 0 and 1 (section 9): only 1 is the old environment.
+            // Creation knows 0 to 3, but reads show 0 and 1 (section 9): only 1 is the old environment.
             environment: i64::from(new.environment == 1),
             sites: Vec::new(),
             memcache: new.memcache,
@@ -177,7 +177,7 @@ impl World {
         self.close_order(container.order);
     }
 
-    /// Adds a site that is there and running.
+    /// Adds a running site.
     pub fn add_site(&mut self, container: u64, new: NewSite, created: NaiveDateTime) -> u64 {
         let id = self.sites.fresh_id();
         let version = names::engine_versions(&new.engine).first().copied().unwrap_or_default();
@@ -273,7 +273,7 @@ impl World {
         }
     }
 
-    /// Opens an order; what it would have been charged before this world's history began was charged then.
+    /// Opens an order. Charges before the beginning of this world's history count as made.
     pub fn open_order(&mut self, comment: &str, tariff: Arc<Tariff>, start: NaiveDateTime) -> u64 {
         let id = self.ledger.orders.fresh_id();
         let order = Order {

@@ -1,5 +1,5 @@
-//! Orders, charges and the balance (sections 2.8, 2.9). What is charged and what is forecast come from the same
-//! `Schedule::take`, so a forecast cannot differ from what happens. Times are the account's own wall clock.
+//! Orders, charges and the balance (sections 2.8, 2.9). Charges and forecasts both come from `Schedule::take`,
+//! so a forecast cannot differ from the charges. Times are on the account's own wall clock.
 
 use super::period::{Period, charge_amount};
 use super::table::{Keyed, Table};
@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// What an order costs (section 2.8, Tariff).
+/// The price of an order (section 2.8, Tariff).
 #[derive(Debug)]
 pub struct Tariff {
     pub id: u64,
@@ -43,14 +43,14 @@ impl Keyed for Order {
 }
 
 impl Order {
-    /// Transitions of an order are not shown; here what has not ended is charged, a suspended order too: its
-    /// place is kept.
+    /// Whether the order is charged. The interface does not show when that is. Here orders that have not ended
+    /// are charged, including suspended ones, whose place is kept.
     pub fn is_charged(&self) -> bool {
         !matches!(self.state.as_str(), "COMPLETED" | "REJECTED")
     }
 }
 
-/// A charge made (section 2.9). Orders of one tariff charged at one moment for one price share a charge.
+/// A charge that was made (section 2.9). Orders with the same tariff, price and moment share a charge.
 #[derive(Debug, Clone)]
 pub struct Charge {
     pub id: u64,
@@ -68,7 +68,7 @@ impl Keyed for Charge {
 }
 
 impl Charge {
-    /// quantity × price, exactly.
+    /// Quantity × price, exactly.
     pub fn total(&self) -> Decimal {
         self.price * Decimal::from(self.quantity)
     }
@@ -82,7 +82,7 @@ struct Due {
     index: u32,
 }
 
-/// One order charged once.
+/// One charge of one order.
 #[derive(Debug, Clone, Copy)]
 pub struct Posting {
     pub at: NaiveDateTime,
@@ -91,7 +91,7 @@ pub struct Posting {
     pub paid_till: NaiveDateTime,
 }
 
-/// The charges to come, earliest first.
+/// The charges ahead, the earliest first.
 #[derive(Debug, Clone, Default)]
 pub struct Schedule {
     heap: BinaryHeap<Reverse<Due>>,
@@ -100,7 +100,7 @@ pub struct Schedule {
 impl Schedule {
     fn add(&mut self, order: &Order, from: NaiveDateTime) {
         let charge = order.tariff.charge;
-        // Estimate the index, then walk to it: years of history must not be walked a day at a time.
+        // The index is estimated and then walked to, since years of history must not be walked a day at a time.
         let step = (charge.after(order.start, 1) - order.start).num_seconds().max(1);
         let mut index = u32::try_from(((from - order.start).num_seconds() / step).max(0)).unwrap_or(0);
         while index > 0 && charge.after(order.start, index) >= from {
@@ -113,7 +113,7 @@ impl Schedule {
         self.heap.push(Reverse(Due { at, tariff: order.tariff.id, order: order.id, index }));
     }
 
-    /// When the next charge is due.
+    /// The time of the next charge.
     pub fn next_at(&self) -> Option<NaiveDateTime> {
         self.heap.peek().map(|Reverse(due)| due.at)
     }
@@ -161,13 +161,13 @@ impl Ledger {
         }
     }
 
-    /// Adds an order whose first charge is the first moment of its rhythm not before `from`.
+    /// Adds an order. Its first charge is at the first moment of its rhythm from `from` on.
     pub fn open(&mut self, order: Order, from: NaiveDateTime) -> u64 {
         self.schedule.add(&order, from);
         self.orders.push(order)
     }
 
-    /// Ends an order: it is charged no more.
+    /// Ends an order, so that it is not charged any more.
     pub fn complete(&mut self, id: u64, now: NaiveDateTime) {
         if let Some(order) = self.orders.get_mut(id) {
             order.state = "COMPLETED".to_owned();
@@ -175,7 +175,7 @@ impl Ledger {
         }
     }
 
-    /// Sets an order's state; one that is charged again goes on from now.
+    /// Sets an order's state. An order that is charged again goes on from now.
     pub fn set_state(&mut self, id: u64, state: &str, now: NaiveDateTime) -> bool {
         let Some(order) = self.orders.get_mut(id) else { return false };
         let was_charged = order.is_charged();
@@ -189,7 +189,7 @@ impl Ledger {
         true
     }
 
-    /// Charges the next order due up to `until` and says when.
+    /// Charges the next order that is due up to `until`, and returns the time.
     pub fn charge_next(&mut self, until: NaiveDateTime) -> Option<NaiveDateTime> {
         let posting = self.schedule.take(&self.orders, until)?;
         self.balance -= posting.amount;
@@ -202,7 +202,7 @@ impl Ledger {
         Some(posting.at)
     }
 
-    /// A charge outside any order.
+    /// Makes a charge without an order.
     pub fn charge_plain(&mut self, at: NaiveDateTime, description: &str, mut amount: Decimal) {
         amount.rescale(2);
         self.balance -= amount;
@@ -228,7 +228,7 @@ impl Ledger {
         });
     }
 
-    /// What all orders will be charged up to `until`.
+    /// The sum of all charges up to `until`.
     pub fn due_until(&self, until: NaiveDateTime) -> Decimal {
         let mut schedule = self.schedule.clone();
         let mut sum = Decimal::new(0, 2);

@@ -1,5 +1,5 @@
-//! The simulated account: its things, its money and its time. Pure: it moves only when told what time it is, and
-//! what happens in between happens in order. No sockets, no clock.
+//! The simulated account: its resources, its money and its time. Pure: it moves only when it gets the time, and
+//! the events in between happen in order. No sockets, no clock.
 
 mod change;
 mod commands;
@@ -16,6 +16,7 @@ use super::control::Command;
 use super::faults::Faults;
 use super::limits::Limits;
 use super::time::{local_to_utc, to_local};
+use super::tokens::Tokens;
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 pub(super) use create::{NewContainer, NewSite, NewVm};
@@ -25,7 +26,7 @@ use std::collections::BTreeMap;
 use table::Table;
 use tariffs::Tariffs;
 
-/// Whose state a transition changes.
+/// The resource whose state a transition changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {
     Vm(u64),
@@ -43,7 +44,7 @@ struct Transition {
 #[derive(Debug)]
 pub struct World {
     now: DateTime<Utc>,
-    /// How far control commands moved this world ahead of its caller's clock.
+    /// The time by which control commands moved this world ahead of its caller's clock.
     offset: TimeDelta,
     pub zone: Tz,
     pub rng: fastrand::Rng,
@@ -58,9 +59,10 @@ pub struct World {
     pub tariffs: Tariffs,
     pub faults: Faults,
     pub limits: Limits,
-    /// The report's `error`, when a scenario sets one.
+    pub tokens: Tokens,
+    /// The report's `error`, if a scenario sets one.
     pub report_error: Option<String>,
-    /// When the account was cut off for non-payment.
+    /// The time at which the account was cut off for non-payment.
     pub cut_off: Option<NaiveDateTime>,
     transitions: BTreeMap<(DateTime<Utc>, u64), Transition>,
     timetable: BTreeMap<(DateTime<Utc>, u64), Command>,
@@ -87,6 +89,7 @@ impl World {
             tariffs: Tariffs::default(),
             faults: Faults::default(),
             limits: Limits::default(),
+            tokens: Tokens::default(),
             report_error: None,
             cut_off: None,
             transitions: BTreeMap::new(),
@@ -111,20 +114,20 @@ impl World {
         self.advance(clock + self.offset);
     }
 
-    /// Moves the world ahead of its caller's clock by `by` more.
+    /// Moves the world further ahead of its caller's clock, by `by`.
     pub fn skip(&mut self, by: TimeDelta) {
         self.offset += by;
         self.advance(self.now + by);
     }
 
-    /// Puts a command on the timetable.
+    /// Adds a command to the timetable.
     pub fn plan(&mut self, at: DateTime<Utc>, command: Command) {
         self.sequence += 1;
         self.timetable.insert((at, self.sequence), command);
     }
 
-    /// Lets everything due up to `to` happen, in order: commands of the timetable, then charges, then
-    /// transitions where they fall on one moment. A clock that goes back stands still.
+    /// Lets all events up to `to` happen, in order. At the same moment commands of the timetable come first,
+    /// then charges, then transitions. If the clock goes back, the world stands still.
     pub fn advance(&mut self, to: DateTime<Utc>) {
         loop {
             let command = self.timetable.first_key_value().map(|((at, _), _)| *at);
@@ -138,7 +141,7 @@ impl World {
             self.now = self.now.max(first);
             if command == Some(first) {
                 if let Some((_, command)) = self.timetable.pop_first() {
-                    // The scenario was checked when it was read; a name that has gone since is not an error.
+                    // The scenario was checked when it was read. A name that has gone since is no error.
                     if let Err(error) = self.obey(&command) {
                         tracing::warn!(%error, "an event of the timetable came to nothing");
                     }
@@ -152,7 +155,8 @@ impl World {
         self.now = self.now.max(to);
     }
 
-    /// Lives through the past of a new account: charges are made, nobody is cut off, the balance starts after.
+    /// Lives through the past of a new account: charges are made, but nobody is cut off, and the balance starts
+    /// afterwards.
     pub fn live_through(&mut self, to: DateTime<Utc>) {
         let until = to_local(to, self.zone);
         while self.ledger.charge_next(until).is_some() {}
@@ -160,8 +164,8 @@ impl World {
     }
 
     fn charge_due(&mut self, at: DateTime<Utc>) {
-        // Looked up by the wall clock the schedule is written in, which a clock change can make differ from
-        // `at` there and back; the schedule's own first moment is always due here.
+        // The end is a time on the schedule's wall clock, which a change of the clock can make differ from
+        // `at`. The first moment of the schedule is always due here.
         let until = self.ledger.schedule.next_at().unwrap_or_else(|| to_local(at, self.zone));
         while self.ledger.charge_next(until).is_some() {}
         self.settle();
@@ -174,7 +178,7 @@ impl World {
         }
     }
 
-    /// Sets a state now and drops what was under way.
+    /// Sets a state now and drops a running transition.
     fn enter(&mut self, target: Target, state: impl Into<State>) -> u32 {
         let Some(life) = self.life(target) else { return 0 };
         life.state = state.into();
@@ -209,7 +213,7 @@ impl World {
         }
     }
 
-    /// A transition's time: 1 to 3 s (issue 3).
+    /// The time of a transition: 1 to 3 s (issue 3).
     fn moment_of_work(&mut self) -> TimeDelta {
         TimeDelta::milliseconds(self.rng.i64(1_000..=3_000))
     }

@@ -1,10 +1,10 @@
-//! Billing periods and what one charge of a tariff comes to. Pure arithmetic on the account's own wall clock.
+//! Billing periods, and the amount of one charge of a tariff. Pure arithmetic on the account's own wall clock.
 
 use chrono::{Datelike, Months, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
-/// A period's unit (section 2.8: set of names not shown).
+/// A period's unit. Section 2.8 does not show the set of names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
@@ -40,7 +40,7 @@ impl Period {
         Some(one * i64::from(self.0))
     }
 
-    /// The moment `index` periods after `start`. Months keep the day of `start` where the month has it.
+    /// The moment `index` periods after `start`. Months keep the day of `start` if the month has it.
     pub fn after(self, start: NaiveDateTime, index: u32) -> NaiveDateTime {
         match (self.months(), self.seconds()) {
             (Some(months), _) => start + Months::new(months.saturating_mul(index)),
@@ -50,7 +50,7 @@ impl Period {
     }
 }
 
-/// Months since year 0 and the part of the running one, as a fraction `seconds / length`.
+/// The months since year 0, and the part of the current month as a fraction `seconds / length`.
 fn month_count(at: NaiveDateTime) -> (i64, i64, i64) {
     let first =
         NaiveDate::from_ymd_opt(at.year(), at.month(), 1).unwrap_or(at.date()).and_time(NaiveTime::MIN);
@@ -58,9 +58,9 @@ fn month_count(at: NaiveDateTime) -> (i64, i64, i64) {
     (i64::from(at.year()) * 12 + i64::from(at.month0()), (at - first).num_seconds(), length)
 }
 
-/// What the charge number `index` of an order costs that bills `amount` per `billing` and charges every
+/// The amount of charge number `index` of an order. The order bills `amount` per `billing` and charges every
 /// `charge`, from `from` to `to`. Rounding is cumulative: the charges of a whole billing period add up to its
-/// amount exactly, however many there are.
+/// amount exactly, whatever their number.
 pub(crate) fn charge_amount(
     amount: Decimal,
     billing: Period,
@@ -76,7 +76,7 @@ pub(crate) fn charge_amount(
     let mut due = match (billing.months(), billing.seconds(), charge.months(), charge.seconds()) {
         (Some(billed), _, Some(charged), _) => by_ratio(i64::from(charged), i64::from(billed)),
         (_, Some(billed), _, Some(charged)) => by_ratio(charged, billed),
-        // Billed by the month, charged by the day: each day its share of its own month.
+        // Billed by the month and charged by the day: each day pays its share of its own month.
         (Some(billed), _, None, _) => {
             let until = |at| {
                 let (months, seconds, length) = month_count(at);

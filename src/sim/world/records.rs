@@ -1,19 +1,19 @@
-//! The account's things as the simulator keeps them. How they look on the wire is wire.rs.
+//! The account's resources as the simulator keeps them. wire.rs has their wire form.
 
 use super::table::Keyed;
 use chrono::NaiveDateTime;
 use std::borrow::Cow;
 
-/// A state by name: the documented ones, or whatever a control command asked for.
+/// A state by name: a documented one, or any text of a control command.
 pub(crate) type State = Cow<'static, str>;
 
-/// The state of a VM or a site, and what it goes back to.
+/// The state of a VM or a site, and the state that it returns to.
 #[derive(Debug, Clone)]
 pub struct Life {
     pub state: State,
-    /// The state it goes back to once the account is paid.
+    /// The state that it returns to once the account is paid.
     pub unblocked: Option<State>,
-    /// Counts changes, so that a transition overtaken by another is dropped.
+    /// The number of changes, so that a transition is dropped if another one came first.
     pub epoch: u32,
 }
 
@@ -57,19 +57,19 @@ pub struct Key {
     pub fingerprint: String,
 }
 
-/// A container's state (section 3.3); the codes are a switch.
+/// A container's state (section 3.3). A switch sets the codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContainerState {
     Enabled,
     ByService,
     ByAdmin,
     ByQuota,
-    /// a code of no documented state
+    /// a code without a documented state
     Code(i64),
 }
 
 impl ContainerState {
-    /// By documented name, or by number.
+    /// A state by its documented name, or by number.
     pub fn parse(text: &str) -> Option<ContainerState> {
         match text {
             "ENABLED" => Some(ContainerState::Enabled),
@@ -80,7 +80,7 @@ impl ContainerState {
         }
     }
 
-    /// Its code, with the four codes of the switch.
+    /// The state's code, from the four codes of the switch.
     pub fn code(self, codes: &[i64]) -> i64 {
         let nth = |n: usize| codes.get(n).copied().unwrap_or(n as i64);
         match self {

@@ -1,17 +1,17 @@
-//! The expected-balance report (section 2.8): a projection of the ledger, rendered piece by piece so that a
-//! million moments never stand in memory at once. Looks ahead; changes nothing.
+//! The expected-balance report (section 2.8): a projection of the ledger. It is rendered piece by piece, so
+//! that a million moments are never in memory together. It changes nothing.
 
 use super::World;
 use super::ledger::{Order, Schedule};
 use super::table::Table;
-use crate::sim::options::Args;
-use crate::sim::time::{DatetimeFormat, moment, stamp};
-use crate::sim::wire;
+use crate::options::Args;
+use crate::time::{DatetimeFormat, moment, stamp};
+use crate::wire;
 use chrono::NaiveDateTime;
 use rust_decimal::Decimal;
 use std::collections::HashMap;
 
-/// A report on its way out.
+/// A report that is being sent.
 #[derive(Debug)]
 pub struct Report {
     balance: Decimal,
@@ -21,21 +21,21 @@ pub struct Report {
     rendered: HashMap<u64, String>,
     date: String,
     error: Option<String>,
-    /// When an account already cut off was cut off.
+    /// The time of the cut-off of an account that is off already.
     cut_off: Option<NaiveDateTime>,
     form: (chrono_tz::Tz, DatetimeFormat),
-    /// What stands before the moments, worked out before the first byte.
+    /// The part before the moments, which is made before the first byte.
     head: Option<String>,
-    /// Before the next moment; nothing is rendered yet without one.
+    /// The separator before the next moment; `None` until something is rendered.
     separator: Option<&'static str>,
 }
 
 impl Report {
-    /// The report of the account as it stands, up to the start of a day.
+    /// The report of the account in its present state, up to the start of a day.
     pub fn of(world: &World, until: NaiveDateTime, args: &Args) -> Report {
         let form = (world.zone, args.datetime_format);
         let error = world.report_error.clone();
-        // With an error there is nothing to project.
+        // A report with an error has nothing to project.
         let schedule = if error.is_some() { Schedule::default() } else { world.ledger.schedule.clone() };
         let orders = world.ledger.orders.clone();
         Report {
@@ -53,12 +53,12 @@ impl Report {
         }
     }
 
-    /// Does the part of the work that cannot be done piece by piece.
+    /// Makes the part that cannot be rendered piece by piece.
     pub fn prepare(&mut self) {
         self.head = Some(self.projected());
     }
 
-    /// Projects to the end: the disconnect date and the balance then.
+    /// Projects to the end: the date of the cut-off, and the final balance.
     fn projected(&self) -> String {
         let mut schedule = self.schedule.clone();
         let mut balance = self.balance;
@@ -109,7 +109,7 @@ impl Report {
             );
             out.extend_from_slice(one.as_bytes());
         }
-        // Also where the head alone was enough.
+        // Even if the head alone was enough.
         self.separator.get_or_insert("");
         true
     }

@@ -1,14 +1,14 @@
-//! Rows in the order of their ids: a page is a slice, a lookup a binary search. No row leaves its order.
+//! Rows in the order of their ids: a page is a slice, and a look-up a binary search. Rows keep their order.
 
 /// A row with an id.
 pub trait Keyed {
     fn id(&self) -> u64;
 }
 
-/// Rows ordered by id; new ids only grow.
+/// Rows sorted by id; new ids only grow.
 #[derive(Debug, Clone)]
 pub struct Table<T> {
-    /// What a row is, in a refusal.
+    /// The name of a row in a refusal.
     pub what: &'static str,
     rows: Vec<T>,
     next: u64,

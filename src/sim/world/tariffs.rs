@@ -1,5 +1,5 @@
-//! The simulated price list. The interface lists no tariffs (section 4.5), so any name buys a VM; the names here
-//! are the ones the generated account uses.
+//! The simulated price list. The interface lists no tariffs (section 4.5), so any name buys a VM. These are the
+//! names that the generated account uses.
 
 use super::ledger::Tariff;
 use super::period::{Period, Unit};
@@ -16,7 +16,7 @@ pub(crate) const VM_TARIFFS: [(&str, i64, i64, i64); 5] = [
     ("xlarge", 8, 16384, 4490),
 ];
 
-/// What an unknown VM tariff comes to.
+/// CPUs, memory and price of an unknown VM tariff.
 const OTHER_VM: (i64, i64, i64) = (1, 1024, 300);
 
 /// CPUs and memory of a VM tariff.
@@ -25,14 +25,14 @@ pub(crate) fn vm_size(kind: &str) -> (i64, i64) {
     known.map_or((OTHER_VM.0, OTHER_VM.1), |t| (t.1, t.2))
 }
 
-/// Tariffs handed out so far: equal ones are one.
+/// The tariffs so far. Equal ones are shared.
 #[derive(Debug, Default)]
 pub struct Tariffs {
     by_name: HashMap<String, Arc<Tariff>>,
     next: u64,
 }
 
-/// What a tariff is asked for with.
+/// The values of a requested tariff.
 pub struct Wanted<'a> {
     pub name: String,
     pub short_name: &'a str,
@@ -45,7 +45,7 @@ pub struct Wanted<'a> {
 }
 
 impl Tariffs {
-    /// The tariff of that name and price, made if need be.
+    /// The tariff of this name and price, which is made if needed.
     pub fn get(&mut self, wanted: Wanted<'_>) -> Arc<Tariff> {
         let mut amount = wanted.amount;
         amount.rescale(2);
@@ -84,7 +84,7 @@ impl Tariffs {
         })
     }
 
-    /// A container's tariff: 1.10 a day for each started 256 MB, so billed and charged by the day.
+    /// A container's tariff: 1.10 a day for each started 256 MB, billed and charged by the day.
     pub fn container(&mut self, memory_mb: i64) -> Arc<Tariff> {
         let units = (memory_mb.max(1) + 255) / 256;
         self.get(Wanted {

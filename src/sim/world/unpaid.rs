@@ -1,12 +1,12 @@
-//! What an unpaid account looks like and how it comes back (states of section 3; their transitions are not shown).
-//! Judges the balance; never changes it.
+//! The states of an unpaid account, and its way back (states of section 3; their transitions are not shown). It
+//! judges the balance and never changes it.
 
 use super::records::ContainerState;
 use super::{Target, World};
 use rust_decimal::Decimal;
 
 impl World {
-    /// Cuts the account off or brings it back, as the balance says.
+    /// Cuts the account off or brings it back, following the balance.
     pub fn settle(&mut self) {
         let unpaid = self.ledger.balance <= Decimal::ZERO;
         match (unpaid, self.cut_off) {
@@ -57,7 +57,8 @@ impl World {
         }
     }
 
-    /// Blocks one thing for non-payment, noting what to go back to. What is off for another reason stays so.
+    /// Blocks one resource for non-payment, and notes the state to return to. A resource that is off for
+    /// another reason stays so.
     pub(super) fn block(&mut self, target: Target) {
         let Some(life) = self.life(target) else { return };
         let (back, blocked) = match (target, life.state.as_ref()) {

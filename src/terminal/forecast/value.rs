@@ -1,4 +1,4 @@
-//! A forecast as a value: what is shown, and what `--json` prints (docs/api.md). Pure.
+//! A forecast as a value, for the text and for `--json` (docs/api.md). Pure.
 
 use std::sync::Arc;
 
@@ -11,8 +11,9 @@ use crate::alert::deletion;
 use crate::model::forecast::{self, Disconnect, NextCharge};
 use crate::model::{Money, Profile, Report};
 use crate::terminal::Answer;
+use crate::terminal::words::EN;
 use crate::view::incidents::soonest;
-use crate::view::{BillingFacts, Due, LastReading, Orders};
+use crate::view::{BillingFacts, Due, LastReading, Orders, Payer, Reader};
 
 /// The forecasts of accounts, the most urgent first.
 #[derive(Clone, Debug, Serialize)]
@@ -27,32 +28,32 @@ pub(crate) struct Forecasts {
 pub(crate) struct AccountForecast {
     pub account: String,
     pub currency: String,
-    #[serde(rename = "time_zone", serialize_with = "super::zone_name")]
+    #[serde(rename = "time_zone")]
     pub zone: Tz,
     pub answer: Answer,
-    /// `Err` says why nothing is known.
+    /// `Err` holds the reason why nothing is known.
     #[serde(flatten, serialize_with = "billing_or_error")]
     pub billing: Result<Outlook, String>,
 }
 
-/// What a report says. Amounts are exact decimals as text.
+/// The contents of a report. Amounts are exact decimals as text.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Outlook {
-    /// When it was read, where that was not just now.
+    /// The time of the report, unless it was read just now.
     pub as_of: Option<DateTime<Utc>>,
-    /// Why none could be read now.
+    /// The reason why no report could be read now.
     #[serde(skip)]
     pub not_read: Option<String>,
     #[serde(flatten)]
     pub facts: BillingFacts,
-    /// Of an account that is cut off: when its data are deleted, where that is known.
+    /// The time at which the data of a cut-off account are deleted, if it is known.
     pub data_deleted_at: Option<DateTime<Utc>>,
-    /// How long a payment takes to arrive.
+    /// The number of days that a payment takes to arrive.
     pub lead_days: u32,
-    /// Where the report's own date and its charges differ by more than a day: the one by its charges.
+    /// The date by the charges, if the report's own date differs by more than a day.
     #[serde(rename = "disconnect_by_charges")]
     pub disagrees: Option<DateTime<Utc>>,
-    /// The first moment whose balance is not the one before less its amount.
+    /// The first moment whose balance is not the balance before it less its amount.
     pub does_not_add_up: Option<DateTime<Utc>>,
     pub moments_rejected: u64,
     pub pay: [Due; 3],
@@ -61,12 +62,9 @@ pub(crate) struct Outlook {
     pub per_month: Option<Money>,
     #[serde(flatten)]
     pub orders: Orders,
-    /// The first rung of the ladder.
+    /// The highest threshold in days.
     #[serde(skip)]
     pub top_rung_days: u32,
-    /// What it was made from, for the chart.
-    #[serde(skip)]
-    pub report: Arc<Report>,
 }
 
 impl Forecasts {
@@ -87,18 +85,18 @@ impl Forecasts {
 }
 
 impl AccountForecast {
-    /// Of a report that was just read, or why none could be.
+    /// A forecast from a report that was read just now, or the reason why none could be.
     pub(crate) fn new(
         profile: &Profile,
         report: Result<Arc<Report>, String>,
         top_rung_days: u32,
         now: DateTime<Utc>,
     ) -> Self {
-        let billing = report.map(|report| Outlook::new(report, now, profile, top_rung_days, now));
+        let billing = report.map(|report| Outlook::new(&report, now, profile, top_rung_days, now));
         Self::of(profile, billing, now)
     }
 
-    /// Of what the daemon read last; `error` says why nothing could be read now.
+    /// A forecast from the daemon's last report; `error` is the reason why none could be read now.
     pub(crate) fn as_of(
         profile: &Profile,
         last: LastReading,
@@ -107,18 +105,18 @@ impl AccountForecast {
         now: DateTime<Utc>,
     ) -> Self {
         let LastReading { report: last, orders, cut_off: _ } = last;
-        let mut outlook = Outlook::new(Arc::new(last.report()), last.read_at, profile, top_rung_days, now);
+        let mut outlook = Outlook::new(&last.report(), last.read_at, profile, top_rung_days, now);
         outlook.as_of = Some(last.read_at);
         outlook.not_read = Some(error);
         outlook.orders = orders;
         if last.by_the_hour {
-            // Of one hour's charges nobody knows which comes first.
+            // The order of charges within an hour is not known.
             outlook.next_charge = None;
         }
         Self::of(profile, Ok(outlook), now)
     }
 
-    /// With the day on which the data are deleted, so many days after the cut-off.
+    /// Adds the day on which the data are deleted, this many days after the cut-off.
     pub(crate) fn deleted_after(mut self, deletion_days: u32, now: DateTime<Utc>) -> Self {
         if let Ok(billing) = &mut self.billing {
             billing.data_deleted_at = deletion(billing.facts.disconnect.at(), deletion_days, now);
@@ -126,7 +124,7 @@ impl AccountForecast {
         self
     }
 
-    /// Knowing of the cut-off that the daemon mailed of.
+    /// Adds the cut-off that the daemon mailed.
     pub(crate) fn knowing(
         mut self,
         known: Option<Disconnect>,
@@ -134,15 +132,15 @@ impl AccountForecast {
         now: DateTime<Utc>,
     ) -> Self {
         if let Ok(billing) = &mut self.billing {
-            billing.facts = billing.facts.knowing(known, profile.zone(), profile.lead_days, now);
+            billing.facts = billing.facts.knowing(known, &payer(profile, now));
         }
         Self::of(profile, self.billing, now)
     }
 
     fn of(profile: &Profile, billing: Result<Outlook, String>, now: DateTime<Utc>) -> Self {
         let answer = match &billing {
-            Ok(billing) if billing.is_near(now) => Answer::NeedsYou,
-            // Nobody knows whether an older report still holds.
+            Ok(billing) if billing.is_near(payer(profile, now).reader) => Answer::NeedsYou,
+            // An older report may not hold any more.
             Ok(billing) if billing.as_of.is_some() => Answer::Unknown,
             Ok(billing) if billing.facts.disconnect != Disconnect::Unknown => Answer::Fine,
             Ok(_) | Err(_) => Answer::Unknown,
@@ -158,36 +156,39 @@ impl AccountForecast {
 }
 
 impl Outlook {
-    /// Of a report that was read then.
+    /// The contents of a report that was read at this time.
     fn new(
-        report: Arc<Report>,
+        report: &Report,
         read_at: DateTime<Utc>,
         profile: &Profile,
         top_rung_days: u32,
         now: DateTime<Utc>,
     ) -> Self {
-        let per_day = forecast::cost_per_day(&report, read_at);
+        let per_day = forecast::cost_per_day(report, read_at);
         Self {
             as_of: None,
             not_read: None,
-            facts: BillingFacts::of(&report, profile.zone(), profile.lead_days, now),
+            facts: BillingFacts::of(report, &payer(profile, now)),
             data_deleted_at: None,
             lead_days: profile.lead_days,
-            disagrees: forecast::date_by_charges(&report),
-            does_not_add_up: forecast::does_not_add_up(&report),
+            disagrees: forecast::date_by_charges(report),
+            does_not_add_up: forecast::does_not_add_up(report),
             moments_rejected: report.moments_rejected,
-            pay: Due::of(&report, now),
-            next_charge: forecast::next_charge(&report, now),
+            pay: Due::of(report, now),
+            next_charge: forecast::next_charge(report, now),
             per_day: per_day.map(Money::rounded),
             per_month: per_day.map(|day| day.times(Decimal::from(30)).rounded()),
-            orders: Orders::of(&report, read_at),
+            orders: Orders::of(report, read_at),
             top_rung_days,
-            report,
         }
     }
 }
 
-/// `error` is null beside what was just read; without any report everything but `error` is missing.
+fn payer(profile: &Profile, now: DateTime<Utc>) -> Payer<'_> {
+    Payer::new(profile, None, Reader::new(EN, now))
+}
+
+/// `error` is null beside a new report. Without any report everything but `error` is missing.
 fn billing_or_error<S: serde::Serializer>(
     billing: &Result<Outlook, String>,
     serializer: S,

@@ -1,23 +1,26 @@
-//! What happened against what was mailed, by recipient and incident: nothing lost, nothing twice, nothing wrong. It
-//! reads the mails as their recipients do, and asks no code of ours for its opinion.
+//! Compares the events that happened with the mails, by recipient and incident: none is lost, none comes twice,
+//! none is wrong. It reads the mails as their recipients do, and uses no judgement of hostwatch's code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use chrono::TimeDelta;
 
-use super::book::{Book, Told, copies, given_up, in_order, watched_again};
+use super::book::{Book, Told, copies, in_order, perhaps_told};
 use super::history::{History, Line, Moment, Span};
-use super::ladder::Expected;
+use super::ladder::Search;
 use super::world::World;
 
-/// What the comparison found.
+/// The number of mails about money that one recipient gets in an hour. Later ones wait for a while.
+const MONEY_AN_HOUR: usize = 12;
+
+/// The result of the comparison.
 #[derive(Default, Debug)]
 pub struct Verdict {
     pub lost: Vec<String>,
     pub twice: Vec<String>,
     pub wrong: Vec<String>,
-    /// Counts worth a line in a report.
+    /// Counts that deserve a line in a report.
     pub counts: BTreeMap<&'static str, usize>,
 }
 
@@ -46,15 +49,15 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Compares. The daemon has stopped, and nothing waits.
+/// Compares. The daemon has stopped, and no mail waits.
 pub fn audit(world: &World) -> Verdict {
     let mut verdict = Verdict::default();
-    let (mails, acts) = world.mails();
+    let (mails, _) = world.mails();
     let mut book = Book::new();
     let doubtful = copies(&mails, &world.history, &mut book, &mut verdict);
-    let refused: usize = ["Rcpt 550", "Data 550", "Dot 550"].iter().filter_map(|act| acts.get(*act)).sum();
-    let replaced = given_up(world, refused, &mails, &mut book, &mut verdict);
-    let mut auditor = Auditor { history: &world.history, doubtful, replaced, verdict };
+    let perhaps_told = perhaps_told(&mails);
+    let limited = limited(&book, &perhaps_told);
+    let mut auditor = Auditor { history: &world.history, doubtful, perhaps_told, limited, verdict };
     auditor.everyone_was_told_of_the_start(world, &book);
     for account in &world.accounts {
         for to in account.recipients() {
@@ -68,12 +71,27 @@ pub fn audit(world: &World) -> Verdict {
     auditor.verdict
 }
 
+/// The time from which on each recipient's mails about money may wait for a limit.
+fn limited(book: &Book, perhaps_told: &Book) -> BTreeMap<String, Moment> {
+    let mut sent: BTreeMap<String, Vec<Moment>> = BTreeMap::new();
+    let about_money = |key: &str| key.ends_with("/disconnect/account");
+    for ((to, _), told) in book.iter().chain(perhaps_told).filter(|((_, key), _)| about_money(key)) {
+        sent.entry(to.clone()).or_default().extend(told.iter().map(|told| told.date));
+    }
+    let last_free = |mut dates: Vec<Moment>| {
+        dates.sort();
+        dates.get(MONEY_AN_HOUR - 1).copied()
+    };
+    sent.into_iter().filter_map(|(to, dates)| Some((to, last_free(dates)?))).collect()
+}
+
 struct Auditor<'a> {
     history: &'a History,
-    /// Mails of which the daemon may not have known that they arrived.
+    /// Mails that arrived, perhaps without the daemon's knowledge.
     doubtful: BTreeSet<String>,
-    /// Recipients and incidents of mails that may have arrived and were replaced.
-    replaced: BTreeSet<(String, String)>,
+    /// Mails that the daemon may think to have arrived.
+    perhaps_told: Book,
+    limited: BTreeMap<String, Moment>,
     verdict: Verdict,
 }
 
@@ -83,8 +101,9 @@ impl Auditor<'_> {
             for to in account.recipients() {
                 let mine =
                     book.iter().filter(|((who, key), _)| *who == to && key.ends_with("/started/account"));
-                let count = mine.map(|(_, told)| told.len()).sum::<usize>();
-                match count {
+                let mails: BTreeSet<&String> =
+                    mine.flat_map(|(_, told)| told).map(|told| &told.message_id).collect();
+                match mails.len() {
                     0 => self.verdict.lost.push(format!("the first-start mail to {to}")),
                     1 => {}
                     _ => self.verdict.twice.push(format!("the first-start mail to {to}")),
@@ -93,18 +112,16 @@ impl Auditor<'_> {
         }
     }
 
-    /// One recipient's mails of one account; what is left in the book has no cause.
+    /// One recipient's mails of one account. Mails that are left in the book have no cause.
     fn account(&mut self, name: &'static str, to: &str, book: &mut Book) {
         let prefix = format!("{name}/");
-        let away = &self.history.away;
         let mut take = |key: &str| {
             let mut told = book.remove(&(to.to_owned(), key.to_owned())).unwrap_or_default();
             told.sort_by_key(|told| told.date);
-            watched_again(in_order(told), away)
+            in_order(told)
         };
-        let told = take(&format!("{name}/disconnect/account"));
-        let expected = self.history.ladder.get(name).cloned().unwrap_or_default();
-        self.disconnect(&format!("{name}/disconnect/account to {to}"), &told, &expected);
+        let key = format!("{name}/disconnect/account");
+        self.disconnect(name, to, &take(&key));
         let drops = take(&format!("{name}/balance_drop/account"));
         let most = self.history.drops.get(name).copied().unwrap_or_default();
         self.verdict.count("events told", drops.len());
@@ -115,19 +132,21 @@ impl Auditor<'_> {
         }
         for (key, line) in self.history.lines.iter().filter(|(key, _)| key.starts_with(&prefix)) {
             let told = take(key);
-            let maybe = self.replaced.contains(&(to.to_owned(), key.clone()));
+            let maybe = self.perhaps_told.contains_key(&(to.to_owned(), key.clone()));
             self.line(&format!("{key} to {to}"), &told, line, maybe);
         }
         for (key, spans) in self.history.may.iter().filter(|(key, _)| key.starts_with(&prefix)) {
             let told = take(key);
-            let maybe = self.replaced.contains(&(to.to_owned(), key.clone()));
+            let maybe = self.perhaps_told.contains_key(&(to.to_owned(), key.clone()));
             self.perhaps(&format!("{key} to {to}"), &told, spans, maybe);
         }
-        // Looked at before.
+        // These were checked before.
         take(&format!("{name}/started/account"));
+        // A mail that the limit delayed says so, beside its events.
+        take(&format!("{name}/summary/account"));
     }
 
-    /// A resource or an order: exactly what was true, and at least what was seen.
+    /// A resource or an order: the mails are true, and all changes that the daemon saw are in them.
     fn line(&mut self, what: &str, told: &[Told], line: &Line, maybe: bool) {
         self.verdict.count("events told", told.len());
         let flapping = told.iter().position(|told| told.event == "flapping");
@@ -145,53 +164,64 @@ impl Auditor<'_> {
         }
     }
 
-    /// Walks along the truth: each event finds its moment after the one before it and before it was mailed. `maybe`: the
-    /// mail of a beginning was replaced after its reply at the dot was lost.
+    /// Whether the reply to this mail was lost, so that its events may be repeated.
+    fn is_doubtful(&self, told: &Told) -> bool {
+        self.doubtful.contains(&told.message_id)
+    }
+
+    /// Walks along the truth: each event has a moment after that of the one before, and before its mail.
+    /// `maybe`: the reply to the mail of a beginning was lost, and perhaps the mail.
     fn nothing_false(&mut self, what: &str, told: &[Told], line: &Line, maybe: bool) {
         let mut at = Moment::UNIX_EPOCH;
         let (mut open, mut flapped): (Option<&Told>, Option<&Told>) = (None, None);
-        let mut given_up = false;
-        for told in told {
-            if !told.arrived {
-                given_up = true;
-                continue;
-            }
+        let mut before: Option<&Told> = None;
+        for one in told {
+            let is_again = before.is_some_and(|before| before.event == one.event && self.is_doubtful(before));
+            before = Some(one);
+            let since = at;
             let mut find = |wrong: bool| {
-                let found = line.next(wrong, at, told.until());
+                let found = line.next(wrong, at, one.until());
                 at = found.unwrap_or(at);
                 found.is_some()
             };
             let mut problem = None;
-            match told.event.as_str() {
-                // An account that was not watched meanwhile begins anew.
+            match one.event.as_str() {
+                "unwatched" => {
+                    let was_away = self.history.away.iter().any(|from| one.until() > *from);
+                    problem = (!was_away).then_some("it was watched");
+                    (open, flapped) = (None, None);
+                }
+                // An account that was not watched meanwhile starts over.
                 _ if flapped.is_some_and(|flapped| {
                     let watched =
-                        !self.history.away.iter().any(|at| (flapped.date..told.until()).contains(at));
-                    watched && told.event != "removed" && told.date - flapped.date < TimeDelta::minutes(29)
+                        !self.history.away.iter().any(|at| (flapped.date..one.until()).contains(at));
+                    watched && one.event != "removed" && one.date - flapped.date < TimeDelta::minutes(29)
                 }) =>
                 {
                     problem = Some("told while it flaps");
                 }
                 "opened" | "resolved" | "removed" if flapped.is_some() => {
-                    (flapped, open) = (None, (told.event == "opened").then_some(told));
+                    (flapped, open) = (None, (one.event == "opened").then_some(one));
                 }
-                // The end between them gave way to the newer news before it could go out.
-                "opened"
-                    if open
-                        .is_some_and(|open| given_up || self.history.troubled(open.date, told.until())) =>
-                {
-                    find(false);
-                    problem = (!find(true)).then_some("it was not wrong again then");
-                    open = Some(told);
+                // The end between them could not be mailed before it was wrong again.
+                "opened" if open.is_some_and(|open| self.history.troubled(open.date, one.until())) => {
+                    let was_right = find(false);
+                    problem =
+                        (!(is_again || was_right && find(true))).then_some("it was not wrong again then");
+                    at = if problem.is_none() && is_again { since } else { at };
+                    open = Some(one);
                 }
+                _ if is_again => self.verdict.count("told once more, as the reply was lost", 1),
                 "opened" if open.is_some() => {
-                    self.verdict.twice.push(format!("{what}: opened twice: {:?} and {told:?}", open));
+                    self.verdict.twice.push(format!("{what}: opened twice: {:?} and {one:?}", open));
                 }
                 "opened" => {
                     problem = (!find(true)).then_some("it was not wrong then");
-                    open = Some(told);
+                    open = Some(one);
                 }
-                "resolved" | "removed" if open.is_none() && maybe => {
+                "resolved" | "removed"
+                    if open.is_none() && (maybe || self.history.doubted(since, one.until())) =>
+                {
                     problem = (!(find(true) && find(false))).then_some("it did not come and go before");
                 }
                 "resolved" | "removed" if open.is_none() => problem = Some("nothing was open"),
@@ -199,11 +229,10 @@ impl Auditor<'_> {
                     problem = (!find(false)).then_some("it was still wrong then");
                     open = None;
                 }
-                // Its opening was never told, or nobody could know that it was.
+                // Its opening was never mailed, or nobody could know that it was.
                 "was-down" => {
-                    let known = open.take().is_some_and(|opened| !self.doubtful.contains(&opened.message_id));
                     let came_and_went = find(true) && find(false);
-                    problem = if known {
+                    problem = if open.take().is_some() {
                         Some("its opening had been told")
                     } else {
                         (!came_and_went).then_some("it did not come and go before")
@@ -211,20 +240,22 @@ impl Auditor<'_> {
                     self.verdict.count("told once it was over, for no mail went out before", 1);
                 }
                 "flapping" => {
-                    problem =
-                        (line.changes_until(told.until()) < 4).then_some("it did not change four times");
-                    (open, flapped) = (None, Some(told));
+                    problem = (line.changes_until(one.until()) < 4).then_some("it did not change four times");
+                    (open, flapped) = (None, Some(one));
                     self.verdict.count("told as flapping", 1);
                 }
                 _ => problem = Some("no event of this kind"),
             }
             if let Some(problem) = problem {
-                self.verdict.wrong.push(format!("{what}: {problem}: {told:?} of {line:?}"));
+                self.verdict
+                    .wrong
+                    .push(format!("{what}: {problem}: {one:?} of {told:?}; so it was: {line:?}"));
             }
         }
     }
 
-    /// Every change that the daemon saw was told before it showed it; a mail that could not go out may be replaced.
+    /// Checks that every change was mailed before the daemon showed it. A newer mail may replace one that could
+    /// not leave.
     fn nothing_missing(&mut self, what: &str, told: &[Told], line: &Line, flapping: Option<usize>) {
         let mut next = 0;
         let mut was = false;
@@ -236,12 +267,13 @@ impl Auditor<'_> {
             self.verdict.count("changes that had to be told", 1);
             let since = line.since(seen);
             let fits = |told: &Told| {
-                let in_time = told.until() > since && told.date <= seen;
+                // Another mail to this recipient may have been on its way.
+                let in_time = told.until() > since && told.date <= seen + TimeDelta::seconds(2);
                 match told.event.as_str() {
                     "opened" => wrong && in_time,
                     "resolved" | "removed" => !wrong && in_time,
                     "flapping" => in_time,
-                    // For want of a mail server then.
+                    // Because there was no mail server then.
                     "was-down" => told.until() > since && self.history.troubled(since, told.until()),
                     _ => false,
                 }
@@ -250,26 +282,26 @@ impl Auditor<'_> {
             match found {
                 Some(index) => {
                     next += index;
-                    // It speaks for the opening and for the end.
+                    // This event covers the opening and the end.
                     let again = told[next].event == "was-down" && wrong;
                     next += usize::from(!again);
                 }
-                // Who was not mailed of the beginning is not mailed of the end.
+                // The end is mailed only to recipients that got the beginning.
                 None if !wrong
                     && told
                         .iter()
                         .rfind(|told| told.date <= seen)
-                        .is_none_or(|told| told.event != "opened" || !told.arrived) => {}
-                // It could not go out before its account was no longer watched.
+                        .is_none_or(|told| told.event != "opened") => {}
+                // The account was removed before the mail could leave.
                 None if wrong
                     && self
                         .history
                         .away
                         .iter()
                         .any(|at| *at > since && self.history.troubled(since, *at)) => {}
-                // What changed again and again is told no more.
+                // A flapping incident gets no further mails.
                 None if told.iter().any(|told| told.event == "flapping" && told.date <= seen) => {}
-                // Newer news took its place before it could go out.
+                // A newer mail took its place before it could leave.
                 None if told
                     .iter()
                     .any(|told| told.date > seen && self.history.troubled(since, told.until())) =>
@@ -289,26 +321,28 @@ impl Auditor<'_> {
                 }
             }
         }
-        // Whoever reads only the mails knows how it stands.
-        // What was refused for good a later mail says, which `book` looks for.
+        // Somebody who reads only the mails knows the present state.
         let last = told.last().map(|told| told.event.as_str());
         if flapping.is_none() && !was && last == Some("opened") {
             self.verdict.lost.push(format!("{what}: its end; told {told:?}"));
         }
     }
 
-    /// What a fault may be taken for: told only of a fault, and its end is told.
+    /// Incidents that a fault may cause: they are mailed only in a fault, and so is their end.
     fn perhaps(&mut self, what: &str, told: &[Told], spans: &[Span], maybe: bool) {
         self.verdict.count("events told", told.len());
         let mut open = false;
         let mut at = Moment::UNIX_EPOCH;
-        for told in told.iter().filter(|told| told.arrived || told.event == "flapping") {
+        let mut before: Option<&Told> = None;
+        for told in told {
+            let is_again = before.is_some_and(|one| one.event == told.event && self.is_doubtful(one));
+            before = Some(told);
             let meant = spans.iter().find(|span| span.meets(at, told.until()));
             match told.event.as_str() {
                 "opened" | "was-down" => {
-                    // Its end gave way to the newer news before it could go out.
+                    // A newer event took the place of its end before that could leave.
                     let unsent = self.history.troubled(at, told.until());
-                    if open && told.event == "opened" && !unsent {
+                    if open && told.event == "opened" && !unsent && !is_again {
                         self.verdict.twice.push(format!("{what}: {told:?}"));
                     }
                     match meant {
@@ -317,10 +351,11 @@ impl Auditor<'_> {
                     }
                     open = told.event == "opened";
                 }
-                "resolved" if open || maybe => {
+                "resolved" if open || maybe || is_again || self.history.doubted(at, told.until()) => {
                     open = false;
                     at = told.date;
                 }
+                "unwatched" if self.history.away.iter().any(|from| told.until() > *from) => open = false,
                 "flapping" if spans.iter().filter(|span| span.from <= told.until()).count() >= 2 => return,
                 _ => self.verdict.wrong.push(format!("{what}: {told:?}")),
             }
@@ -330,48 +365,36 @@ impl Auditor<'_> {
         }
     }
 
-    /// The ladder: each event that is due, in order. A newer one may replace what could not go out.
-    fn disconnect(&mut self, what: &str, told: &[Told], expected: &[Expected]) {
+    /// Checks that each due event was mailed, and no other.
+    fn disconnect(&mut self, name: &str, to: &str, told: &[Told]) {
+        let facts = self.history.ladder.get(name).map(Vec::as_slice).unwrap_or_default();
+        let (key, to) = (format!("{name}/disconnect/account"), to.to_owned());
         self.verdict.count("events told", told.len());
-        // What arrived nowhere is said again.
-        let again = |index: usize| {
-            let (this, next) = (&told[index], told.get(index + 1));
-            !this.arrived && next.is_some_and(|next| next.event == this.event)
-        };
-        let mut told = (0..told.len()).filter(|&index| !again(index)).map(|index| &told[index]).peekable();
-        for (index, due) in expected.iter().enumerate() {
-            self.verdict.count("disconnect events that were due", 1);
-            // What waited when its account was taken out is told once it is back.
-            let unheard = |told: &Told| {
-                let away = self.history.away.iter().find(|at| **at >= due.from && **at < told.until());
-                away.is_some_and(|at| self.history.troubled(due.from, *at))
-            };
-            let in_time = |told: &Told| told.until() > due.from && (told.date <= due.to || unheard(told));
-            let is_it = |told: &Told| in_time(told) && told.event == due.event;
-            while told.next_if(|next| next.again && !is_it(next)).is_some() {}
-            if let Some(next) = told.peek() {
-                let unsent = next.event == "was-down" && due.event == "resolved";
-                if in_time(next)
-                    && (next.event == due.event || (unsent && self.history.troubled(due.from, due.to)))
-                {
-                    told.next();
-                    continue;
-                }
-            }
-            let newer = expected.get(index + 1);
-            let replaced = newer.is_some_and(|newer| self.history.troubled(due.from, newer.to));
-            if replaced {
-                self.verdict.count("disconnect events that a newer one replaced unsent", 1);
-                continue;
-            }
-            let next = told.peek().map(|told| format!("{} {}", told.date.format("%H:%M:%S"), told.event));
-            let (from, to) = (due.from.format("%H:%M:%S%.3f"), due.to.format("%H:%M:%S%.3f"));
-            self.verdict
-                .lost
-                .push(format!("{what}: {} due at {from}, seen by {to}; next is {next:?}", due.event));
+        self.verdict.count("reports that moved a cut-off", facts.len());
+        let is_doubtful = |told: &Told| self.doubtful.contains(&told.message_id);
+        let limited = self.limited.get(&to).copied();
+        let what = format!("{key} to {to}");
+        let perhaps = self.perhaps_told.get(&(to, key)).map(Vec::as_slice).unwrap_or_default();
+        let mut search = Search::new(facts, told, perhaps, limited, self.history, &is_doubtful);
+        if search.succeeds() {
+            return;
         }
-        for rest in told.filter(|told| !told.again) {
-            self.verdict.wrong.push(format!("{what}: not due: {rest:?}"));
-        }
+        let (mails, at, due) = search.best;
+        let told: Vec<String> =
+            told.iter().map(|told| format!("{} {}", told.date.format("%H:%M:%S"), told.event)).collect();
+        let facts: Vec<String> = facts
+            .iter()
+            .map(|fact| {
+                format!(
+                    "{} {:?}, seen {}",
+                    fact.from.format("%H:%M:%S%.3f"),
+                    fact.what,
+                    fact.to.format("%H:%M:%S%.3f")
+                )
+            })
+            .collect();
+        self.verdict.lost.push(format!(
+            "{what}: after {mails} mails and report {at} {due:?} is due; told {told:#?} of {facts:#?}"
+        ));
     }
 }

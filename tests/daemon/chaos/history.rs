@@ -1,22 +1,23 @@
-//! What truly happened, as those who made it happen note it: the other side of the comparison.
+//! The true events, noted by the code that caused them: the other side of the comparison.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 use chrono::{DateTime, Utc};
 
-use super::ladder::Expected;
+use super::ladder::Fact;
 
 pub type Moment = DateTime<Utc>;
 
-/// What is true of one incident's condition, in time. It begins well.
+/// The true state of one incident over time. It begins well.
 #[derive(Clone, Default, Debug)]
 pub struct Line {
-    /// Wrong from then on, or right.
+    /// Wrong or right from this moment on.
     pub changes: Vec<(Moment, bool)>,
-    /// When the daemon had demonstrably taken in a reading that shows this. Only where it has to be told.
+    /// The moments at which the daemon had surely processed a reading of this state. Only for states that must
+    /// be mailed.
     pub seen: Vec<(Moment, bool)>,
-    /// Spans within which another mail speaks for it.
+    /// Spans in which another mail covers it.
     pub folded: Vec<(Moment, Moment)>,
 }
 
@@ -35,7 +36,7 @@ impl Line {
         None
     }
 
-    /// Since when it has been as it is at `at`.
+    /// The time since when it has the state that it has at `at`.
     pub fn since(&self, at: Moment) -> Moment {
         self.changes.iter().rev().find(|change| change.0 <= at).map_or(Moment::UNIX_EPOCH, |change| change.0)
     }
@@ -45,7 +46,7 @@ impl Line {
     }
 }
 
-/// A span of time with something in the way.
+/// A span of time with an obstacle.
 #[derive(Clone, Debug)]
 pub struct Span {
     pub from: Moment,
@@ -60,19 +61,22 @@ impl Span {
 
 #[derive(Default, Debug)]
 pub struct History {
-    /// By incident key.
+    /// The lines by incident key.
     pub lines: BTreeMap<String, Line>,
-    /// What may be told of a key and need not be: spans in which a fault could be taken for it.
+    /// Spans in which a fault could look like the incident of a key, so that mails about it are allowed.
     pub may: BTreeMap<String, Vec<Span>>,
-    /// The disconnect's story, by account.
-    pub ladder: BTreeMap<&'static str, Vec<Expected>>,
-    /// Reports that showed much less money than the one before, by account.
+    /// The facts about the cut-off in reports, by account.
+    pub ladder: BTreeMap<&'static str, Vec<Fact>>,
+    /// The number of reports with much less money than the one before, by account.
     pub drops: BTreeMap<&'static str, usize>,
-    /// Mail could not go out at once: the server's faults, and the daemon's absence, each until nothing waited.
+    /// Spans in which mail could not leave at once: faults of the server and absences of the daemon, each until
+    /// no mail waited.
     pub trouble: Vec<Span>,
-    /// When an account was taken out of the configuration.
+    /// Spans in which mails may have been on their way with an unknown result.
+    pub doubts: Vec<Span>,
+    /// The times at which an account left the configuration.
     pub away: Vec<Moment>,
-    /// When the daemon was killed, by either clock.
+    /// The times at which the daemon was killed, by both clocks.
     pub kills: Vec<(Moment, Instant)>,
 }
 
@@ -87,5 +91,9 @@ impl History {
 
     pub fn troubled(&self, from: Moment, to: Moment) -> bool {
         self.trouble.iter().any(|span| span.meets(from, to))
+    }
+
+    pub fn doubted(&self, from: Moment, to: Moment) -> bool {
+        self.doubts.iter().any(|span| span.meets(from, to))
     }
 }

@@ -1,88 +1,248 @@
-//! What the contract says of the disconnect's mails, written once more and more simply: from what each report showed
-//! to the events that have to be told, in their order.
+//! The contract's rules for the mails about a cut-off, written a second time and more simply. They lead from
+//! the facts in reports, and the mails to one recipient, to the event that is due. All of it happens within an
+//! hour.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
-use chrono::{Duration, NaiveDate};
+use chrono::{Days, Duration, NaiveTime, TimeDelta};
 
-use super::history::Moment;
+use super::book::Told;
+use super::history::{History, Moment};
 
-/// With `lead_days` = 3 the rung of 4 days is always one.
-const RUNGS: [i64; 5] = [14, 7, 4, 3, 1];
+/// The default days that a payment takes.
+const LEAD: i64 = 3;
+/// The rung of `LEAD` + 1 days always exists.
+const RUNGS: [i64; 5] = [14, 7, LEAD + 1, 3, 1];
+/// The time from the moment at which an event is due to the writing of its mail after another mail delayed it.
+const SLACK: TimeDelta = TimeDelta::seconds(2);
 
-/// An event that has to be told, and when the report was shown and seen.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Expected {
-    pub event: String,
+/// The moment at which a date comes within a rung. The rung of `LEAD` + 1 days begins with the last safe day if
+/// that is earlier. That is the last day that ends `LEAD` times 24 hours before the cut-off. All accounts are
+/// in UTC.
+fn crossed(rung: i64, edd: Moment) -> Moment {
+    let at = edd - Duration::days(rung);
+    let pay_by = (edd - Duration::days(LEAD)).date_naive() - Days::new(1);
+    if rung == LEAD + 1 { at.min(pay_by.and_time(NaiveTime::MIN).and_utc()) } else { at }
+}
+
+/// The facts in reports from a moment on, and the time at which the daemon had surely read one.
+#[derive(Clone, Copy, Debug)]
+pub struct Fact {
+    pub what: What,
     pub from: Moment,
     pub to: Moment,
 }
 
-/// What was told so far, and what was last seen. All of it happens within a day.
-#[derive(Clone, Default, Debug)]
-pub struct Ladder {
-    open: bool,
-    rung: Option<i64>,
-    edd: Option<Moment>,
-    /// How long the balance lasts, and lasted at most.
-    lasts: Option<u32>,
-    longest: Option<u32>,
-    /// Told, and not to be told twice in a day.
-    rungs: BTreeSet<i64>,
-    paid: BTreeSet<Moment>,
-    earlier: BTreeSet<Moment>,
-    extended: bool,
+#[derive(Clone, Copy, Debug)]
+pub enum What {
+    /// A date; the balance lasts for this number of days.
+    Date { edd: Moment, lasts: u32 },
+    /// No date, often enough to count.
+    Clear,
+    /// The balance is used up, and the account is cut off.
+    UsedUp,
 }
 
-impl Ladder {
-    /// A report that names no date was seen as often as it has to be.
-    pub fn clear(&mut self) -> Option<String> {
-        let was_open = std::mem::take(self).open;
-        was_open.then(|| "resolved".to_owned())
+/// The belief, and the knowledge of one recipient.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+struct State {
+    edd: Option<Moment>,
+    is_off: bool,
+    is_open: bool,
+    /// The longest time that the balance lasted.
+    longest: u32,
+    /// Since the recipient's last mail the date fell by more than three days, a payment moved it, or an episode
+    /// began.
+    fell: bool,
+    paid: bool,
+    missed: bool,
+    /// The recipient knows that it is open; the rung of its last mail, and its other mails in these 24 hours.
+    knows: bool,
+    rung: Option<i64>,
+    tightest: Option<i64>,
+    told_extended: bool,
+    told_paid: bool,
+}
+
+impl State {
+    /// Processes a report. There are two ways if it may or may not show a payment, since a start forgets
+    /// earlier reports.
+    fn sees(&self, Fact { what, from, .. }: Fact, is_restarted: bool) -> Vec<Self> {
+        let mut next = self.clone();
+        next.missed |= self.is_open && !self.knows;
+        match what {
+            What::Clear => {
+                (next.edd, next.is_off, next.is_open) = (None, false, false);
+                (next.fell, next.paid) = (false, false);
+            }
+            What::UsedUp => (next.is_off, next.is_open) = (true, true),
+            What::Date { edd, lasts } => {
+                let rose = lasts > self.longest;
+                if rose {
+                    (next.longest, next.tightest) = (lasts, None);
+                    (next.told_extended, next.told_paid) = (false, false);
+                }
+                if self.is_open && self.edd.is_some_and(|before| edd > before) {
+                    let paid = Self { edd: Some(edd), paid: true, fell: false, ..next.clone() };
+                    return match (rose, is_restarted) {
+                        (true, _) => vec![paid],
+                        (false, true) => vec![next, paid],
+                        // A later date counts once it has held for an hour.
+                        (false, false) => vec![next],
+                    };
+                }
+                next.fell |= self.edd.is_some_and(|before| before - edd > Duration::days(3));
+                next.edd = Some(edd);
+                next.is_open |= next.current(from).is_some();
+            }
+        }
+        vec![next]
     }
 
-    /// The balance is used up, and the account is cut off.
-    pub fn used_up(&mut self, now: Moment) -> Option<String> {
-        self.open = true;
-        (self.edd, self.lasts) = (Some(now), Some(0));
-        (self.rung.replace(0) != Some(0)).then(|| "rung:0".to_owned())
+    fn current(&self, now: Moment) -> Option<i64> {
+        let within = |edd: Moment| RUNGS.into_iter().filter(|&rung| now >= crossed(rung, edd)).min();
+        if self.is_off { Some(0) } else { self.edd.and_then(within) }
     }
 
-    /// A report that names a date; the money lasts so many days.
-    pub fn date(&mut self, edd: Moment, lasts: u32, now: Moment) -> Option<String> {
-        if self.longest.is_none_or(|longest| lasts > longest) {
-            self.longest = Some(lasts);
-            self.rungs.clear();
-            self.earlier.clear();
-            self.extended = false;
+    fn due(&self, now: Moment) -> Option<String> {
+        if !self.is_open {
+            let over = if self.knows { Some("resolved") } else { self.missed.then_some("was-down") };
+            return over.map(str::to_owned);
         }
-        let before = self.edd.replace(edd);
-        let rose = self.lasts.replace(lasts).is_some_and(|before| lasts > before);
-        let left = edd - now;
-        let tightest =
-            |margin: i64| RUNGS.into_iter().filter(|&rung| left <= Duration::days(rung + margin)).min();
-        let date: NaiveDate = edd.date_naive();
-        if self.open && rose && before.is_some_and(|before| edd > before) && self.paid.insert(edd) {
-            self.rung = tightest(0);
-            return Some(format!("paid:{date}"));
+        let current = self.current(now);
+        let is_tighter = |current: i64| self.rung.is_none_or(|told| current < told);
+        if current == Some(0) {
+            return is_tighter(0).then(|| "rung:0".to_owned());
         }
-        let back = self.rung.is_some_and(|told| told == 0 || left > Duration::days(told + 1));
-        if back && !self.extended {
-            (self.extended, self.rung) = (true, tightest(1));
-            return Some(format!("extended:{date}"));
+        let edd = self.edd?;
+        let date = edd.date_naive();
+        if self.knows && self.paid {
+            return (!self.told_paid).then(|| format!("paid:{date}"));
         }
-        let current = tightest(0)?;
-        if self.rung.is_none_or(|told| current < told) {
-            return self.rungs.insert(current).then(|| {
-                (self.open, self.rung) = (true, Some(current));
-                format!("rung:{current}")
-            });
+        let is_behind =
+            |told: i64| if told == 0 { true } else { now < crossed(told, edd) - Duration::days(1) };
+        if self.knows && self.rung.is_some_and(is_behind) {
+            return (!self.told_extended).then(|| format!("extended:{date}"));
         }
-        let fell = before.is_some_and(|before| before - edd > Duration::days(3));
-        let news = fell && self.earlier.iter().all(|&told| told > edd);
-        news.then(|| {
-            self.earlier.insert(edd);
-            format!("extended:{date}")
-        })
+        let current = current?;
+        if is_tighter(current) {
+            let is_free = self.tightest.is_none_or(|tightest| current < tightest);
+            return is_free.then(|| format!("rung:{current}"));
+        }
+        (self.knows && self.fell && !self.told_extended).then(|| format!("extended:{date}"))
+    }
+
+    fn told(&self, event: &str, now: Moment) -> Self {
+        let mut next = Self { fell: false, paid: false, missed: false, knows: true, ..self.clone() };
+        match event.split_once(':') {
+            Some(("rung", rung)) => {
+                next.rung = rung.parse().ok();
+                next.tightest = self.tightest.into_iter().chain(next.rung).min();
+            }
+            Some(("paid", _)) => (next.told_paid, next.rung) = (true, self.current(now)),
+            Some(_) => (next.told_extended, next.rung) = (true, self.current(now)),
+            // Its end, or the end of watching.
+            None => {
+                (next.knows, next.rung, next.tightest) = (false, None, None);
+                (next.told_extended, next.told_paid) = (false, false);
+            }
+        }
+        next
+    }
+}
+
+/// Searches for a way from the facts to the mails.
+pub struct Search<'a> {
+    pub facts: &'a [Fact],
+    pub told: &'a [Told],
+    /// Mails that the daemon may think to have arrived.
+    pub perhaps: &'a [Told],
+    /// The time from which on mails may wait for a limit.
+    pub limited: Option<Moment>,
+    pub history: &'a History,
+    /// Whether a mail may have arrived without the daemon's knowledge.
+    pub is_doubtful: &'a dyn Fn(&Told) -> bool,
+    /// The highest number of mails that a way explained, the fact at which it ended, and the event that was due
+    /// there.
+    pub best: (usize, usize, Option<String>),
+    failed: HashSet<(usize, usize, State)>,
+}
+
+impl<'a> Search<'a> {
+    pub fn new(
+        facts: &'a [Fact],
+        told: &'a [Told],
+        perhaps: &'a [Told],
+        limited: Option<Moment>,
+        history: &'a History,
+        is_doubtful: &'a dyn Fn(&Told) -> bool,
+    ) -> Self {
+        Self {
+            facts,
+            told,
+            perhaps,
+            limited,
+            history,
+            is_doubtful,
+            best: (0, 0, None),
+            failed: HashSet::new(),
+        }
+    }
+
+    /// Whether every mail was due, and every due event was mailed.
+    pub fn succeeds(&mut self) -> bool {
+        self.goes_on(0, 0, &State { longest: 200, ..State::default() })
+    }
+
+    /// Continues before the fact `at` and the mail `next`.
+    fn goes_on(&mut self, at: usize, next: usize, state: &State) -> bool {
+        let Some(fact) = self.facts.get(at) else { return next == self.told.len() };
+        let kills = &self.history.kills;
+        let is_restarted = kills.iter().any(|(killed, _)| *killed <= fact.to);
+        state.sees(*fact, is_restarted).into_iter().any(|state| self.holds(at, next, &state))
+    }
+
+    /// Continues while the fact `at` holds.
+    fn holds(&mut self, at: usize, next: usize, state: &State) -> bool {
+        if !self.failed.insert((at, next, state.clone())) {
+            return false;
+        }
+        let (fact, history) = (self.facts[at], self.history);
+        let until = self.facts.get(at + 1).map_or(Moment::MAX_UTC, |fact| fact.to);
+        let due = state.due(fact.from);
+        let is_limited = self.limited.is_some_and(|from| from <= until);
+        if next > self.best.0 || (next == self.best.0 && at >= self.best.1) {
+            self.best = (next, at, due.clone());
+        }
+        if let Some(told) = self.told.get(next).filter(|told| told.until() > fact.from) {
+            let is_while = until == Moment::MAX_UTC || told.date <= until + SLACK;
+            let was_away = history.away.iter().any(|from| told.until() > *from);
+            let is_late = told.date > fact.to + SLACK;
+            let may_be_late = was_away || is_limited || history.troubled(fact.from, told.until());
+            let before = next.checked_sub(1).map(|before| &self.told[before]);
+            let is_again = before.is_some_and(|one| one.event == told.event && (self.is_doubtful)(one));
+            if is_while && (is_again && self.holds(at, next + 1, state)) {
+                return true;
+            }
+            let is_end = told.event == "unwatched" && was_away && state.knows;
+            let is_it = |due: &String| *due == told.event && (!is_late || may_be_late);
+            let event = if is_end { Some(&told.event) } else { due.as_ref().filter(|due| is_it(due)) };
+            if let Some(event) = event.filter(|_| is_while)
+                && self.holds(at, next + 1, &state.told(event, fact.from))
+            {
+                return true;
+            }
+        }
+        let Some(due) = due else { return self.goes_on(at + 1, next, state) };
+        // The last fact is mailed, whatever the obstacles.
+        let is_last = at + 1 == self.facts.len();
+        let is_within = |one: &Told| one.until() > fact.from && one.date <= until;
+        let is_perhaps_told = history.doubted(fact.from, until)
+            || self.perhaps.iter().any(|one| one.event == due && is_within(one));
+        let is_replaced = is_limited
+            || history.troubled(fact.from, until)
+            || history.away.iter().any(|from| (fact.from..until).contains(from));
+        (is_perhaps_told && self.goes_on(at + 1, next, &state.told(&due, fact.from)))
+            || (is_replaced && !is_last && self.goes_on(at + 1, next, state))
     }
 }

@@ -1,8 +1,8 @@
-//! Carries out a lane's acts, a look at a time.
+//! Carries out a lane's acts, one step at each sample.
 
 use std::time::{Duration, Instant};
 
-use hostwatch::sim::{Command, Fault};
+use hostwatch_sim::{Command, Fault};
 
 use super::lives::{family, life};
 use super::money::money;
@@ -11,7 +11,7 @@ use super::script::{Act, Lane};
 use super::weather::{fault, mail};
 use super::world::{Page, World};
 
-/// Nothing takes longer; a group whose credentials were refused five times is asked once in five minutes.
+/// No act takes longer. A group whose credentials were refused five times is asked once in five minutes.
 const PATIENCE: Duration = Duration::from_secs(420);
 
 /// A lane on its way.
@@ -19,13 +19,13 @@ pub struct Runner {
     lane: Lane,
     next: usize,
     doing: Option<Box<dyn Doing>>,
-    /// When the last step ended, or this one began.
+    /// The end of the last step, or the beginning of this one.
     since: Instant,
 }
 
-/// An act under way.
+/// An act that is under way.
 pub trait Doing {
-    /// Goes on as far as it can; true once it is over.
+    /// Continues as far as possible; true once it is over.
     fn go(&mut self, world: &mut World, page: Option<&Page>) -> bool;
 }
 
@@ -34,13 +34,13 @@ impl Runner {
         Self { lane, next: 0, doing: None, since: Instant::now() }
     }
 
-    /// A lane of one act, now.
+    /// A lane of one act that starts now.
     pub fn once(name: &str, account: usize, act: Act) -> Self {
         let step = super::script::Step { pause: Duration::ZERO, act };
         Self::new(Lane { name: name.to_owned(), account, steps: vec![step] })
     }
 
-    /// False once there is nothing more to do.
+    /// False once there are no more acts.
     pub fn go(&mut self, world: &mut World, page: Option<&Page>, more: bool) -> bool {
         let name = &self.lane.name;
         if self.doing.is_none() {
@@ -82,7 +82,7 @@ pub fn is_past(until: Option<Instant>) -> bool {
     until.is_some_and(|until| Instant::now() >= until)
 }
 
-/// Says something to an account's provider.
+/// Sends a command to an account's provider.
 pub fn control(world: &World, account: usize, name: &str, body: &serde_json::Value) {
     let command = Command::parse(name, body.to_string().as_bytes()).unwrap();
     world.accounts[account].provider.simulator.control(&command).unwrap();

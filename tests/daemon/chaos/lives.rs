@@ -1,5 +1,5 @@
-//! Resources that break and recover. Whatever has to be told is held until the daemon has demonstrably taken it in:
-//! its metrics show a state only after the step that decided on it was kept.
+//! Resources that break and recover. A state that must be mailed is held until the daemon has surely processed
+//! it: its metrics show a state only after the step that decided on it was stored.
 
 use std::time::Instant;
 
@@ -9,17 +9,17 @@ use super::lanes::{Doing, control, is_past};
 use super::script::{ACCOUNTS, Episode, Family, Life, Sort};
 use super::world::{Account, Page, World};
 
-/// A resource's life from here on.
+/// The life of a resource from now on.
 pub fn life(account: usize, life: Life) -> Box<dyn Doing> {
     Box::new(LifeRun { account, life, phase: Phase::Begin, id: 0, name: String::new(), polled: None })
 }
 
-/// A container's and its sites'.
+/// The life of a container and its sites.
 pub fn family(account: usize, family: Family) -> Box<dyn Doing> {
     Box::new(FamilyRun { account, family, phase: 0, container: 0, until: None })
 }
 
-/// A resource, as commands, metrics and keys speak of it.
+/// A resource, as commands, metrics and keys name it.
 struct Thing<'a> {
     account: usize,
     sort: Sort,
@@ -64,7 +64,7 @@ impl Thing<'_> {
         ))
     }
 
-    /// Shown right, and no incident of it is open.
+    /// Whether it is shown right, and no incident of it is open.
     fn is_well(&self, page: &Page) -> bool {
         self.is(page, self.good()) && !page.open.contains_key(&self.key())
     }
@@ -105,7 +105,7 @@ impl Thing<'_> {
     }
 }
 
-/// Where a life stands, and in which episode.
+/// The phase of a life, and its episode.
 enum Phase {
     Begin,
     Appears,
@@ -121,9 +121,9 @@ struct LifeRun {
     life: Life,
     phase: Phase,
     id: u64,
-    /// Of a new site.
+    /// For a new site: its name.
     name: String,
-    /// Successful polls, once what was glimpsed was over.
+    /// The number of successful polls once the glimpsed state was over.
     polled: Option<u64>,
 }
 
@@ -140,7 +140,7 @@ impl Doing for LifeRun {
             }
             Phase::Appears => {
                 let Some(page) = page else { return false };
-                // The id is the provider's to give: the daemon says which it is.
+                // The provider chooses the id, and the daemon shows it.
                 let start = format!("hosting_site_info{{account=\"{}\",site=\"", ACCOUNTS[self.account]);
                 let named = format!("name=\"{}\"", self.name);
                 let Some(line) = page.line_with(&start, &named) else { return false };
@@ -195,7 +195,7 @@ impl Doing for LifeRun {
                     return false;
                 }
                 if self.life.sort == Sort::Site {
-                    // They would become ever more.
+                    // They would become more and more.
                     thing.vanishes(world);
                 }
                 return self.over(world);
@@ -233,10 +233,11 @@ impl LifeRun {
         self.phase = Phase::Appears;
     }
 
-    /// Whatever a poll saw of it before was decided on: two others have ended since, the second begun after.
+    /// Whether the daemon has decided on everything that a poll saw of it: two later polls have ended, and the
+    /// second one began after the first.
     fn is_long_over(&mut self, page: &Page, collector: &str) -> bool {
         let polled = page.polled(ACCOUNTS[self.account], collector);
-        // A new start counts anew.
+        // A new start counts from 0.
         let before = self.polled.map_or(polled, |before| if polled < before { 0 } else { before });
         self.polled = Some(before);
         polled >= before + 2
@@ -248,7 +249,7 @@ impl LifeRun {
     }
 }
 
-/// A container takes its sites along.
+/// A container that takes its sites along.
 struct FamilyRun {
     account: usize,
     family: Family,
@@ -303,7 +304,7 @@ impl Doing for FamilyRun {
                 }
             }
             4 => {
-                // What the container's mail spoke for now speaks for itself, or is well without a mail.
+                // A site that the container's mail covered is now mailed itself, or it is well without a mail.
                 let spoken_for = |key: &String, page: &Page| {
                     page.open.get(key).is_none_or(|reason| reason.contains("covered by"))
                 };

@@ -1,9 +1,9 @@
-//! Chaos: two accounts whose resources break and whose money runs out, while the provider, the mail server and the
-//! daemon itself fail at random. At the end everything that happened is held against every mail received: nothing
-//! lost, nothing twice but byte for byte after a lost reply, nothing that was not so.
+//! Chaos: two accounts whose resources break and whose money runs out, while the provider, the mail server and
+//! the daemon itself fail at random. At the end all events are compared with all mails. None may be lost, none
+//! wrong, and only a mail whose reply was lost may come twice, with the same bytes.
 //!
-//! `HOSTWATCH_CHAOS_SECONDS=1800 HOSTWATCH_CHAOS_SEED=7 cargo test --test daemon chaos:: -- --nocapture` is the long run;
-//! docs/reliability.md has its counts. A seed decides what is done, in which order and with which pauses.
+//! `HOSTWATCH_CHAOS_SECONDS=1800 HOSTWATCH_CHAOS_SEED=7 cargo test --test daemon chaos:: -- --nocapture` is the
+//! long run; docs/reliability.md has its counts. The seed decides the acts, their order and the pauses.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::wildcard_enum_match_arm)]
 
 mod audit;
@@ -26,9 +26,9 @@ use lanes::Runner;
 use script::{ACCOUNTS, Act, Money, Script};
 use world::{Page, World};
 
-/// Between two looks.
+/// The time between two samples.
 const LOOK_EVERY: Duration = Duration::from_millis(60);
-/// For everything to be well once nothing fails any more.
+/// The time in which everything must become well once the faults are over.
 const SETTLES_WITHIN: Duration = Duration::from_secs(180);
 
 fn setting(name: &str) -> Option<u64> {
@@ -48,7 +48,7 @@ fn nothing_is_lost_twice_or_wrong() {
     if lived.is_err() {
         tell(&world);
         println!("{}", world.daemon.log.lines().join("\n"));
-        // What did not come to an end is missing as well; it may tell why.
+        // An act that did not end is missing as well, and may show the reason.
         if let Ok(verdict) = std::panic::catch_unwind(AssertUnwindSafe(|| audit(&world))) {
             println!("{verdict}");
         }
@@ -69,7 +69,7 @@ fn nothing_is_lost_twice_or_wrong() {
     assert!(verdict.is_clean(), "repeat it with {command} cargo test --test daemon chaos::");
 }
 
-/// The timetable as it was carried out.
+/// Prints the timetable as it was carried out.
 fn tell(world: &World) {
     println!("{}", world.journal.join("\n"));
     println!("what the daemon decided, as its store has it:\n{}", book::decisions(world).join("\n"));
@@ -89,15 +89,15 @@ fn live(world: &mut World, script: Script) {
     settle(world);
 }
 
-/// The first mail is out, and everything is known.
+/// Waits until the first mail is out and everything is known.
 fn started(world: &mut World) {
     until(world, "the first start is told", |page| page.nothing_waits() && is_well(page, 1));
 }
 
-/// Nothing fails any more, and nobody owes anything: then nothing stays open and nothing waits.
+/// Ends all faults and debts. Then no incident stays open and no mail waits.
 fn settle(world: &mut World) {
     world.note("nothing fails any more");
-    // Also forgets that credentials were refused, which else takes five minutes.
+    // A restart also forgets that credentials were refused, which otherwise takes five minutes.
     world.kill();
     world.start();
     for (account, name) in ACCOUNTS.iter().enumerate() {

@@ -2,15 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use chrono::{DateTime, Utc};
 use serde_json::json;
 
-use super::ladder::Expected;
+use super::history::Moment;
+use super::ladder::{Fact, What};
 use super::lanes::{Doing, control, is_past};
 use super::script::{ACCOUNTS, Money};
 use super::world::{Page, World};
 
-/// A turn of an account's fortune.
+/// A change of an account's money.
 pub fn money(account: usize, money: Money) -> Box<dyn Doing> {
     Box::new(MoneyRun { account, money, phase: 0, until: None })
 }
@@ -22,7 +22,7 @@ struct MoneyRun {
     until: Option<Instant>,
 }
 
-/// More than the report looks ahead.
+/// More days than the report covers.
 const PLENTY: u32 = 200;
 
 impl MoneyRun {
@@ -30,19 +30,16 @@ impl MoneyRun {
         ACCOUNTS[self.account]
     }
 
-    fn expect(&self, world: &mut World, event: Option<String>) {
-        let now = world.now();
-        let expected = event.map(|event| Expected { event, from: now, to: DateTime::<Utc>::MAX_UTC });
-        world.history.ladder.entry(self.name()).or_default().extend(expected);
+    /// Reports show this from now on.
+    fn shows(&self, world: &mut World, what: What) {
+        let fact = Fact { what, from: world.now(), to: Moment::MAX_UTC };
+        world.history.ladder.entry(self.name()).or_default().push(fact);
     }
 
-    /// What was expected since the phase began was seen.
+    /// The daemon has read it.
     fn seen(&self, world: &mut World, page: &Page) {
-        for expected in world.history.ladder.entry(self.name()).or_default().iter_mut().rev() {
-            if expected.to != DateTime::<Utc>::MAX_UTC {
-                break;
-            }
-            expected.to = page.at;
+        if let Some(fact) = world.history.ladder.entry(self.name()).or_default().last_mut() {
+            fact.to = fact.to.min(page.at);
         }
     }
 
@@ -72,14 +69,13 @@ impl Doing for MoneyRun {
                 }
                 world.count("money: less or more of it");
                 let edd = world.accounts[self.account].disconnect_after(days, now);
-                let event = world.accounts[self.account].ladder.date(edd, days, now);
-                self.expect(world, event);
+                self.shows(world, What::Date { edd, lasts: days });
                 self.lasts(world, days);
             }
             (Money::Lasts(days), _) => {
                 let edd = world.accounts[self.account].disconnect_after(days, now);
                 let series = format!("hosting_billing_disconnect_timestamp_seconds{{account=\"{name}\"}}");
-                // A report without its amounts proves no payment.
+                // Only a report with its amounts can prove a payment.
                 let balance = format!("hosting_billing_balance{{account=\"{name}\"}}");
                 let seen = |page: &&Page| {
                     page.value(&series) == Some(edd.timestamp() as f64) && page.value(&balance).is_some()
@@ -90,8 +86,7 @@ impl Doing for MoneyRun {
             }
             (Money::Plenty, 0) => {
                 world.count("money: enough of it");
-                let event = world.accounts[self.account].ladder.clear();
-                self.expect(world, event);
+                self.shows(world, What::Clear);
                 self.lasts(world, PLENTY);
             }
             (Money::Plenty, _) => {
@@ -144,7 +139,7 @@ impl MoneyRun {
         false
     }
 
-    /// Everything goes dark and comes back. Alone: whoever is off for payment is not told of beside it.
+    /// Cuts everything off and brings it back. It runs alone, since blocked resources get no mail of their own.
     fn cut_off(&mut self, world: &mut World, page: Option<&Page>) -> bool {
         let name = self.name();
         match self.phase {
@@ -159,9 +154,7 @@ impl MoneyRun {
                 }
                 account.cut_offs += 1;
                 world.count("money: cut off");
-                let now = world.now();
-                let event = world.accounts[self.account].ladder.used_up(now);
-                self.expect(world, event);
+                self.shows(world, What::UsedUp);
                 self.everything(world, true);
                 world.accounts[self.account].lasts = 0;
                 *world.history.drops.entry(name).or_default() += 1;
@@ -175,8 +168,7 @@ impl MoneyRun {
             }
             2 if !is_past(self.until) => return false,
             2 => {
-                let event = world.accounts[self.account].ladder.clear();
-                self.expect(world, event);
+                self.shows(world, What::Clear);
                 self.everything(world, false);
                 self.lasts(world, PLENTY);
             }

@@ -1,4 +1,4 @@
-//! What is done to the daemon: signals and reloads.
+//! Acts on the daemon: signals and reloads.
 
 use std::time::{Duration, Instant};
 
@@ -6,10 +6,10 @@ use super::lanes::{Doing, is_past};
 use super::script::{ACCOUNTS, Operator};
 use super::world::{Page, World};
 
-/// A step of the way to "sent" that is not reached is not waited for.
+/// The wait for a step on the way to "sent".
 const REACHES_WITHIN: Duration = Duration::from_secs(5);
 
-/// Something done to the daemon.
+/// An act on the daemon.
 pub fn operator(operator: Operator) -> Box<dyn Doing> {
     Box::new(OperatorRun { operator, phase: 0, until: None })
 }
@@ -27,7 +27,7 @@ impl OperatorRun {
         false
     }
 
-    /// Down; up again once the time is over.
+    /// Waits while it is down, and starts it once the time is over.
     fn comes_back(&self, world: &mut World) -> bool {
         let back = is_past(self.until);
         if back {

@@ -1,31 +1,31 @@
-//! From a seed to a timetable: lanes that run side by side, each a row of acts with pauses between them. How long
-//! an act takes is up to the daemon, for many of them wait until it has seen what they did; what is done, in which
-//! order and with which pauses depends on the seed alone.
+//! From a seed to a timetable: lanes that run side by side, each a row of acts with pauses. The daemon decides
+//! how long an act takes, since many acts wait until it has seen their effect. The acts, their order and the
+//! pauses depend on the seed alone.
 
 use std::fmt;
 use std::time::Duration;
 
 use fastrand::Rng;
-use hostwatch::sim::{Fault, FaultKind};
+use hostwatch_sim::{Fault, FaultKind};
 
 use crate::common::smtp::{Act as Reply, Stage};
 
 pub const ACCOUNTS: [&str; 2] = ["alpha", "beta"];
-/// Resources that break and recover at the same time, an account.
+/// The number of resources of an account that break and recover at the same time.
 const LIVES_AT_ONCE: usize = 4;
 
-/// What happens in the world at the same time as other lanes.
+/// Acts that run at the same time as other lanes.
 #[derive(Debug)]
 pub struct Lane {
     pub name: String,
-    /// The account it happens in, for lanes that have one.
+    /// The account of the lane, if it has one.
     pub account: usize,
     pub steps: Vec<Step>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// After the end of the step before.
+    /// The pause after the end of the step before.
     pub pause: Duration,
     pub act: Act,
 }
@@ -49,69 +49,67 @@ pub enum Sort {
     Container,
 }
 
-/// A resource breaks, once or again and again, and recovers or vanishes.
+/// A resource breaks, once or several times, and recovers or vanishes.
 #[derive(Clone, Debug)]
 pub struct Life {
     pub sort: Sort,
     pub bad: &'static str,
     pub episodes: Vec<Episode>,
-    /// Removed while it is wrong, in the last episode.
+    /// Whether it is removed while it is wrong, in the last episode.
     pub vanishes: bool,
 }
 
 #[derive(Clone, Debug)]
 pub enum Episode {
-    /// Wrong until the daemon has seen it, and so much longer; then right until that was seen.
+    /// Wrong until the daemon has seen it, and this much longer; then right until that was seen.
     Held(Duration),
-    /// Wrong for so long, whether or not anybody looks; then right until that was seen.
+    /// Wrong for this long, seen or not; then right until that was seen.
     Glimpse(Duration),
 }
 
-/// A container and its sites break: one mail tells of all.
+/// A container and its sites break: one mail has all of them.
 #[derive(Clone, Debug)]
 pub struct Family {
     pub hold: Duration,
-    /// The container recovers while its sites do not: then they speak for themselves.
+    /// Whether the container recovers before its sites, which are then mailed themselves.
     pub cause_ends_first: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Money {
-    /// The balance lasts for so many days, and less than one more.
+    /// The balance lasts for this number of days, and not for one more.
     Lasts(u32),
-    /// Longer than the report looks ahead.
+    /// The balance lasts longer than the report covers.
     Plenty,
-    /// Less than nothing, until everything is off and that was seen; then plenty.
+    /// The balance is below zero until everything is off and that was seen; then there is plenty.
     CutOff,
     Suspended(Duration),
 }
 
 #[derive(Clone, Debug)]
 pub enum Operator {
-    /// SIGKILL, and a new start after a pause.
+    /// SIGKILL, and a start after a pause.
     Kill { away: Duration },
-    /// SIGKILL at a step of the way to "sent" (src/failpoint.rs), or after five seconds without it.
+    /// SIGKILL at a step on the way to "sent" (src/failpoint.rs), or after five seconds without it.
     KillAt { point: &'static str, away: Duration },
-    /// SIGKILL, a new start, and SIGKILL again before it has looked at anything.
+    /// SIGKILL, a start, and SIGKILL again before its first poll.
     KillTwice { between: Duration },
-    /// SIGTERM and a new start.
+    /// SIGTERM and a start.
     Restart { away: Duration },
     /// A reload without the second account, and one with it.
     WithoutAccount { hold: Duration },
-    /// A reload of what cannot be read, and one of what can.
+    /// A reload of a broken file, and one of a good file.
     Broken { hold: Duration },
     /// A reload that changes a limit of calls.
     Changed,
 }
 
-/// The steps from a reading to "sent" (tests/daemon/crash.rs holds them to the code).
-const POINTS: [&str; 14] = [
+/// The steps from a reading to "sent". tests/daemon/crash.rs compares them with the code.
+const POINTS: [&str; 12] = [
     "reading-applied",
     "decided",
     "committing",
     "committed",
-    "waking-sender",
-    "claiming",
     "claimed",
     "connected",
     "sender-taken",
@@ -122,7 +120,7 @@ const POINTS: [&str; 14] = [
     "recorded",
 ];
 
-/// Everything that a seed means.
+/// The whole plan of a seed.
 #[derive(Debug)]
 pub struct Script {
     pub seed: u64,
@@ -134,10 +132,10 @@ impl Script {
     pub fn new(seed: u64, seconds: u64) -> Self {
         let mut lanes = Vec::new();
         let mut add = |name: String, account: usize, make: &dyn Fn(&mut Rng) -> (f64, Act)| {
-            // A lane does not depend on how many there are.
+            // A lane does not depend on the number of lanes.
             let salt = name.bytes().fold(seed, |sum, byte| sum.wrapping_mul(1_000_003) ^ u64::from(byte));
             let mut rng = Rng::with_seed(salt);
-            // None can use more: each step takes longer than half a second.
+            // No lane can use more: each step takes longer than half a second.
             let steps = (0..seconds * 2).map(|_| {
                 let (pause, act) = make(&mut rng);
                 Step { pause: Duration::from_secs_f64(pause), act }
@@ -188,7 +186,7 @@ fn life(rng: &mut Rng) -> Act {
         45..95 => (Sort::Site, pick(rng, &["Error", "Error", "StoppedByAdmin", "StoppedByQuota"])),
         _ => (Sort::Container, pick(rng, &["DISABLED_BY_ADMIN", "DISABLED_BY_QUOTA"])),
     };
-    // One in twelve flaps: the fourth change is told as that, and then it is quiet.
+    // One in twelve flaps: the fourth change is mailed as flapping, and then there are no further mails.
     let episodes = if rng.u32(0..12) == 0 { 3 } else { 1 };
     let episodes = (0..episodes).map(|_| match rng.u32(0..5) {
         0 => Episode::Glimpse(span(rng, 0.1, 2.0)),
@@ -254,7 +252,7 @@ fn fault(rng: &mut Rng, group: &'static str, long: bool) -> Act {
         F::WrongCount => fault.by = Some(pick(rng, &[-1, 1, 7])),
         F::ShiftingRows => fault.by = Some(pick(rng, &[1, 3])),
         F::Reset => fault.bytes = pick(rng, &[None, Some(0), Some(100)]),
-        // Past the client's 32 MiB; dear to make.
+        // More than the client's 32 MiB, and expensive to make.
         F::HugeBody => (fault.bytes, fault.count) = (Some(33 << 20), Some(1)),
         _ => {}
     }
@@ -293,7 +291,7 @@ fn mail(rng: &mut Rng, long: bool) -> Act {
     if stage == Dot && rng.u32(0..2) == 0 {
         reply = Reply::AcceptAndDrop;
     } else if rng.u32(0..10) == 0 {
-        // What is refused for good: held at the sender, given up at the recipient and after.
+        // A refusal for good: of the sender, of the recipient, or of the mail.
         reply = Reply::reply("550 5.0.0 scripted");
         times = rng.usize(1..3);
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hostwatch::sim::{Command, Fault, FaultKind};
+use hostwatch_sim::{Command, Fault, FaultKind};
 use serde_json::json;
 
 use super::history::Span;
@@ -44,7 +44,7 @@ impl Doing for FaultRun {
                     if fault.kind == FaultKind::ExpiredCredentials || matches!(code, Some(401 | 403)) {
                         may(format!("{name}/credentials_rejected/{}", fault.on));
                     }
-                    // Where every field is mistyped, "no error" reads as one.
+                    // If every field is mistyped, "no error" looks like an error.
                     let mistyped = fault.kind == FaultKind::WrongTypes && fault.fields.is_none();
                     if fault.on == "billing" && (code == Some(404) || mistyped) {
                         may(format!("{name}/billing_report/account"));

@@ -1,4 +1,5 @@
-//! Two simulated providers, a scripted mail server, and the daemon between them; what the daemon shows of itself.
+//! Two simulated providers, a scripted mail server, the daemon between them, and the state that the daemon
+//! shows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -8,39 +9,36 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use chrono::NaiveDateTime;
-use hostwatch::sim::{Args, PastTheLimit};
+use hostwatch_sim::{Args, PastTheLimit};
 
 use super::history::{History, Moment, Span};
-use super::ladder::Ladder;
 use super::script::ACCOUNTS;
 use crate::common::smtp::{Mail, Setup, SmtpServer};
-use crate::common::{Daemon, Provider};
+use crate::common::{Daemon, OPS, Provider, account, settings};
 
-/// What waits for the mail server's delays would otherwise wait for half an hour.
+/// Without this divisor mails would wait half an hour after faults of the mail server.
 const HASTE: u32 = 100;
-pub const OPS: &str = "ops@example.com";
 
 /// One account of the two.
 pub struct Account {
     pub name: &'static str,
     pub provider: Provider,
-    /// When the order is charged next; then every day.
+    /// The time of the order's next charge; then it is charged every day.
     first_charge: Moment,
-    /// Never used yet: a resource that broke twice would flap.
+    /// VMs that were not used yet, since a resource that broke twice would flap.
     pub fresh_vms: Vec<u64>,
     pub fresh_containers: Vec<u64>,
     pub sites_made: usize,
-    /// Everything that would be switched off for non-payment.
+    /// All VMs that non-payment would block.
     pub vms: BTreeSet<u64>,
     pub containers: BTreeSet<u64>,
     pub sites: BTreeSet<u64>,
-    /// Resources that are breaking just now.
+    /// The number of resources that are breaking now.
     pub lives: usize,
-    /// The account is about to be cut off, or is: nothing else may break.
+    /// Whether the account is about to be cut off, or is. Then nothing else may break.
     pub cut_off: bool,
     pub cut_offs: usize,
     pub lasts: u32,
-    pub ladder: Ladder,
 }
 
 impl Account {
@@ -60,7 +58,7 @@ impl Account {
         // One stays, so that the listing is never empty.
         fresh_vms.remove(0);
         let mut fresh_containers = ids(301, containers);
-        // New sites live in the first container.
+        // New sites are in the first container.
         fresh_containers.remove(0);
         Self {
             name,
@@ -76,11 +74,10 @@ impl Account {
             cut_off: false,
             cut_offs: 0,
             lasts: 200,
-            ladder: Ladder::default(),
         }
     }
 
-    /// The first charge that a balance for so many days does not cover.
+    /// The first charge that a balance for this number of days does not cover.
     pub fn disconnect_after(&self, days: u32, now: Moment) -> Moment {
         let covered = now + chrono::Duration::days(i64::from(days));
         let mut at = self.first_charge;
@@ -90,12 +87,12 @@ impl Account {
         at
     }
 
-    /// Who gets this account's mails.
+    /// The recipients of this account's mails.
     pub fn recipients(&self) -> [String; 2] {
         [OPS.to_owned(), format!("{}@example.com", &self.name[..1])]
     }
 
-    /// The sites that a container began with.
+    /// The first sites of a container.
     pub fn sites_of(container: u64) -> [u64; 2] {
         let index = container - 301;
         [2_001 + index * 2, 2_002 + index * 2]
@@ -127,12 +124,12 @@ pub fn get(address: SocketAddr, path: &str, headers: &str) -> Option<String> {
     Some(body.to_owned())
 }
 
-/// What the daemon shows of itself at one moment.
+/// The state that the daemon shows at one moment.
 pub struct Page {
     text: String,
-    /// Reasons of incidents that are not over, nor right for now, by key; asked for after the metrics.
+    /// The reasons of incidents that are neither over nor right for now, by key; asked for after the metrics.
     pub open: BTreeMap<String, String>,
-    /// When both were there: what they show was decided before.
+    /// The time after both were read: their contents were decided before.
     pub at: Moment,
 }
 
@@ -142,10 +139,10 @@ impl Page {
         let status: serde_json::Value = serde_json::from_str(&get(address, "/api/v1/status", "")?).ok()?;
         let rows = status["incidents"]["open"].as_array()?;
         let word = |row: &serde_json::Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
-        // What keeps changing stays open for half an hour after it became right.
+        // A flapping incident stays open for half an hour after it became right.
         let keeps_changing = |row: &serde_json::Value| {
             let title = word(row, "title");
-            title.ends_with("keeps failing") || title.ends_with("again and again")
+            ["keeps failing", "keep failing", "again and again"].iter().any(|end| title.ends_with(end))
         };
         let is_right = |row: &&serde_json::Value| keeps_changing(row) && word(row, "state") == "recovering";
         let rows = rows.iter().filter(|row| !is_right(row));
@@ -157,18 +154,18 @@ impl Page {
         self.text.contains(&format!("\n{line}\n"))
     }
 
-    /// A line begins so.
+    /// Whether a line begins with this.
     pub fn begins(&self, line: &str) -> bool {
         self.text.contains(&format!("\n{line}"))
     }
 
-    /// The rest of the line that begins so.
+    /// The rest of the line that begins with this.
     pub fn rest(&self, start: &str) -> Option<&str> {
         let found = self.text.find(&format!("\n{start}"))?;
         self.text[found + 1 + start.len()..].lines().next()
     }
 
-    /// The first line that begins so and has this in it.
+    /// The first line that begins with this and contains `has`.
     pub fn line_with(&self, start: &str, has: &str) -> Option<&str> {
         self.text.lines().find(|line| line.starts_with(start) && line.contains(has))
     }
@@ -178,19 +175,19 @@ impl Page {
     }
 
     pub fn nothing_waits(&self) -> bool {
-        ["queued", "sending"]
+        ["owed", "in_flight"]
             .iter()
             .all(|state| self.has(&format!("hostwatch_outbox_messages{{state=\"{state}\"}} 0")))
     }
 
-    /// Polls of a collector that succeeded since the daemon started.
+    /// The number of a collector's successful polls since the daemon started.
     pub fn polled(&self, account: &str, collector: &str) -> u64 {
         let series = "hostwatch_collector_polls_total";
         let labels = format!("account=\"{account}\",collector=\"{collector}\",result=\"success\"");
         self.value(&format!("{series}{{{labels}}}")).unwrap_or_default() as u64
     }
 
-    /// Polls that ended, by account, collector and result.
+    /// The ended polls, by account, collector and result.
     fn polls(&self) -> impl Iterator<Item = (&str, u64)> {
         let lines = self.text.lines().filter_map(|line| line.strip_prefix("hostwatch_collector_polls_total"));
         lines.filter_map(|line| {
@@ -202,21 +199,21 @@ impl Page {
 
 pub struct World {
     pub accounts: Vec<Account>,
-    /// Absent while it is away.
+    /// `None` while the server is away.
     pub smtp: Option<SmtpServer>,
     mail_port: u16,
-    /// What earlier mail servers took.
+    /// The mails that earlier mail servers took.
     taken: Vec<Mail>,
     acts: BTreeMap<String, usize>,
     pub daemon: Daemon,
     pub history: History,
-    /// What was done, and when.
+    /// The acts and their times.
     pub journal: Vec<String>,
     pub counts: BTreeMap<String, u64>,
-    /// Reasons of their own why mails have to wait.
+    /// Whether mails have to wait for reasons of their own.
     pub mail_blocked: bool,
     began: Instant,
-    /// Of this start of the daemon, as last shown.
+    /// The polls since this start of the daemon, as last shown.
     polls: BTreeMap<String, u64>,
 }
 
@@ -250,57 +247,14 @@ impl World {
 
     /// Writes the configuration file.
     pub fn configure(&self, accounts: &[&str], extra: &str) {
-        let mut text = String::new();
-        for account in self.accounts.iter().filter(|account| accounts.contains(&account.name)) {
-            text.push_str(&format!(
-                r#"
-[accounts.{name}]
-base_url = "http://{address}"
-panel_url = "http://{address}"
-hosting_token = "hosting-token"
-vm_api_key = "vm-api-key"
-billing_username = "billing-user"
-billing_password = "billing-password"
-time_zone = "UTC"
-currency = "RUB"
-container_states = {{ 0 = "ENABLED", 1 = "DISABLED_BY_SERVICE", 2 = "DISABLED_BY_ADMIN", 3 = "DISABLED_BY_QUOTA" }}
-to = {to:?}
-"#,
-                name = account.name,
-                address = account.provider.address,
-                to = account.recipients(),
-            ));
-        }
-        text.push_str(&format!(
-            r#"
-[schedule]
-vms = "* * * * * *"
-containers = "* * * * * *"
-expected_balance = "* * * * * *"
-databases = ""
-cron_jobs = ""
-ips = ""
-charges = ""
-digest = ""
-[limits]
-vm_list_per_minute = 100000
-vm_other_per_minute = 100000
-hosting_per_minute = 100000
-billing_per_minute = 100000
-[metrics]
-state_series = "current"
-[email]
-smtp_url = "smtp://127.0.0.1:{port}"
-from = "hostwatch <hostwatch@example.com>"
-to = ["{OPS}"]
-max_per_hour = 100000
-[store]
-path = "{directory}/hostwatch.db"
-{extra}
-"#,
-            port = self.mail_port,
-            directory = self.daemon.directory.path().display()
-        ));
+        let chosen = self.accounts.iter().filter(|account| accounts.contains(&account.name));
+        let mut text: String = chosen
+            .map(|one| format!("{}to = {:?}\n", account(one.name, one.provider.address), one.recipients()))
+            .collect();
+        let server = ([127, 0, 0, 1], self.mail_port).into();
+        let settings = settings(server, self.daemon.directory.path());
+        text.push_str(&settings.replace("[store]", "max_per_hour = 100000\n[store]"));
+        text.push_str(&format!("[metrics]\nstate_series = \"current\"\n{extra}\n"));
         std::fs::write(self.daemon.config(), text).unwrap();
     }
 
@@ -321,7 +275,7 @@ path = "{directory}/hostwatch.db"
         *self.counts.entry(what.to_owned()).or_default() += 1;
     }
 
-    /// What the daemon shows now; ends what was in the way of mails where nothing waits any more.
+    /// The state that the daemon shows now. Ends obstacles to mails once no mail waits.
     pub fn look(&mut self) -> Option<Page> {
         let page = Page::read(self.daemon.address)?;
         self.polls = page.polls().map(|(labels, count)| (labels.to_owned(), count)).collect();
@@ -333,22 +287,30 @@ path = "{directory}/hostwatch.db"
         Some(page)
     }
 
-    /// Mails cannot go out at once from now on, until nothing waits any more.
+    /// Notes an obstacle to mails from now on, until no mail waits.
     pub fn trouble(&mut self) {
         let from = self.now();
         self.history.trouble.push(Span { from, to: None });
     }
 
+    /// Notes that from now on mails may leave with an unknown result.
+    pub fn doubt(&mut self, until: Option<Moment>) {
+        let from = self.now();
+        self.history.doubts.push(Span { from, to: until });
+    }
+
     pub fn kill(&mut self) {
         self.trouble();
+        self.doubt(None);
         self.daemon.kill();
         self.history.kills.push((self.now(), Instant::now()));
         self.ended();
     }
 
-    /// SIGTERM.
+    /// Sends SIGTERM.
     pub fn stop(&mut self) {
         self.trouble();
+        self.doubt(None);
         assert_eq!(self.daemon.stop(), 0, "SIGTERM ends it cleanly");
         self.history.kills.push((self.now(), Instant::now()));
         self.ended();
@@ -359,6 +321,8 @@ path = "{directory}/hostwatch.db"
             let result = ["success", "partial", "failure"].into_iter().find(|result| labels.contains(result));
             *self.counts.entry(format!("polls: {}", result.unwrap_or("other"))).or_default() += count;
         }
+        let now = self.now();
+        self.history.doubts.iter_mut().filter(|span| span.to.is_none()).for_each(|span| span.to = Some(now));
         let broken: Vec<String> =
             self.daemon.log.lines().into_iter().filter(|line| line.contains("panicked")).collect();
         assert!(broken.is_empty(), "{broken:#?}");
@@ -369,10 +333,12 @@ path = "{directory}/hostwatch.db"
         self.daemon.run();
     }
 
-    /// The mail server goes away, with all its connections.
+    /// Stops the mail server, with all its connections.
     pub fn mail_server_goes(&mut self) {
         let seen = self.smtp.take().unwrap().close();
-        // A reply that was on its way may not have arrived.
+        // A mail on its way may not have been read whole, and a reply may not have arrived.
+        let now = self.now();
+        self.doubt(Some(now));
         let last = seen.mails.len();
         for (index, mut mail) in seen.mails.into_iter().enumerate() {
             mail.answered &= index + 1 < last;
@@ -387,7 +353,7 @@ path = "{directory}/hostwatch.db"
         self.smtp = Some(SmtpServer::start(Setup { port: self.mail_port, ..Setup::default() }));
     }
 
-    /// Everything the mail servers took or read, and what their rules did.
+    /// All mails that the mail servers took or read, and the acts of their rules.
     pub fn mails(&self) -> (Vec<Mail>, BTreeMap<String, usize>) {
         let (mut mails, mut acts) = (self.taken.clone(), self.acts.clone());
         if let Some(smtp) = &self.smtp {

@@ -1,4 +1,4 @@
-//! Who stands in the provider's place: nobody gets a credential who cannot prove to be it.
+//! Servers in the provider's place: only a server that proves to be the provider gets a credential.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,17 +9,17 @@ use rcgen::CertificateParams;
 
 use super::*;
 
-/// What a server does with a connection.
+/// The server's behaviour on a connection.
 #[derive(Clone)]
 enum Face {
     Tls(Arc<rustls::ServerConfig>),
-    /// No TLS where TLS is asked for.
+    /// No TLS, although the client wants it.
     Plain,
     /// Chooses TLS 1.1 in its first message.
     Old,
 }
 
-/// What a server heard, decrypted where it could be.
+/// The bytes that a server received, decrypted if possible.
 #[derive(Default)]
 struct Heard {
     connections: AtomicUsize,
@@ -65,7 +65,7 @@ fn talk(mut stream: TcpStream, face: Face, notes: &Mutex<Vec<u8>>) -> Option<()>
     }
 }
 
-/// Notes requests and answers each with an empty listing.
+/// Records requests and answers each with an empty listing.
 fn answer(stream: &mut (impl Read + Write), notes: &Mutex<Vec<u8>>) -> Option<()> {
     let mut bytes = [0; 4096];
     loop {
@@ -85,7 +85,7 @@ fn only_a_provider_that_proves_to_be_it_gets_credentials() {
         params.not_before = rcgen::date_time_ymd(2020, 1, 1);
         params.not_after = rcgen::date_time_ymd(2021, 1, 1);
     };
-    // What it is, its face, what the error says.
+    // A description, the behaviour, the error.
     let table = [
         ("the provider", Face::Tls(trusted.server(&["127.0.0.1"])), None),
         ("another host", Face::Tls(trusted.server(&["panel.example.com"])), Some("not valid for name")),

@@ -1,20 +1,22 @@
 //! An account with a row of everything, for tests of metrics and pages.
 #![allow(dead_code, clippy::unwrap_used, reason = "support of tests, each of which uses a part of it")]
 
+use crate::model::Sort;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::alert::{Key, Kind, Phase, Severity};
+use crate::alert::{Detail, Key, Kind, Phase, Severity, Subject, Wrong};
 use crate::model::*;
 use crate::view::IncidentRow;
+use crate::view::forms::{Clause, Tense};
 use chrono::{DateTime, Utc};
 
 pub fn t(text: &str) -> DateTime<Utc> {
     crate::model::time::parse_moment(text, Some(chrono_tz::UTC)).unwrap()
 }
 
-/// The moment at which everything was read.
+/// The time at which everything was read.
 pub fn read_at() -> DateTime<Utc> {
     t("2026-03-01T12:00:00")
 }
@@ -33,6 +35,7 @@ pub fn profile(name: &str) -> Profile {
         collectors: Collector::ALL.into(),
         stale_after: Collector::ALL.into_iter().map(|one| (one, Duration::from_secs(900))).collect(),
         guide: Default::default(),
+        language: Default::default(),
     }
 }
 
@@ -60,7 +63,7 @@ pub fn vm(id: u64, state: &str, name: &str) -> Vm {
     }
 }
 
-/// Only what is required of a record.
+/// A VM that has only the fields that a record must have.
 pub fn bare_vm(id: u64, state: &str) -> Vm {
     Vm {
         vm_id: None,
@@ -121,26 +124,9 @@ pub fn report(balance: &str, per_day: &str) -> Report {
             })),
         })
     };
-    let mut left = money(balance);
-    let moments = (0..90).map(|day| {
-        left -= money(per_day);
-        ChargeMoment {
-            at: t("2026-03-02T11:00:00") + chrono::Duration::days(day),
-            amount: money(per_day),
-            balance: left,
-            positive: Some(left.is_positive()),
-            order: Some((day % 2) as u32),
-        }
-    });
-    Report {
-        date: Some(t("2026-05-31T00:00:00")),
-        edd: Edd::Null,
-        error: None,
-        moments: moments.collect(),
-        expected_balance: Some(left),
-        orders: vec![order(71, "ORDERED"), order(72, "AWAITING")],
-        moments_rejected: 0,
-    }
+    let date = Some(t("2026-05-31T00:00:00"));
+    let orders = vec![order(71, "ORDERED"), order(72, "AWAITING")];
+    Report { date, orders, ..forecast::tests::report(balance, per_day, 90, Edd::Null) }
 }
 
 pub fn charge(date: &str, total: &str) -> Charge {
@@ -212,8 +198,10 @@ pub fn incident_row(account: &str, kind: Kind, severity: Severity, phase: Phase)
         silenced_until: None,
         note: None,
         caused_by: None,
-        problem: kind.problem().to_owned(),
-        by_sites: false,
+        subject: Subject::Resource { sort: kind.sort().unwrap_or(Sort::Vm), name: "web-1".into() },
+        clause: Clause::new(Wrong::of(kind), Tense::Is),
+        detail: Detail::default(),
+        why: None,
         cut_off: None,
         deleted_at: None,
     }

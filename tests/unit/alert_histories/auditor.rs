@@ -1,368 +1,541 @@
-//! Looks at every decision of the engine and at what became of each incident: the properties.
+//! Looks at every mail at each attempt, and knows the readings and the operator's actions: the laws of section
+//! 6 that an outsider can check. It knows nothing of the engine's state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::alert::engine::Outcome;
-use crate::alert::{AlertSettings, Event, Form, Incident, Input, Key, Kind, Notice, Phase, Reason, Severity};
-use chrono::{DateTime, Utc};
+use crate::alert::{AlertSettings, Event, Key, Kind, Severity};
+use crate::model::Collector;
+use chrono::{DateTime, Duration, Utc};
 
-use super::alert_support::postbox::{Postbox, State};
-use super::evidence::{Evidence, Sign};
-use super::ops::EXCLUDED_VM;
-
-type Incidents = BTreeMap<Key, Incident>;
+use super::alert_support::{Fate, Mail, Told};
+use super::belief::Belief;
+use super::evidence::Evidence;
+use super::inbox::{Heard, Inbox, Run};
+use super::money::Account;
+use super::ops::{Bill, Config, EXCLUDED_VM};
 
 pub struct Auditor {
     settings: AlertSettings,
-    /// Event keys by recipient, and the mail that tells them.
-    told: BTreeMap<(String, String), String>,
-    withdrawn: BTreeSet<String>,
-    episodes: BTreeMap<(Key, u32), Episode>,
-    streaks: BTreeMap<Key, Streaks>,
-    /// The tightest rung told since the ladder was armed.
-    rung: Option<u32>,
-    /// Of the last mail of the disconnect.
-    arming: u32,
+    to: Vec<String>,
+    max_per_hour: usize,
+    now: DateTime<Utc>,
+    /// The time of the last start, or of the last waking.
+    horizon: DateTime<Utc>,
+    pub belief: Belief,
+    pub account: Account,
+    pub inbox: Inbox,
+    silences: Vec<(&'static str, DateTime<Utc>)>,
+    acks: BTreeMap<Key, DateTime<Utc>>,
+    /// The last poll of each collector.
+    polls: BTreeMap<Collector, Poll>,
+    /// For each incident, the number of polls of its collector that had ended when a listing last contained it
+    /// or lacked it.
+    read: BTreeMap<Key, u32>,
+    tries: BTreeMap<String, Try>,
+    /// Recipients whose last answer to RCPT was 550, and when.
+    refused: BTreeMap<String, DateTime<Utc>>,
+    /// Facts of mails that were refused for their content.
+    refused_facts: BTreeMap<(String, Key, Event), DateTime<Utc>>,
+    /// Recipients whose mails were refused for good after they were no longer recipients.
+    lost_for_good: BTreeSet<String>,
+    /// Mails that may have arrived and count for the hourly limit.
+    sent: BTreeMap<String, Vec<DateTime<Utc>>>,
+    /// Forms of the mails that each recipient took in this step, without those about money: time and recipient.
+    forms: BTreeSet<(DateTime<Utc>, String, &'static str)>,
+    /// Recipients of the account since the start: each has a first mail. Recipients of a rule or of
+    /// `escalate_to` may have none.
+    awaits_first: Vec<String>,
+    /// A first mail was attempted.
+    has_begun: bool,
+    /// Recipients who have one, and recipients to whom one was attempted.
+    begun: BTreeSet<String>,
+    asked: BTreeSet<String>,
 }
 
-/// What became of one opening of an incident.
-#[derive(Default, Debug)]
-struct Episode {
-    confirmed: bool,
-    /// What was told, and by which mail.
-    told: Vec<(Event, String)>,
-    /// Every reason given.
-    reasons: Vec<Reason>,
-    folded_into: Option<(Key, u32)>,
+#[derive(Clone, Copy)]
+struct Poll {
+    ended: DateTime<Utc>,
+    is_good: bool,
+    count: u32,
 }
 
-/// Whether a silence, or that nothing watched it any more, is a reason not to have been told.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Excuses {
-    Accepted,
-    Over,
+/// One attempt of a mail.
+struct Try {
+    mail: Mail,
+    first: DateTime<Utc>,
+    last: Fate,
 }
 
-#[derive(Clone, Copy, Default, Debug)]
-struct Streaks {
-    good: u32,
-    bad: u32,
+/// The role of a recipient for a kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Role {
+    To,
+    Escalation,
+    Left,
 }
+
+const HOUR: Duration = Duration::hours(1);
+const AWAITED_FOR: Duration = Duration::minutes(2);
 
 impl Auditor {
-    pub fn new(settings: AlertSettings) -> Self {
+    pub fn new(config: &Config, now: DateTime<Utc>) -> Self {
+        let settings = config.settings.clone();
         Self {
+            belief: Belief::new(settings.confirm_polls, settings.recover_polls, now),
+            account: Account::new(&settings),
             settings,
-            told: BTreeMap::new(),
-            withdrawn: BTreeSet::new(),
-            episodes: BTreeMap::new(),
-            streaks: BTreeMap::new(),
-            rung: None,
-            arming: 0,
+            to: config.to.clone(),
+            max_per_hour: config.max_per_hour,
+            now,
+            horizon: now,
+            inbox: Inbox::default(),
+            silences: Vec::new(),
+            acks: BTreeMap::new(),
+            polls: BTreeMap::new(),
+            read: BTreeMap::new(),
+            tries: BTreeMap::new(),
+            refused: BTreeMap::new(),
+            refused_facts: BTreeMap::new(),
+            lost_for_good: BTreeSet::new(),
+            sent: BTreeMap::new(),
+            forms: BTreeSet::new(),
+            awaits_first: config.to.clone(),
+            has_begun: false,
+            begun: BTreeSet::new(),
+            asked: BTreeSet::new(),
         }
     }
+}
 
-    /// One decision, before it is taken in.
-    pub fn look(
-        &mut self,
-        input: &Input,
-        evidence: &Evidence,
-        before: &Incidents,
-        outcome: &Outcome,
-        now: DateTime<Utc>,
-    ) {
-        for (key, sign) in evidence {
-            let streaks = self.streaks.entry(key.clone()).or_default();
-            *streaks = match sign {
-                Sign::Bad => Streaks { good: 0, bad: streaks.bad + 1 },
-                Sign::Good => Streaks { good: streaks.good + 1, bad: 0 },
-                Sign::PerhapsBad => Streaks { bad: streaks.bad + 1, ..*streaks },
-                Sign::Perhaps => Streaks { good: streaks.good + 1, ..*streaks },
-                Sign::GoneTwice => Streaks { good: streaks.good + 2, ..*streaks },
-            };
-        }
-        for incident in &outcome.incidents {
-            let old = before.get(&incident.key);
-            self.has_reason(incident, old, outcome);
-            self.is_proved(incident, old, input, evidence);
-            assert!(!self.is_excluded(&incident.key), "a rule leaves {} out: {incident:?}", incident.key);
-            let folded_into = incident.folded_into.as_ref().map(|root| {
-                let changed = outcome.incidents.iter().find(|one| one.key == *root);
-                let root = changed.or_else(|| before.get(root)).unwrap();
-                (root.key.clone(), root.episode)
-            });
-            let episode = self.episodes.entry((incident.key.clone(), incident.episode)).or_default();
-            episode.confirmed |= incident.phase.is_open();
-            episode.folded_into = folded_into.or_else(|| episode.folded_into.take());
-            let reasons = outcome.decisions.iter().filter(|(key, _)| *key == incident.key);
-            episode.reasons.extend(reasons.map(|(_, reason)| reason.clone()));
-        }
-        self.mails_are_few(outcome);
-        self.ladder_descends(outcome, now);
+/// The events that the auditor is told.
+impl Auditor {
+    /// A step ended, with this evidence.
+    pub fn look(&mut self, evidence: &Evidence, now: DateTime<Utc>) {
+        self.now = now;
+        self.forms.clear();
+        // Even if the clock is set later, the hour of these is over.
+        self.sent.values_mut().for_each(|sent| sent.retain(|sent| now - *sent < HOUR));
+        let silences = self.silences.clone();
+        let settings = self.settings.clone();
+        let is_silenced = |key: &Key| is_silenced(&silences, key, now);
+        self.belief.take(evidence, is_silenced, |key| is_off(&settings, key), now);
+        let is_clear = self.belief.of(&Key::account_wide(&super::name(), Kind::Disconnect));
+        self.account.looked(&is_clear);
     }
 
-    /// What newer mails replaced was not told.
-    pub fn withdrawn(&mut self, postbox: &Postbox) {
-        self.withdrawn.extend(
-            postbox.mails.iter().filter(|mail| postbox.is_withdrawn(&mail.id)).map(|mail| mail.id.clone()),
-        );
-        let of_one = |id: &str, to: &str| {
-            postbox.mails.iter().any(|mail| mail.id == id && mail.to == to && mail.state == State::Withdrawn)
-        };
-        self.told.retain(|(_, to), id| !of_one(id, to));
+    /// Listings to which these incidents belong were read.
+    pub fn read(&mut self, keys: impl Iterator<Item = Key>) {
+        let ended = |key: &Key| key.kind.seen_by().and_then(|collector| self.polls.get(&collector));
+        self.read.extend(keys.map(|key| (key.clone(), ended(&key).map_or(0, |last| last.count))));
     }
 
-    /// A mail that was queued.
-    pub fn mailed(&mut self, id: &str, notice: &Notice) {
-        if notice.items.is_empty() {
-            self.tell("started", &notice.to, id);
-        }
-        for item in &notice.items {
-            self.tell(&item.event_key(), &notice.to, id);
-            let episode = self.episodes.get_mut(&(item.key.clone(), item.episode));
-            let episode = episode.unwrap_or_else(|| panic!("tells of {} out of nowhere", item.event_key()));
-            episode.told.push((item.event.clone(), id.to_owned()));
-        }
+    pub fn reported(&mut self, bill: Bill, at: DateTime<Utc>) {
+        self.account.reported(bill, at);
     }
 
-    /// At the end: every incident that was confirmed is in a mail that is not withdrawn, or has a reason not to be.
-    pub fn nobody_is_left_in_the_dark(&self, incidents: &Incidents) {
-        for ((key, episode), told) in &self.episodes {
-            let known = self.is_known(key, *episode, Excuses::Accepted);
-            // What is over by now went with its cause.
-            let root = incidents.get(key).and_then(|incident| incident.folded_into.as_ref());
-            let root = root.or(told.folded_into.as_ref().map(|(root, _)| root));
-            // What may explain it, or its cause, was not looked at yet.
-            let waits = |one: &Incident| one.phase.is_open() && one.waits.is_some();
-            let root_waits = root.and_then(|root| incidents.get(root)).is_some_and(waits);
-            let own = incidents.get(key).filter(|one| one.episode == *episode);
-            if own.is_some_and(waits) || root_waits {
-                continue;
-            }
-            assert!(known.is_ok(), "{key} #{episode}: {} {:#?}", known.unwrap_err(), incidents.get(key));
-        }
+    /// The daemon starts again.
+    pub fn restarts(&mut self, now: DateTime<Utc>) {
+        self.wakes(now);
+        self.account.restarts();
+        self.read.clear();
     }
 
-    /// The end of what people were told of was told to them, once everything is over.
-    pub fn ends_are_told(&self) {
-        for ((key, number), episode) in &self.episodes {
-            let event_only = key.kind == Kind::BalanceDrop;
-            // News of a later episode took the place of its end.
-            let later =
-                self.episodes.range((key.clone(), number + 1)..).take_while(|((other, _), _)| other == key);
-            let moved_on =
-                later.flat_map(|(_, later)| &later.told).any(|(_, mail)| !self.withdrawn.contains(mail));
-            let mut told = episode.told.iter().filter(|(_, mail)| !self.withdrawn.contains(mail)).peekable();
-            let excuse = |reason: &Reason| reason.to_string().contains("silenced by");
-            if told.peek().is_none() || event_only || moved_on || episode.reasons.iter().any(excuse) {
-                continue;
-            }
-            assert!(told.any(|(event, _)| event.is_end()), "{key} #{number} never ended: {episode:#?}");
-        }
+    pub fn polled(&mut self, collector: Collector, is_good: bool, at: DateTime<Utc>) {
+        let count = self.polls.get(&collector).map_or(0, |before| before.count) + 1;
+        self.polls.insert(collector, Poll { ended: at, is_good, count });
     }
 
-    /// Was this episode mailed, or its cause? The silences are over.
-    pub fn was_told(&self, key: &Key, episode: u32) -> Result<(), String> {
-        self.is_known(key, episode, Excuses::Over)
+    /// The machine slept, or the clock was set: no remembered time may be in the future.
+    pub fn wakes(&mut self, now: DateTime<Utc>) {
+        self.horizon = now;
+        self.belief.wakes(now);
+        self.account.wakes(now);
+        self.inbox.wakes(now);
+        let moments = self.acks.values_mut().chain(self.polls.values_mut().map(|one| &mut one.ended));
+        let moments = moments.chain(self.tries.values_mut().map(|one| &mut one.first));
+        let moments = moments.chain(self.refused.values_mut()).chain(self.refused_facts.values_mut());
+        let moments = moments.chain(self.sent.values_mut().flatten());
+        moments.filter(|at| **at > now).for_each(|at| *at = now);
     }
 
-    fn is_known(&self, key: &Key, number: u32, excuses: Excuses) -> Result<(), String> {
-        let Some(episode) = self.episodes.get(&(key.clone(), number)) else { return Ok(()) };
-        let mailed = |episode: &Episode| episode.told.iter().any(|(_, mail)| !self.withdrawn.contains(mail));
-        // Newer news of an incident replaces older news that did not arrive.
-        let newer = self.episodes.range((key.clone(), number)..).take_while(|((other, _), _)| other == key);
-        let replaced = !episode.told.is_empty() && newer.map(|(_, later)| later).any(mailed);
-        if !episode.confirmed || mailed(episode) || replaced {
-            return Ok(());
-        }
-        let said = |words: &str| episode.reasons.iter().any(|reason| reason.to_string().contains(words));
-        if let Some((root, root_episode)) = &episode.folded_into {
-            return self.is_known(root, *root_episode, excuses).map_err(|why| format!("root {root}: {why}"));
-        }
-        // Its news may have been replaced by newer of what nobody heard of before its rule was switched off.
-        let since = self.episodes.range((key.clone(), number)..).take_while(|((other, _), _)| other == key);
-        let retired = since
-            .flat_map(|(_, later)| &later.reasons)
-            .any(|reason| reason.to_string().contains("its rule is switched off"));
-        if (said("silenced by") || retired) && excuses == Excuses::Accepted {
-            return Ok(());
-        }
-        let all: Vec<_> = self.episodes.iter().filter(|((other, _), _)| other == key).collect();
-        Err(format!("nobody was told of #{number}, and no reason says why: {all:#?}"))
+    pub fn silenced(&mut self, pattern: &'static str, until: DateTime<Utc>) {
+        self.silences.push((pattern, until));
     }
 
-    /// Never two notices of one event to one recipient.
-    fn tell(&mut self, event_key: &str, to: &[String], id: &str) {
-        for recipient in to {
-            let old = self.told.insert((event_key.to_owned(), recipient.clone()), id.to_owned());
-            assert!(old.is_none(), "{event_key} is told to {recipient} twice: {old:?} and {id}");
-        }
+    pub fn lifted_oldest_silence(&mut self) {
+        self.silences.remove(0);
     }
 
-    /// Every change of an incident comes with a reason.
-    fn has_reason(&self, incident: &Incident, old: Option<&Incident>, outcome: &Outcome) {
-        let state = |one: &Incident| {
-            (
-                one.phase,
-                one.episode,
-                // That of a cut-off follows from its date and the clock.
-                Some(one.severity).filter(|_| one.key.kind != Kind::Disconnect),
-                one.announced,
-                one.flapping,
-                one.folded_into.clone(),
-                one.reminders,
-            )
-        };
-        let fresh = Incident::new(incident.key.clone(), incident.severity, incident.since);
-        if state(incident) == state(old.unwrap_or(&fresh)) {
-            return;
+    pub fn acknowledged(&mut self, key: &Key, at: DateTime<Utc>) {
+        self.acks.insert(key.clone(), at);
+    }
+
+    pub fn unacknowledged(&mut self) {
+        self.acks.clear();
+    }
+
+    /// The newest incident that a mail told as wrong, or an earlier one.
+    pub fn last_told(&self, before: usize) -> Option<Key> {
+        self.inbox.told_as_wrong().into_iter().rev().nth(before)
+    }
+
+    pub fn reloaded(&mut self, settings: &AlertSettings, to: &[String], now: DateTime<Utc>) {
+        self.settings = settings.clone();
+        self.belief.retire(|key| is_off(settings, key), now);
+        self.lost_for_good.retain(|one| !to.contains(one));
+        self.awaits_first.retain(|one| to.contains(one));
+        self.to = to.to_vec();
+    }
+}
+
+/// The laws.
+impl Auditor {
+    /// A mail was handed to the server, with this answer.
+    pub fn attempted(&mut self, at: DateTime<Utc>, mail: &Mail, fate: Fate) {
+        let is_repeated = self.is_repeated(at, mail);
+        assert!(!self.lost_for_good.contains(&mail.to), "to a former recipient who is refused: {mail:#?}");
+        self.is_well_formed(at, mail, is_repeated);
+        self.is_no_sooner_than_its_holds(at, mail, is_repeated);
+        if !is_repeated {
+            self.is_within_the_hourly_limit(at, mail);
         }
-        let reasons = outcome.decisions.iter().filter(|(key, _)| *key == incident.key);
-        let reasons: Vec<&Reason> = reasons.map(|(_, reason)| reason).collect();
+        let is_for_nobody = mail.form == "started" && self.role_of(&mail.to) == Role::Left;
+        assert!(!is_for_nobody, "a first mail to somebody who left: {mail:#?}");
+        for item in &mail.items {
+            self.is_due(at, mail, item, is_repeated);
+        }
+        self.takes_note(at, mail, fate, is_repeated);
+    }
+
+    /// After a lost reply, the same bytes are sent again for an hour, and only then.
+    fn is_repeated(&self, at: DateTime<Utc>, mail: &Mail) -> bool {
+        let Some(before) = self.tries.get(&mail.id) else { return false };
+        assert_eq!(before.mail, *mail, "one Message-ID, two mails");
+        assert!(!matches!(before.last, Fate::Accept), "it was accepted: {mail:#?}");
+        assert!(at - before.first < HOUR, "the same bytes after {}: {mail:#?}", at - before.first);
+        true
+    }
+
+    fn is_well_formed(&self, at: DateTime<Utc>, mail: &Mail, is_repeated: bool) {
+        let is_money = is_about_money(mail);
+        let stands_alone = mail.items.len() == 1 || mail.form == "unwatched" || mail.form == "started";
+        assert!(!is_money || stands_alone, "a mail about a cut-off stands alone: {mail:#?}");
+        let is_first = mail.form == "started";
+        assert!(is_first || !mail.items.is_empty(), "a mail about nothing: {mail:#?}");
+        let may_have_none = !self.awaits_first.contains(&mail.to);
         assert!(
-            !reasons.is_empty() && reasons.iter().all(|reason| !reason.to_string().is_empty()),
-            "{} changes without a reason: {old:#?} -> {incident:#?}",
-            incident.key
+            is_first || is_money || may_have_none || self.has_begun,
+            "only a cut-off is told before the first mail: {mail:#?}"
         );
+        if !is_repeated && !is_money {
+            // A fact that was refused for its mail's content is sent alone.
+            let is_suspect = |item: &Told| {
+                self.refused_facts.keys().any(|(to, key, _)| *to == mail.to && *key == item.key)
+            };
+            let is_new = !self.forms.contains(&(at, mail.to.clone(), mail.form));
+            assert!(
+                is_new || mail.items.iter().any(is_suspect),
+                "two mails of one form from one step: {mail:#?}"
+            );
+        }
+        let mut keys: Vec<&Key> = mail.items.iter().map(|item| &item.key).collect();
+        keys.dedup();
+        assert_eq!(keys.len(), mail.items.len(), "an incident stands twice in {mail:#?}");
+        let severities = mail.items.windows(2).all(|pair| pair[0].severity >= pair[1].severity);
+        assert!(severities, "the worst comes first: {mail:#?}");
     }
 
-    /// Opened by what was seen wrong often enough, closed by what was seen right often enough, and by nothing else.
-    fn is_proved(&self, incident: &Incident, old: Option<&Incident>, input: &Input, evidence: &Evidence) {
-        let key = &incident.key;
-        let was = old.map_or(Phase::Watching, |old| old.phase);
-        let seen = evidence.get(key).copied();
-        let streaks = self.streaks.get(key).copied().unwrap_or_default();
-        if key.kind == Kind::BalanceDrop {
+    /// After 550 to RCPT, the recipient gets no mail for at least an hour. After 554 to DATA, the same holds
+    /// for the mail's facts. New facts that are critical or about money are excepted from both.
+    fn is_no_sooner_than_its_holds(&self, at: DateTime<Utc>, mail: &Mail, is_repeated: bool) {
+        let matters = |item: &Told| item.key.kind == Kind::Disconnect || item.severity == Severity::Critical;
+        if let Some(since) = self.refused.get(&mail.to).filter(|_| !is_repeated) {
+            let may = at - *since >= HOUR || mail.items.iter().any(matters);
+            assert!(may, "550 to RCPT at {since}, and tried again at {at}: {mail:#?}");
+        }
+        for item in mail.items.iter().filter(|_| !is_repeated && mail.form != "started") {
+            let fact = (mail.to.clone(), item.key.clone(), item.event.clone());
+            let Some(since) = self.refused_facts.get(&fact) else { continue };
+            // It may have been over meanwhile, or the mail of its cause told it: then it is due anew.
+            let is_anew = self.belief.of(&item.key).may_have_been_over_since(*since)
+                || self.belief.may_have_been_explained_since(&item.key, *since)
+                || item.key.kind == Kind::Disconnect;
+            let may = at - *since >= HOUR || (matters(item) && is_anew);
+            assert!(may, "554 to DATA at {since}, and told again at {at}: {item:#?}");
+        }
+    }
+
+    fn is_within_the_hourly_limit(&self, at: DateTime<Utc>, mail: &Mail) {
+        let is_money = is_about_money(mail);
+        if is_money || mail.form == "started" {
             return;
         }
-        // It was seen right for half an hour.
-        let has_settled = old.is_some_and(Incident::is_settling) && matches!(input, Input::Tick(_));
-        // One end tells of all that failed together.
-        let has_waited = key.kind == Kind::CollectorFailing
-            && was == Phase::Recovering
-            && matches!(input, Input::Tick(_))
-            && streaks.good >= self.settings.recover_polls;
-        if was.is_open() && incident.phase == Phase::Resolved && !has_settled && !has_waited {
-            assert!(is_good(seen), "{key} is closed by {input:?}");
-            let enough = self.settings.recover_polls;
-            assert!(streaks.good >= enough, "{key} is closed after {} of {enough}", streaks.good);
+        let sent = self.sent.get(&mail.to).into_iter().flatten();
+        let sent = sent.filter(|sent| at - **sent < HOUR).count();
+        assert!(sent < self.max_per_hour, "mail {} of an hour: {mail:#?}", sent + 1);
+    }
+
+    /// Is one incident in a mail true, and due to this recipient?
+    fn is_due(&self, at: DateTime<Utc>, mail: &Mail, item: &Told, is_repeated: bool) {
+        let Told { key, event, .. } = item;
+        let to = mail.to.as_str();
+        let what =
+            || format!("{key} {event} to {to} at {at}: {item:#?}\nheard: {:#?}", self.inbox.of(to, key));
+        let run = self.inbox.run(to, key);
+        let maybe = self.belief.of(key);
+        let is_first = mail.form == "started";
+        assert_eq!(*event == Event::Started, is_first, "{}", what());
+
+        // The recipient.
+        let role = self.role(to, key.kind);
+        assert!(role != Role::Left || (event.is_end() && *event != Event::WasDown), "it left: {}", what());
+        if role == Role::Escalation {
+            self.is_escalated(at, item, &run, &what);
+        } else {
+            assert!(*event != Event::Escalated, "{}", what());
         }
-        if was == Phase::Pending && incident.phase == Phase::Resolved {
-            let partly = seen == Some(Sign::PerhapsBad);
-            assert!(is_good(seen) || partly, "{key} is dropped by {input:?}");
+
+        // Silences and switched-off rules.
+        let is_silenced = is_silenced(&self.silences, key, at);
+        let is_held = is_silenced && !event.is_end() && !matches!(event, Event::Deletion(_));
+        // A first mail that was handed to the server cannot be taken back.
+        let is_held = is_held && !(is_first && is_repeated);
+        assert!(!is_held, "it is silenced: {}", what());
+        assert!(event.is_end() || !self.is_off(key), "its rule is off: {}", what());
+
+        // The truth of the fact.
+        if key.kind == Kind::BalanceDrop {
+            assert!(self.account.has_dropped && *event == Event::Opened, "{}", what());
+            return;
         }
-        if !was.is_open() && incident.phase.is_open() && key.kind != Kind::Disconnect {
-            // The first collector whose time has come tells of all that fail.
-            let with_another = key.kind == Kind::CollectorFailing && incident.folded_into.is_some();
-            // Watched again, it goes on as it was; nothing is told of it before it is seen.
-            let goes_on = was == Phase::Unwatched && incident.unseen_since_back;
-            if with_another || goes_on {
-                return;
-            }
-            let by_time = key.kind == Kind::CollectorFailing && matches!(input, Input::Tick(_));
-            let bad = matches!(seen, Some(Sign::Bad | Sign::PerhapsBad));
-            assert!(by_time || bad, "{key} is opened by {input:?}");
-            let enough = self.settings.confirm_polls;
-            assert!(streaks.bad >= enough, "{key} is opened after {} of {enough}", streaks.bad);
+        if *event == Event::Unwatched {
+            assert!(self.is_off(key), "it is watched: {}", what());
+        } else if event.is_end() {
+            assert!(maybe.may_be_over, "it is not over: {} {maybe:#?}", what());
+        } else if key.kind != Kind::Disconnect {
+            assert!(maybe.may_be_open, "it is not wrong: {} {maybe:#?}", what());
+        }
+        if *event == Event::WasDown {
+            let last = self.inbox.of(to, key).iter().rfind(|heard| heard.is_sure);
+            let last = last.map_or(DateTime::UNIX_EPOCH, |heard| heard.at);
+            let is_news = maybe.heard_until.is_some_and(|until| until >= last);
+            assert!(is_news || key.kind == Kind::Disconnect, "nothing went wrong: {} {maybe:#?}", what());
+        }
+        if !event.is_end() {
+            self.is_read(at, key, is_first, &what);
+        }
+
+        // The novelty of the fact.
+        if is_repeated {
+            return;
+        }
+        self.is_news(at, item, &run, role, &what);
+        if let Some(thread) = &item.thread {
+            let is_known = self.tries.get(thread).is_some_and(|one| one.mail.to == to);
+            assert!(is_known, "it answers a mail that nobody sent: {}", what());
+        }
+        if key.kind == Kind::Disconnect {
+            self.account.judge(at, to, item, &self.inbox, &maybe, &what);
+            let is_overdue = matches!(event, Event::Overdue(_));
+            let ack = self.acks.get(key).filter(|ack| **ack > at - Duration::days(3));
+            let was_off = |heard: &&Heard| heard.event == Event::Rung(0) && Some(&heard.at) < ack;
+            let told_off = self.inbox.of(to, key).iter().rfind(was_off);
+            let goes_on = |heard: &Heard| !maybe.may_have_been_over_since(heard.at);
+            let is_held = is_overdue && told_off.is_some_and(goes_on);
+            assert!(!is_held, "it is acknowledged: {}", what());
         }
     }
 
-    fn is_excluded(&self, key: &Key) -> bool {
-        let out = self.settings.rules.get(&Kind::VmError).is_some_and(|rule| !rule.except.is_empty());
-        let named = key.kind == Kind::VmError && key.id() == Some(EXCLUDED_VM);
-        (out && named) || !self.settings.enabled(key.kind)
+    /// Readings count if they are newer than the last start and their collector works. A first mail lists
+    /// incidents from before a collector failed, and says that it fails.
+    fn is_read(&self, at: DateTime<Utc>, key: &Key, is_first: bool, what: &dyn Fn() -> String) {
+        let Some(collector) = key.kind.seen_by() else { return };
+        let last = self.polls.get(&collector);
+        let is_looked = last.is_some_and(|poll| poll.ended >= self.horizon);
+        assert!(is_looked || at - self.horizon >= AWAITED_FOR, "nobody looked yet: {}", what());
+        let is_billing = collector == Collector::ExpectedBalance;
+        // A failed poll of sites may have read the sites of one container.
+        let is_known = |poll: &Poll| self.read.get(key).is_some_and(|read| read + 1 >= poll.count);
+        let fails = last.is_some_and(|poll| !poll.is_good && !is_known(poll)) && !is_billing;
+        assert!(!fails || is_first, "it cannot be read: {}", what());
     }
 
-    /// What one step has to tell one person is one mail of a form; the disconnect stands alone.
-    fn mails_are_few(&self, outcome: &Outcome) {
-        let mut seen = BTreeSet::new();
-        for notice in &outcome.notices {
-            let disconnect = notice.items.iter().any(|item| item.key.kind == Kind::Disconnect);
-            assert!(!disconnect || notice.items.len() == 1, "a disconnect mail stands alone: {notice:#?}");
-            for to in &notice.to {
-                let form = match notice.form {
-                    Form::Disconnect => continue,
-                    Form::Opened | Form::Started(_) => "opened",
-                    Form::Closed => "closed",
-                    Form::Reminder => "reminder",
-                    Form::Covered => continue,
-                    Form::Unwatched => "unwatched",
-                    Form::Overflow(_) => "overflow",
-                    Form::Digest(_) => "digest",
-                };
-                assert!(seen.insert((form, to)), "two mails {form} to {to}: {:#?}", outcome.notices);
+    fn is_escalated(&self, at: DateTime<Utc>, item: &Told, run: &Run, what: &dyn Fn() -> String) {
+        let Told { key, event, .. } = item;
+        let never = matches!(event, Event::Reminder(_) | Event::Started | Event::WasDown);
+        assert!(!never, "not for escalate_to: {}", what());
+        assert!(*event == Event::Escalated || run.may_know || key.kind == Kind::Disconnect, "{}", what());
+        if *event != Event::Escalated || key.kind == Kind::Disconnect {
+            return;
+        }
+        let is_acknowledged =
+            self.acks.get(key).is_some_and(|ack| !self.belief.of(key).may_have_been_over_since(*ack));
+        assert!(!is_acknowledged, "it is acknowledged: {}", what());
+        let after = Duration::from_std(self.settings.escalate_after).unwrap();
+        let others = self.settings.rules.get(&key.kind).map(|rule| &rule.to).filter(|to| !to.is_empty());
+        let others = others.unwrap_or(&self.to).iter().map(|to| self.inbox.run(to, key));
+        // A recipient who knows this episode only from the first mail is no reason to escalate it.
+        let is_new = |run: &Run| self.belief.of(key).may_have_been_over_since(run.last);
+        let others: Vec<Run> =
+            others.filter(|run| run.may_not_know || !run.by_first_mail || is_new(run)).collect();
+        let mut told = others.iter().filter(|run| run.may_know).map(|run| run.began);
+        let owed = self.belief.of(key).owed_since.filter(|_| !others.is_empty());
+        // If a recipient was told nothing between an earlier episode and this one, a mail was due all the time.
+        let is_untold = |run: &Run, (until, began): (DateTime<Utc>, DateTime<Utc>)| {
+            let mut told = self.inbox.of(&run.to, key).iter().filter(|heard| heard.is_sure);
+            !told.any(|heard| until <= heard.at && heard.at <= began)
+        };
+        let settles = self.belief.of(key).settles;
+        let settles = settles.filter(|&span| others.iter().any(|run| is_untold(run, span)));
+        let mut owed = owed.into_iter().chain(settles.map(|(_, began)| began));
+        let is_due = told.any(|since| at - since >= after) || owed.any(|since| at - since >= after);
+        assert!(is_due, "too early: {}", what());
+    }
+
+    /// Each event comes once, an end only after its beginning, and all in their order.
+    fn is_news(&self, at: DateTime<Utc>, item: &Told, run: &Run, role: Role, what: &dyn Fn() -> String) {
+        let Told { key, event, .. } = item;
+        let maybe = self.belief.of(key);
+        let last = self.inbox.last(&run.to, key);
+        let is_other_episode = last.is_some_and(|last| maybe.may_have_been_over_since(last.at));
+        let is_money = key.kind == Kind::Disconnect;
+        match event {
+            Event::Resolved | Event::Removed | Event::Unwatched => {
+                assert!(run.may_know, "an end without a beginning: {}", what());
             }
+            Event::WasDown => assert!(run.may_not_know, "it was told: {}", what()),
+            Event::Opened => {
+                let is_set = key.kind == Kind::CollectorFailing;
+                assert!(run.may_not_know || is_other_episode || is_set, "told twice: {}", what());
+            }
+            Event::Started | Event::Escalated => {
+                assert!(run.may_not_know || is_other_episode, "told twice: {}", what());
+            }
+            Event::Reminder(count) => {
+                assert!(run.may_know && role == Role::To, "a reminder of news: {}", what());
+                assert!((1..=3).contains(count), "{}", what());
+                let is_next = *count == run.reminders + 1 || *count == run.other_reminders + 1;
+                assert!(is_next || !run.is_certain, "{}", what());
+                assert!(!run.by_first_mail, "none of what the first mail told: {}", what());
+                let every = self.settings.remind_every.get(&item.severity).expect("info has none");
+                let every = Duration::from_std(*every).unwrap();
+                assert!(!run.is_certain || at - run.last >= every, "too early: {}", what());
+                let ack = self.acks.get(key).filter(|ack| **ack >= run.began);
+                let is_held = ack.is_some_and(|ack| !maybe.may_have_been_over_since(*ack));
+                assert!(!is_held, "it is acknowledged: {}", what());
+            }
+            Event::Covered(count) => {
+                assert!(run.may_know, "a follow-up of news: {}", what());
+                assert!(*count == run.covered + 1 || !run.is_certain || is_other_episode, "{}", what());
+                let since = run.covered_at.map(|last| at - last);
+                assert!(!run.is_certain || since.is_none_or(|since| since >= HOUR), "{}", what());
+            }
+            Event::Flapping => {
+                let is_told = last.is_some_and(|last| last.event == Event::Flapping && last.is_sure);
+                assert!(!is_told || is_other_episode, "told twice: {}", what());
+            }
+            Event::Rung(_) | Event::BalanceUsedUp => assert!(is_money, "{}", what()),
+            Event::Extended(_) | Event::Paid(_) | Event::Overdue(_) | Event::Deletion(_) => {
+                assert!(is_money && run.may_know, "{}", what());
+            }
+            Event::Dearer(_) => assert!(key.kind == Kind::OrderCost && run.may_not_know, "{}", what()),
+            Event::Digest(_) | Event::Test => panic!("no event of an incident: {}", what()),
         }
     }
 
-    /// Rungs are told from the top down, until the date moves back or the disconnect is off.
-    fn ladder_descends(&mut self, outcome: &Outcome, now: DateTime<Utc>) {
-        let items = outcome.notices.iter().flat_map(|notice| &notice.items);
-        for item in items.filter(|item| item.key.kind == Kind::Disconnect) {
-            let ladder = item.ladder.clone().unwrap_or_default();
-            match item.event {
-                Event::Rung(rung) => {
-                    let again = item.arming != self.arming;
-                    assert!(
-                        again || self.rung.is_none_or(|told| rung < told),
-                        "rung {rung} after {:?}",
-                        self.rung
-                    );
-                    let current = ladder.current_rung(&self.settings.disconnect_days, now);
-                    assert_eq!(Some(rung), current, "the tightest rung crossed: {ladder:?}");
-                    self.rung = Some(rung);
+    fn takes_note(&mut self, at: DateTime<Utc>, mail: &Mail, fate: Fate, is_repeated: bool) {
+        let known = self.tries.entry(mail.id.clone());
+        known.or_insert_with(|| Try { mail: mail.clone(), first: at, last: fate }).last = fate;
+        if mail.form == "started" {
+            self.has_begun = true;
+            self.asked.insert(mail.to.clone());
+        }
+        let to = &mail.to;
+        let (has_left, is_money) = (self.role_of(to) == Role::Left, is_about_money(mail));
+        match fate {
+            Fate::Accept | Fate::LoseReply { .. } => {
+                if fate == Fate::Accept {
+                    self.refused.remove(to);
+                    self.forms.extend((!is_repeated && !is_money).then(|| (at, to.clone(), mail.form)));
+                    for item in &mail.items {
+                        self.refused_facts.retain(|(one, key, _), _| one != to || *key != item.key);
+                    }
                 }
-                Event::Extended(_) | Event::Paid(_) => {
-                    assert!(!ladder.is_overdue(now), "{ladder:?}");
-                    self.rung = ladder.rung;
+                if !is_repeated && !is_money {
+                    self.sent.entry(to.clone()).or_default().push(at);
                 }
-                Event::BalanceUsedUp => assert!(ladder.used_up && !ladder.is_overdue(now), "{ladder:?}"),
-                Event::Overdue(_) | Event::Deletion(_) => {
-                    assert!(ladder.is_overdue(now) && self.rung == Some(0), "{ladder:?}");
-                }
-                Event::Resolved | Event::WasDown | Event::Unwatched => self.rung = None,
-                Event::Escalated => assert!(item.severity == Severity::Critical, "{ladder:?}"),
-                Event::Covered(_) => {}
-                Event::Started
-                | Event::Opened
-                | Event::Reminder(_)
-                | Event::Removed
-                | Event::Flapping
-                | Event::Digest(_)
-                | Event::Overflow
-                | Event::Test => panic!("no event of a disconnect: {}", item.event),
+                let arrives = matches!(fate, Fate::Accept | Fate::LoseReply { arrived: true });
+                self.begun.extend((arrives && mail.form == "started").then(|| to.clone()));
+                self.inbox.take(at, mail, fate == Fate::Accept, arrives);
             }
-            self.arming = item.arming;
+            Fate::RefuseRecipient => {
+                self.refused.insert(to.clone(), at);
+            }
+            Fate::RefuseMail => {
+                for item in &mail.items {
+                    self.refused_facts.insert((to.clone(), item.key.clone(), item.event.clone()), at);
+                }
+            }
+            Fate::Defer | Fate::Away => {}
         }
-        // It may also end in silence.
-        let closed = |one: &&Incident| one.key.kind == Kind::Disconnect && one.phase == Phase::Resolved;
-        if outcome.incidents.iter().any(|incident| closed(&incident)) {
-            self.rung = None;
+        if has_left && matches!(fate, Fate::RefuseRecipient | Fate::RefuseMail) {
+            self.lost_for_good.insert(to.clone());
+            self.inbox.forget(to);
         }
+    }
+
+    fn role(&self, to: &str, kind: Kind) -> Role {
+        let rule = self.settings.rules.get(&kind).map(|rule| &rule.to).filter(|to| !to.is_empty());
+        if rule.unwrap_or(&self.to).iter().any(|one| one == to) {
+            Role::To
+        } else if self.settings.escalate_to.iter().any(|one| one == to) {
+            Role::Escalation
+        } else {
+            Role::Left
+        }
+    }
+
+    /// The role for any kind.
+    fn role_of(&self, to: &str) -> Role {
+        let is_left = Kind::ALL.iter().all(|&kind| self.role(to, kind) == Role::Left);
+        if is_left { Role::Left } else { Role::To }
+    }
+
+    /// The recipients who should have got the first mail and did not.
+    pub fn left_out(&self) -> impl Iterator<Item = &String> {
+        self.to.iter().filter(|&to| self.asked.contains(to) && !self.begun.contains(to))
+    }
+
+    /// The recipients of this kind.
+    pub fn recipients(&self, kind: Kind) -> Vec<String> {
+        let rule = self.settings.rules.get(&kind).map(|rule| &rule.to).filter(|to| !to.is_empty());
+        rule.unwrap_or(&self.to).clone()
+    }
+
+    /// No rule and no recipient watches it.
+    pub fn is_off(&self, key: &Key) -> bool {
+        is_off(&self.settings, key)
     }
 }
 
-/// Whoever reads only the mails, in the order in which they arrive, knows how things stand.
-pub fn the_last_word_is_true(postbox: &Postbox, incidents: &Incidents) {
-    let mut last: BTreeMap<(&str, Key), Event> = BTreeMap::new();
-    for to in ["ops", "boss"] {
-        for (key, event) in postbox.read_by(to) {
-            last.insert((to, key), event);
-        }
-    }
-    for ((to, key), event) in last {
-        let incident = &incidents[&key];
-        // One is over as soon as it is told; another's mail speaks for the other.
-        if key.kind == Kind::BalanceDrop || incident.folded_into.is_some() {
-            continue;
-        }
-        let open = incident.phase.is_open();
-        // Another episode may be open that did not go to them.
-        let open = if to == "boss" { open && !event.is_end() } else { open };
-        assert!(open != event.is_end(), "the last that {to} reads of {key} is {event}: {incident:#?}");
-    }
+fn is_off(settings: &AlertSettings, key: &Key) -> bool {
+    let except = settings.rules.get(&Kind::VmError).is_some_and(|rule| !rule.except.is_empty());
+    let is_named = key.kind == Kind::VmError && key.id() == Some(EXCLUDED_VM);
+    (except && is_named) || !settings.enabled(key.kind)
 }
 
-fn is_good(seen: Option<Sign>) -> bool {
-    matches!(seen, Some(Sign::Good | Sign::Perhaps | Sign::GoneTwice))
+fn is_about_money(mail: &Mail) -> bool {
+    mail.items.iter().any(|item| item.key.kind == Kind::Disconnect)
+}
+
+/// Does one of these silences hold back the mails about an incident?
+fn is_silenced(silences: &[(&'static str, DateTime<Utc>)], key: &Key, now: DateTime<Utc>) -> bool {
+    let is_vm = matches!(key.kind, Kind::VmError | Kind::VmBlocked | Kind::VmStopped | Kind::VmStuck);
+    silences.iter().filter(|(_, until)| now < *until).any(|(pattern, _)| match *pattern {
+        "main/vm_*/*" => is_vm,
+        "vm-1" => is_vm && key.id() == Some(1),
+        "*" => key.kind != Kind::Disconnect,
+        "main/disconnect/*" => key.kind == Kind::Disconnect,
+        other => panic!("no meaning of {other}"),
+    })
 }

@@ -1,4 +1,5 @@
-//! What a reading says of each incident, judged anew and more simply than the rules do: a second opinion.
+//! The signs of each incident in a reading, judged separately and more simply than by the rules: a second
+//! opinion.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,43 +7,45 @@ use crate::alert::{Key, Kind};
 use crate::model::{Collector, FailureKind, Group};
 use chrono::{DateTime, Duration, Utc};
 
-use super::life::name;
+use super::name;
 use super::ops::{Bill, CONTAINERS, Op, Rows, SITES, VMS};
 
-/// What one step showed.
+/// The signs of each incident in one step.
 pub type Evidence = BTreeMap<Key, Sign>;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sign {
     /// Seen wrong.
     Bad,
-    /// Seen right, or gone from a listing that shows everything.
+    /// Seen right, or gone from a complete listing.
     Good,
-    /// Gone from the listing that had it; whether it moved, or was missed, is more than this witness knows.
+    /// Gone from the listing that had it. This witness does not know whether it moved or was missed.
     Perhaps,
-    /// Gone with its container, which two whole listings do not have.
+    /// Gone with its container, which two complete listings lack.
     GoneTwice,
-    /// Seen wrong, where another thing that this witness does not know may decide.
+    /// Seen wrong, but another fact that this witness does not know may decide.
     PerhapsBad,
+    /// Seen in a state that is neither wrong nor right.
+    Other,
 }
 
-/// Remembers what a reading alone does not tell.
+/// Remembers facts that a single reading does not show.
 #[derive(Default)]
 pub struct Witness {
-    /// Where a site was seen last.
+    /// The container in which a site was last seen.
     homes: BTreeMap<u64, u64>,
-    /// The same of sites that are gone as well.
+    /// The same, including sites that are gone.
     last_homes: BTreeMap<u64, u64>,
-    /// Whole listings in a row that do not have a container.
+    /// Complete listings in a row that lack a container.
     absent: BTreeMap<u64, u32>,
-    /// Sites last seen in the state that nobody knows.
+    /// Sites last seen in an unknown state.
     thawing: BTreeSet<u64>,
-    /// When the account is cut off, as last reported.
+    /// The date of the cut-off in the last report.
     cut_off: Option<DateTime<Utc>>,
 }
 
 impl Witness {
-    /// What this shows. Of an incident that is not in it, it shows nothing.
+    /// The signs in this step. Incidents without a sign are left out.
     pub fn look(&mut self, op: &Op, now: DateTime<Utc>) -> Evidence {
         let mut evidence = Evidence::new();
         match op {
@@ -85,7 +88,7 @@ impl Witness {
                     }
                 }
                 for id in SITES.into_iter().filter(|id| *complete && rows.iter().all(|row| row.0 != *id)) {
-                    // Elsewhere it may be well or not: this listing says nothing of it.
+                    // In another container it may be well or not: this listing says nothing about it.
                     if self.homes.get(&id).is_none_or(|known| known == home) {
                         self.gone(&mut evidence, id, Sign::Perhaps);
                     }
@@ -95,7 +98,7 @@ impl Witness {
                 } else {
                     self.still_thaws(&mut evidence, *complete);
                 }
-                // A container is off where all its sites are, and until none is.
+                // A container is off if all its sites are, and until none is.
                 let stopped = rows.iter().any(|row| row.1 == "StoppedByService");
                 let sign = if stopped { Sign::PerhapsBad } else { Sign::Perhaps };
                 evidence.insert(Key::new(&name(), Kind::ContainerDisabled, *home), sign);
@@ -105,7 +108,9 @@ impl Witness {
             }
             Op::Report(bill) => {
                 self.cut_off = match bill {
-                    Bill::CutIn(hours) => Some(now + Duration::hours(*hours)),
+                    Bill::CutIn(seconds, _) | Bill::UsedUpAhead(seconds) => {
+                        Some(now + Duration::seconds(*seconds))
+                    }
                     Bill::RunsOut => Some(now + Duration::days(3)),
                     Bill::UsedUp => Some(now + Duration::days(1)),
                     Bill::Rich | Bill::Dropped | Bill::Unreadable | Bill::Short | Bill::Suspended => {
@@ -113,12 +118,19 @@ impl Witness {
                     }
                 };
                 let clear = match bill {
-                    Bill::Rich | Bill::Dropped | Bill::Suspended => true,
-                    // It has to look as far as the date that is known.
-                    Bill::Short => self.cut_off.is_none_or(|date| date <= now + Duration::days(2)),
-                    Bill::CutIn(_) | Bill::RunsOut | Bill::UsedUp | Bill::Unreadable => false,
+                    Bill::Rich | Bill::Dropped | Bill::Suspended => Sign::Good,
+                    // The report has to reach as far as the known date. If two dates are known, other code
+                    // decides which.
+                    Bill::Short if self.cut_off.is_none_or(|date| date <= now + Duration::days(2)) => {
+                        Sign::Perhaps
+                    }
+                    Bill::Short
+                    | Bill::CutIn(..)
+                    | Bill::RunsOut
+                    | Bill::UsedUp
+                    | Bill::UsedUpAhead(_)
+                    | Bill::Unreadable => Sign::Bad,
                 };
-                let clear = if clear { Sign::Good } else { Sign::Bad };
                 evidence.insert(Key::account_wide(&name(), Kind::Disconnect), clear);
                 let suspended = *bill == Bill::Suspended;
                 let order = if suspended { Sign::Bad } else { Sign::Good };
@@ -129,13 +141,25 @@ impl Witness {
             Op::Fails(collector, kind) => self.ended(&mut evidence, *collector, Some(*kind)),
             Op::Wait(_)
             | Op::Restart(_)
+            | Op::Sleep(_)
             | Op::Clock(_)
-            | Op::Smtp(_)
+            | Op::Server(..)
             | Op::Silence { .. }
-            | Op::Ack
-            | Op::RuleOff(_) => {}
+            | Op::Unsilence
+            | Op::Ack(_)
+            | Op::Unack
+            | Op::Rule(..)
+            | Op::Ann(_) => {}
         }
         evidence
+    }
+
+    /// Incidents of the sites that were last seen in this container. One listing without a site may have missed
+    /// it.
+    pub fn sites_in(&self, home: u64) -> impl Iterator<Item = Key> {
+        let sites = self.last_homes.iter().filter(move |(_, known)| **known == home).map(|(site, _)| *site);
+        let kinds = [Kind::SiteError, Kind::SiteBlocked, Kind::SiteStuck];
+        sites.flat_map(move |site| kinds.map(|kind| Key::new(&name(), kind, site)))
     }
 
     fn gone(&mut self, evidence: &mut Evidence, site: u64, how: Sign) {
@@ -145,7 +169,7 @@ impl Witness {
         sign(evidence, site, &gone.collect());
     }
 
-    /// One listing is not every listing: the state is gone when no site was last seen in it.
+    /// One listing is not all of them: the state is gone when no site was last seen in it.
     fn still_thaws(&self, evidence: &mut Evidence, complete: bool) {
         if complete && self.thawing.is_empty() {
             evidence.insert(Key::new(&name(), Kind::UnknownState, "site:Thawing"), Sign::Perhaps);
@@ -159,11 +183,11 @@ impl Witness {
             None => Some(Sign::Good),
             Some(F::Other) => Some(Sign::Bad),
             Some(F::NotFound) if !report => Some(Sign::Bad),
-            // Its own where others of its group are let in.
+            // It is the collector's own failure if others of its group are let in.
             Some(F::Credentials) => Some(Sign::PerhapsBad),
             Some(F::NotFound | F::ReportError) => None,
         };
-        let key = Key::new(&name(), Kind::CollectorFailing, collector);
+        let key = Key::new(&name(), Kind::CollectorFailing, collector.as_str());
         evidence.extend(failing.map(|sign| (key, sign)));
         if report {
             let sign = match failed {
@@ -177,7 +201,7 @@ impl Witness {
         let group: Group = collector.group();
         let key = Key::new(&name(), Kind::CredentialsRejected, group);
         match failed {
-            // Unless another of the group is let in.
+            // Unless another collector of the group is let in.
             Some(F::Credentials) => {
                 evidence.insert(key, Sign::PerhapsBad);
             }
@@ -189,41 +213,42 @@ impl Witness {
     }
 }
 
-/// What a state says of each kind.
+/// The sign of a state for each kind.
 type Says = Vec<(Kind, Sign)>;
 
 pub fn vm(state: &str) -> Says {
-    use Sign::{Bad, Good};
-    let (error, blocked, stopped, stuck) = (Kind::VmError, Kind::VmBlocked, Kind::VmStopped, Kind::VmStuck);
-    match state {
-        "active" | "gone" => vec![(error, Good), (blocked, Good), (stopped, Good), (stuck, Good)],
-        "stopped" => vec![(error, Good), (blocked, Good), (stopped, Bad), (stuck, Good)],
-        "error" => vec![(error, Bad), (stuck, Good)],
-        "blocked" => vec![(blocked, Bad), (stuck, Good)],
-        "building" => vec![(stuck, Bad)],
-        _ => Vec::new(),
-    }
+    use Sign::{Bad, Good, Other};
+    let signs = match state {
+        "active" | "gone" => [Good; 4],
+        "stopped" => [Good, Good, Bad, Good],
+        "error" => [Bad, Other, Other, Good],
+        "blocked" => [Other, Bad, Other, Good],
+        "building" => [Other, Other, Other, Bad],
+        _ => [Other; 4],
+    };
+    [Kind::VmError, Kind::VmBlocked, Kind::VmStopped, Kind::VmStuck].into_iter().zip(signs).collect()
 }
 
 pub fn container(state: &str) -> Says {
-    match state {
+    let sign = match state {
         // Its sites may be stopped all the same.
-        "ENABLED" | "gone" => vec![(Kind::ContainerDisabled, Sign::Perhaps)],
-        "DISABLED_BY_SERVICE" | "DISABLED_BY_QUOTA" => vec![(Kind::ContainerDisabled, Sign::Bad)],
-        _ => Vec::new(),
-    }
+        "ENABLED" | "gone" => Sign::Perhaps,
+        "DISABLED_BY_SERVICE" | "DISABLED_BY_QUOTA" => Sign::Bad,
+        _ => Sign::Other,
+    };
+    vec![(Kind::ContainerDisabled, sign)]
 }
 
 pub fn site(state: &str) -> Says {
-    use Sign::{Bad, Good};
-    let (error, blocked, stuck) = (Kind::SiteError, Kind::SiteBlocked, Kind::SiteStuck);
-    match state {
-        "Active" | "Stopped" | "gone" => vec![(error, Good), (blocked, Good), (stuck, Good)],
-        "Error" => vec![(error, Bad), (stuck, Good)],
-        "StoppedByService" | "StoppedByQuota" => vec![(blocked, Bad), (stuck, Good)],
-        "Backuping" => vec![(stuck, Bad)],
-        _ => Vec::new(),
-    }
+    use Sign::{Bad, Good, Other};
+    let signs = match state {
+        "Active" | "Stopped" | "gone" => [Good; 3],
+        "Error" => [Bad, Other, Good],
+        "StoppedByService" | "StoppedByQuota" => [Other, Bad, Good],
+        "Backuping" => [Other, Other, Bad],
+        _ => [Other; 3],
+    };
+    [Kind::SiteError, Kind::SiteBlocked, Kind::SiteStuck].into_iter().zip(signs).collect()
 }
 
 fn sign(evidence: &mut Evidence, id: u64, says: &Says) {
@@ -244,14 +269,14 @@ fn listed(evidence: &mut Evidence, ids: &[u64], rows: &Rows, complete: bool, say
     }
 }
 
-/// States that nobody knows are incidents of their own.
+/// Unknown states are incidents of their own.
 fn unknown(evidence: &mut Evidence, sort: &str, rows: &Rows, complete: bool, odd: &[&str]) {
     for state in odd {
         let key = Key::new(&name(), Kind::UnknownState, format!("{sort}:{state}").as_str());
         if rows.iter().any(|row| row.1 == *state) {
             evidence.insert(key, Sign::Bad);
         } else if complete {
-            // One listing may have missed what was in it.
+            // One listing may have missed the resources in that state.
             evidence.insert(key, Sign::Perhaps);
         }
     }

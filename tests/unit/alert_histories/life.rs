@@ -1,253 +1,195 @@
-//! A daemon's life without the daemon: book, engine and outbox put together as the pipeline does it, with an
-//! auditor who looks at every decision.
+//! A life in the world of alerts: steps go in, and an auditor looks at every mail that comes out.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration as Span;
 
-use crate::alert::{
-    Ack, AlertSettings, Delivery, Engine, Incident, Input, Key, Kind, Muted, Remembered, Silence, Stage,
-    Watcher,
-};
+use crate::alert::Kind;
 use crate::model::*;
 use chrono::{DateTime, Duration, Utc};
 
-use super::alert_support::postbox::{self, Postbox, State};
-use super::alert_support::{as_read_back, container, money, site, start, vm};
+use super::alert_support::{Fate, World, roubles};
 use super::auditor::Auditor;
 use super::evidence::{Evidence, Witness};
-use super::ops::{Bill, Op};
+use super::ops::{Bill, Config, Op};
 
 pub struct Life {
+    pub world: World,
     pub auditor: Auditor,
-    pub engine: Engine,
-    pub now: DateTime<Utc>,
-    pub settings: AlertSettings,
-    /// As the store has them.
-    stored: BTreeMap<Key, Incident>,
-    book: KnownAccount,
     witness: Witness,
-    muted: Muted,
-    pub postbox: Postbox,
-    smtp_up: bool,
-    watched_until: DateTime<Utc>,
+    silences: Vec<i64>,
+    /// The number of attempts that the auditor saw.
+    audited: usize,
 }
 
 impl Life {
-    pub fn new(settings: AlertSettings) -> Self {
-        let engine = Engine::new(watchers(&settings), Remembered::default(), false, None, start());
-        Self {
-            auditor: Auditor::new(settings.clone()),
-            engine,
-            now: start(),
-            settings,
-            stored: BTreeMap::new(),
-            book: KnownAccount::new(Arc::new(profile())),
+    pub fn new(config: &Config) -> Self {
+        let mut world = World::new(config.settings.clone());
+        world.to.clone_from(&config.to);
+        world.system.max_per_hour = config.max_per_hour;
+        let mut life = Self {
+            auditor: Auditor::new(config, world.now),
+            world,
             witness: Witness::default(),
-            muted: Muted::default(),
-            postbox: Postbox::default(),
-            smtp_up: true,
-            watched_until: start(),
-        }
+            silences: Vec::new(),
+            audited: 0,
+        };
+        life.world.set_settings();
+        life.audit(&Evidence::new());
+        life
     }
 
     pub fn live(&mut self, op: &Op) {
         match op {
-            Op::RuleOff(minutes) => {
-                let mut settings = self.settings.clone();
-                settings.rules.entry(Kind::VmError).or_default().enabled = Some(false);
-                self.engine.set_watchers(watchers(&settings));
-                self.live(&Op::Wait(*minutes));
-                self.engine.set_watchers(watchers(&self.settings));
-            }
             Op::Vms { rows, complete } => {
-                let rows = rows.iter().map(|&(id, state)| vm(id, state)).collect();
-                self.read(op, Collector::Vms, Read::Vms(Rows { rows, complete: *complete }), true);
+                self.world.vms_read(rows, *complete);
+                self.saw(op, Collector::Vms, true);
             }
             Op::Containers { rows, complete } => {
-                let rows = rows.iter().map(|&(id, state)| container(id, state)).collect();
-                let read = Read::Containers(Rows { rows, complete: *complete });
-                self.read(op, Collector::Containers, read, true);
+                self.world.containers_read(rows, *complete);
+                self.saw(op, Collector::Containers, true);
             }
-            // Nobody asks for the sites of a container that is not listed.
-            Op::Sites { home, .. } if self.book.state().containers.get(ContainerId::new(*home)).is_none() => {
-            }
+            Op::Sites { home, .. } if !self.world.knows_container(*home) => {}
             Op::Sites { home, rows, complete, ended } => {
-                let rows = rows.iter().map(|&(id, state)| site(id, *home, state)).collect();
-                let read = Read::Sites(ContainerId::new(*home), Rows { rows, complete: *complete });
-                self.read(op, Collector::Sites, read, *ended);
+                self.world.sites_read(*home, rows, *complete);
+                let (home, rows, complete) = (*home, rows.clone(), *complete);
+                let listing = Op::Sites { home, rows, complete, ended: false };
+                let evidence = self.witness.look(&listing, self.world.now);
+                self.auditor.read(self.witness.sites_in(home));
+                self.audit(&evidence);
+                if *ended {
+                    self.live(&Op::NoSites);
+                }
             }
             Op::NoSites => {
-                self.later(Duration::seconds(1));
-                let evidence = self.witness.look(op, self.now);
-                self.end(Collector::Sites, None, true);
-                let ended = Some(Collector::Sites);
-                self.step(&Input::Poll { account: name(), observed: Vec::new(), ended }, &evidence);
+                self.world.end(Collector::Sites, None);
+                self.saw(op, Collector::Sites, true);
             }
             Op::Report(bill) => {
-                let read = Read::ExpectedBalance(report(*bill, self.now));
-                self.read(op, Collector::ExpectedBalance, read, true);
+                let at = self.world.now + Duration::seconds(20);
+                self.auditor.reported(*bill, at);
+                self.world.report(report(*bill, at));
+                self.saw(op, Collector::ExpectedBalance, true);
             }
             Op::Fails(collector, kind) => {
-                self.later(Duration::seconds(1));
-                let evidence = self.witness.look(op, self.now);
-                let failure = Failure::new(*kind, "it did not work");
-                self.end(*collector, Some(failure), true);
-                let input = Input::Poll { account: name(), observed: Vec::new(), ended: Some(*collector) };
-                self.step(&input, &evidence);
+                self.world.fail(*collector, *kind);
+                self.saw(op, *collector, false);
             }
-            Op::Wait(minutes) => {
-                // Beyond an hour of minutes, fewer looks are as good.
-                let looks = (*minutes).clamp(1, 60);
-                let until = self.now + Duration::minutes(*minutes);
-                if *minutes >= 2 {
-                    self.book.stop_looking();
-                }
-                for left in (0..looks).rev() {
-                    self.now = until - Duration::minutes(minutes * left / looks);
-                    self.step(&Input::Tick(Delivery::default()), &Evidence::new());
-                    self.watched_until = self.now;
-                }
+            // In a wait of more than an hour, mails are looked at less often than each minute.
+            Op::Wait(minutes) => self.pass(*minutes, (*minutes).clamp(1, 60)),
+            Op::Restart(minutes) => {
+                self.auditor.restarts(self.world.now + Duration::minutes(*minutes));
+                self.world.restart(Duration::minutes(*minutes));
+                self.audit(&Evidence::new());
             }
-            Op::Restart(minutes) => self.restart(Duration::minutes(*minutes)),
-            Op::Clock(minutes) => self.later(Duration::minutes(*minutes)),
-            Op::Smtp(up) => {
-                self.smtp_up = *up;
-                self.deliver();
+            Op::Sleep(minutes) | Op::Clock(minutes) => {
+                self.world.sleep(Duration::minutes(*minutes));
+                self.auditor.wakes(self.world.now);
+                self.world.tick();
+                self.audit(&Evidence::new());
             }
+            Op::Server(None, fate) => self.world.server_all(*fate),
+            Op::Server(Some(to), fate) => self.world.server(to, *fate),
             Op::Silence { pattern, minutes } => {
-                let id = self.muted.silences.len() as i64 + 1;
-                let until = self.now + Duration::minutes(*minutes);
-                let silence =
-                    Silence { id, pattern: (*pattern).into(), at: self.now, until, comment: String::new() };
-                self.muted.silences.push(silence);
-                self.engine.set_muted(self.muted.clone());
+                let time = Duration::minutes(*minutes);
+                self.silences.push(self.world.silence(pattern, time));
+                self.auditor.silenced(pattern, self.world.now + time);
             }
-            Op::Ack => {
-                let open = self.engine.incidents().values().find(|incident| incident.phase.is_open());
-                if let Some(incident) = open {
-                    let ack = Ack { episode: incident.episode, at: self.now, comment: String::new() };
-                    self.muted.acks.insert(incident.key.clone(), ack);
-                    self.engine.set_muted(self.muted.clone());
+            Op::Unsilence => self.end_silences(1),
+            Op::Ack(before) => {
+                if let Some(key) = self.auditor.last_told(*before) {
+                    self.world.ack(&key.to_string());
+                    self.auditor.acknowledged(&key, self.world.now);
                 }
             }
+            Op::Unack => {
+                self.world.unack_all();
+                self.auditor.unacknowledged();
+            }
+            Op::Rule(kind, on) => {
+                self.world.settings.rules.entry(*kind).or_default().enabled = Some(*on);
+                self.reload();
+            }
+            Op::Ann(is_there) => {
+                self.world.to.retain(|to| to != "ann");
+                self.world.to.extend(is_there.then(|| "ann".to_owned()));
+                self.reload();
+            }
         }
     }
 
-    /// Everything that was ever silenced is not any more.
-    pub fn end_silences(&mut self) {
-        self.muted.silences.clear();
-        self.engine.set_muted(self.muted.clone());
-    }
-
-    /// Every incident ever, as the engine last had it.
-    pub fn incidents(&self) -> BTreeMap<Key, Incident> {
-        let mut all = self.stored.clone();
-        all.extend(self.engine.incidents().clone());
-        all
-    }
-
-    fn read(&mut self, op: &Op, collector: Collector, read: Read, ended: bool) {
-        self.later(Duration::seconds(20));
-        let evidence = self.witness.look(op, self.now);
-        let observed = self.book.apply(read, self.now);
-        self.end(collector, None, ended);
-        let ended = ended.then_some(collector);
-        self.step(&Input::Poll { account: name(), observed, ended }, &evidence);
-    }
-
-    fn end(&mut self, collector: Collector, failure: Option<Failure>, ended: bool) {
-        if ended {
-            let complete = failure.is_none();
-            let end = PollEnd { duration: Span::from_secs(1), failure, complete };
-            self.book.end(collector, end, self.now);
+    /// Lets time pass, with so many looks at the mails.
+    pub fn pass(&mut self, minutes: i64, looks: i64) {
+        let from = self.world.now;
+        for look in 1..=looks {
+            self.world.now = from + Duration::minutes(minutes * look / looks);
+            self.world.tick();
+            self.audit(&Evidence::new());
         }
     }
 
-    fn restart(&mut self, away: Duration) {
-        self.later(away);
-        let kept = as_read_back(self.incidents().values(), self.now);
-        let started = self.engine.is_started();
-        self.engine =
-            Engine::new(watchers(&self.settings), kept, started, Some(self.watched_until), self.now);
-        self.engine.set_muted(self.muted.clone());
-        self.book = KnownAccount::new(Arc::new(profile()));
-        self.deliver();
-    }
-
-    fn step(&mut self, input: &Input, evidence: &Evidence) {
-        let snapshot = Snapshot { accounts: [(name(), self.book.publish())].into() };
-        let mut outcome = self.engine.step(input, &snapshot, self.now);
-        self.auditor.look(input, evidence, &self.incidents(), &outcome, self.now);
-        let made = self.postbox.take(outcome.notices.clone(), &outcome.goes_on);
-        postbox::forget_threads(&mut outcome.incidents, &self.postbox);
-        self.auditor.withdrawn(&self.postbox);
-        for (id, notice) in &made {
-            self.auditor.mailed(id, notice);
+    /// Ends all silences, switches on every rule that a reload switched, and lets the server take every mail.
+    pub fn calm_down(&mut self) {
+        self.end_silences(usize::MAX);
+        for kind in [Kind::VmError, Kind::VmBlocked, Kind::ContainerDisabled, Kind::Disconnect] {
+            self.world.settings.rules.entry(kind).or_default().enabled = Some(true);
         }
-        let threads = made.iter().flat_map(postbox::threads).collect();
-        self.stored.extend(outcome.incidents.iter().map(|one| (one.key.clone(), one.clone())));
-        self.engine.commit(outcome, threads);
-        self.watched_until = self.now;
-        self.deliver();
+        self.world.server_all(Fate::Accept);
+        self.reload();
     }
 
-    fn deliver(&mut self) {
-        if self.smtp_up {
-            self.postbox.deliver();
-        } else {
-            // Of some the reply is lost.
-            let lost = |mail: &postbox::Mail| mail.id.ends_with(['3', '7']);
-            self.postbox.attempt(|mail| {
-                State::Waits(if lost(mail) { Stage::PerhapsArrived } else { Stage::NotArrived })
-            });
+    fn end_silences(&mut self, most: usize) {
+        for id in self.silences.drain(..most.min(self.silences.len())) {
+            self.world.unsilence(id);
+            self.auditor.lifted_oldest_silence();
         }
     }
 
-    fn later(&mut self, by: Duration) {
-        self.now += by;
+    fn reload(&mut self) {
+        self.auditor.reloaded(&self.world.settings, &self.world.to, self.world.now);
+        self.world.set_settings();
+        self.audit(&Evidence::new());
+    }
+
+    /// Tells the auditor that a poll ended.
+    fn saw(&mut self, op: &Op, collector: Collector, is_good: bool) {
+        let evidence = self.witness.look(op, self.world.now);
+        self.auditor.read(evidence.keys().cloned());
+        self.auditor.polled(collector, is_good, self.world.now);
+        self.audit(&evidence);
+    }
+
+    fn audit(&mut self, evidence: &Evidence) {
+        let Self { world, auditor, audited, .. } = self;
+        auditor.look(evidence, world.now);
+        for (at, mail, fate) in &world.attempts[*audited..] {
+            auditor.attempted(*at, mail, *fate);
+        }
+        *audited = world.attempts.len();
     }
 }
 
-pub fn name() -> AccountName {
-    "main".parse().unwrap()
-}
-
-fn watchers(settings: &AlertSettings) -> BTreeMap<AccountName, Watcher> {
-    [(name(), Watcher { settings: settings.clone().into(), to: vec!["ops".into()] })].into()
-}
-
-fn profile() -> Profile {
-    Profile {
-        name: name(),
-        currency: "RUB".into(),
-        time_zone: Some(chrono_tz::UTC),
-        lead_days: 3,
-        vm_memory_unit_bytes: None,
-        collectors: [Collector::Vms, Collector::Containers, Collector::Sites, Collector::ExpectedBalance]
-            .into(),
-        stale_after: BTreeMap::new(),
-        guide: Default::default(),
+/// The content of a bill before the charges of the day: kopecks on the account, and the date.
+pub fn meaning(bill: Bill, now: DateTime<Utc>) -> (i64, Edd) {
+    match bill {
+        Bill::Rich | Bill::Short | Bill::Suspended => (500_000, Edd::Null),
+        Bill::Dropped => (200_000, Edd::Null),
+        Bill::CutIn(seconds, left) => (left * 100, Edd::At(now + Duration::seconds(seconds))),
+        Bill::RunsOut => (2550, Edd::Null),
+        Bill::UsedUp => (-300, Edd::Null),
+        Bill::UsedUpAhead(seconds) => (-300, Edd::At(now + Duration::seconds(seconds))),
+        Bill::Unreadable => (500_000, Edd::Unknown),
     }
 }
 
-/// Ninety days of 10 a day from `now` on.
+/// A report of ninety days at 10 a day from `now` on.
 fn report(bill: Bill, now: DateTime<Utc>) -> Report {
-    let (balance, edd) = match bill {
-        Bill::Rich | Bill::Short | Bill::Suspended => ("5000", Edd::Null),
-        Bill::Dropped => ("2000", Edd::Null),
-        Bill::CutIn(hours) => ("500", Edd::At(now + Duration::hours(hours))),
-        Bill::RunsOut => ("25.50", Edd::Null),
-        Bill::UsedUp => ("-3", Edd::Null),
-        Bill::Unreadable => ("5000", Edd::Unknown),
-    };
-    let mut left = money(balance);
+    let (kopecks, edd) = meaning(bill, now);
+    let mut left = roubles(kopecks);
     let days = if bill == Bill::Short { 1 } else { 90 };
     let moments = (1..=days).map(|day| {
-        left -= money("10");
+        left -= roubles(1000);
         let positive = Some(left.is_positive());
         let order = Some(0);
-        ChargeMoment { at: now + Duration::days(day), amount: money("10"), balance: left, positive, order }
+        ChargeMoment { at: now + Duration::days(day), amount: roubles(1000), balance: left, positive, order }
     });
     let moments: Vec<_> = moments.collect();
     let state = if bill == Bill::Suspended { OrderState::Suspended } else { OrderState::Ordered };

@@ -1,25 +1,42 @@
-//! Random histories through the pure engine: polls good, failed and partial, dates that move, restarts, clocks set,
-//! a mail server that is down, silences, acknowledgements. Whatever happens, the contract (section 6) holds.
-//! `PROPTEST_CASES=5000 cargo test --lib alert_histories` looks longer.
-#![allow(clippy::unwrap_used)]
+//! Random histories in the world of alerts: successful, failed and partial polls, dates that move, restarts,
+//! sleeps, silences, acknowledgements and reloads. The clock is set, and the mail server refuses, defers, is
+//! away or loses replies. In every history, the mails agree with the contract (section 6).
+//!
+//! `PROPTEST_CASES=5000 cargo test --lib alert_histories` runs more of them.
+#![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
 
 use super::alert_support;
+
 mod auditor;
+mod belief;
 mod evidence;
+mod inbox;
 mod life;
+mod money;
 mod ops;
 
-use crate::alert::{AlertSettings, Key};
-use life::{Life, name};
-use ops::{Bill, CONTAINERS, Op, Rows, SITES, VMS};
+use crate::alert::{AlertSettings, Key, Kind};
+use crate::model::{AccountName, Collector, FailureKind};
+use alert_support::Fate;
+use chrono::{DateTime, Duration, Utc};
+use life::Life;
+use ops::{Bill, CONTAINERS, Config, Op, Rows, SITES, VMS};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 fn config() -> ProptestConfig {
-    // A history that failed goes into a test of its own, in words.
-    ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
+    // The same histories each time, or others if more are asked for. A history that failed gets a test of its
+    // own, as text.
+    let asks_for_more = std::env::var_os("PROPTEST_CASES").is_some();
+    let rng_seed = if asks_for_more { RngSeed::Random } else { RngSeed::Fixed(2026) };
+    ProptestConfig { failure_persistence: None, rng_seed, ..ProptestConfig::default() }
 }
 
-/// Everything as it is, read once.
+fn name() -> AccountName {
+    "main".parse().unwrap()
+}
+
+/// The state of everything, in a single reading.
 #[derive(Clone, Debug)]
 struct Truth {
     vms: Rows,
@@ -38,9 +55,16 @@ impl Truth {
         }
     }
 
-    fn sweep(&self) -> Vec<Op> {
+    /// Every reading at `now`, of a state that began at `since`.
+    fn sweep(&self, since: DateTime<Utc>, now: DateTime<Utc>) -> Vec<Op> {
+        let age = (now - since).num_seconds();
+        let bill = match self.bill {
+            Bill::CutIn(seconds, left) => Bill::CutIn(seconds - age, left),
+            Bill::UsedUpAhead(seconds) => Bill::UsedUpAhead(seconds - age),
+            bill => bill,
+        };
         let mut ops = vec![
-            Op::Report(self.bill),
+            Op::Report(bill),
             Op::Containers { rows: self.containers.clone(), complete: true },
             Op::Vms { rows: self.vms.clone(), complete: true },
         ];
@@ -68,41 +92,42 @@ fn truth() -> impl Strategy<Value = Truth> {
     })
 }
 
-/// Lives through a history, then through a state that lasts, then through health.
-fn whole_life(settings: AlertSettings, history: &[Op], last: &Truth) {
-    let mut life = Life::new(settings);
+/// Runs a history, then a state that lasts, then health.
+fn whole_life(config: &Config, history: &[Op], last: &Truth) {
+    let mut life = Life::new(config);
     for op in history {
         life.live(op);
     }
-    if life.engine.is_started() {
-        life.auditor.nobody_is_left_in_the_dark(&life.incidents());
-    }
 
-    // Now it stays as it is, longer than anything waits; mail goes out and nobody has silenced anything.
-    life.end_silences();
-    life.live(&Op::Smtp(true));
-    for wait in [1, 1, 1, 1, 1, 7 * 60, 1, 1] {
-        last.sweep().iter().for_each(|op| life.live(op));
-        life.live(&Op::Wait(wait));
-    }
-    what_is_wrong_is_known(&life, last);
-    auditor::the_last_word_is_true(&life.postbox, &life.incidents());
+    // Now the state stays longer than anything waits. All mail is sent, and nothing is silenced.
+    life.calm_down();
+    let calm = life.world.now;
+    stays(&mut life, last);
+    every_problem_is_known(&life, last, calm);
+    the_last_word_is_true(&life, calm);
+    let left_out: Vec<_> = life.auditor.left_out().collect();
+    assert!(left_out.is_empty(), "no first mail for {left_out:?}");
 
     let healthy = Truth::healthy();
-    for wait in [1, 1, 1, 1, 60, 1, 1] {
-        healthy.sweep().iter().for_each(|op| life.live(op));
-        life.live(&Op::Wait(wait));
-    }
-    life.auditor.nobody_is_left_in_the_dark(&life.incidents());
-    life.auditor.ends_are_told();
-    auditor::the_last_word_is_true(&life.postbox, &life.incidents());
-    let incidents = life.incidents();
-    let open = incidents.values().find(|incident| incident.phase.is_open());
-    assert!(open.is_none(), "all is well, and this is open: {open:#?}");
+    stays(&mut life, &healthy);
+    every_end_is_known(&life, calm);
+    nothing_more_comes(&mut life, &healthy);
 }
 
-/// Each resource that has been in a wrong state for hours has an incident that people know of.
-fn what_is_wrong_is_known(life: &Life, last: &Truth) {
+/// Reads the state at once, and then for more than a day.
+fn stays(life: &mut Life, truth: &Truth) {
+    let since = life.world.now;
+    let first = [(1, 1), (1, 1), (1, 1), (1, 1), (31, 6), (1, 1), (61, 4)];
+    for (minutes, looks) in first.into_iter().chain([(300, 8); 5]).chain([(420, 14)]) {
+        let now = life.world.now + Duration::seconds(20);
+        truth.sweep(since, now).iter().for_each(|op| life.live(op));
+        life.pass(minutes, looks);
+    }
+}
+
+/// If a resource has been in a wrong state for a day, each of its recipients was told, by its own mail or by
+/// the mail about its cause.
+fn every_problem_is_known(life: &Life, last: &Truth, calm: DateTime<Utc>) {
     let all = [
         (&last.vms, evidence::vm as fn(&str) -> Vec<_>),
         (&last.containers, evidence::container),
@@ -110,62 +135,281 @@ fn what_is_wrong_is_known(life: &Life, last: &Truth) {
         (&last.sites[1], evidence::site),
     ];
     let lives = |home: u64| last.containers.iter().any(|row| row.0 == home);
-    let incidents = life.incidents();
     for (index, (rows, says)) in all.into_iter().enumerate() {
         if (index == 2 && !lives(CONTAINERS[0])) || (index == 3 && !lives(CONTAINERS[1])) {
             continue;
         }
+        let home = (index >= 2).then(|| Key::new(&name(), Kind::ContainerDisabled, CONTAINERS[index - 2]));
         for &(id, state) in rows {
             for (kind, sign) in says(state) {
                 let key = Key::new(&name(), kind, id);
-                let excluded =
-                    kind == crate::alert::Kind::VmError && !life.settings.covers(kind, &format!("vm-{id}"));
-                // One that was stopped before anybody looked is no incident.
-                let excluded = excluded || kind == crate::alert::Kind::VmStopped;
-                if sign != evidence::Sign::Bad || !life.settings.enabled(kind) || excluded {
+                // A VM that was stopped before the first reading is no incident.
+                let is_out = life.auditor.is_off(&key) || kind == Kind::VmStopped;
+                if sign != evidence::Sign::Bad || is_out {
                     continue;
                 }
-                let incident = incidents.get(&key);
-                let incident = incident.unwrap_or_else(|| panic!("{key}: {state}, and no incident"));
-                assert!(incident.phase.is_open(), "{key}: {state}, and not open: {incident:#?}");
-                assert!(!incident.flapping, "{key} has been quiet for hours: {incident:#?}");
-                let told = life.auditor.was_told(&key, incident.episode);
-                assert!(told.is_ok(), "{key}: {told:?} {incident:#?}");
+                for to in life.auditor.recipients(kind) {
+                    let inbox = &life.auditor.inbox;
+                    let knows = |key: &Key| inbox.reads_as_wrong(&to, key) || inbox.is_listed(&to, key);
+                    let is_known = knows(&key) || home.as_ref().is_some_and(knows);
+                    assert!(is_known, "{to} does not know that {key} is {state}: {:#?}", inbox.of(&to, &key));
+                }
             }
         }
     }
+    let key = Key::account_wide(&name(), Kind::Disconnect);
+    let date = match last.bill {
+        Bill::CutIn(seconds, _) => Some(calm + Duration::seconds(seconds)),
+        _ => None,
+    };
+    for to in date.iter().flat_map(|_| life.auditor.recipients(Kind::Disconnect)) {
+        let heard = life.auditor.inbox.of(&to, &key);
+        let account = &life.auditor.account;
+        let known = account.is_known(date.unwrap(), heard, life.world.now);
+        // The end of an earlier episode that could not be sent.
+        let is_stale = heard.last().is_some_and(|last| calm - last.at >= LAPSES);
+        let may_have_lapsed = is_stale && account.tightest(date.unwrap(), life.world.now).is_none();
+        assert!(known.is_ok() || may_have_lapsed, "{to}: {known:?} {heard:#?}");
+    }
+}
+
+/// A recipient who reads only the mails, in the order of their arrival, knows the true state.
+fn the_last_word_is_true(life: &Life, calm: DateTime<Utc>) {
+    for (to, key, heard) in life.auditor.inbox.last_words() {
+        let maybe = life.auditor.belief.of(key);
+        if key.kind.is_momentary() || (heard.event.is_end() && key.kind == Kind::Disconnect) {
+            continue;
+        }
+        let is_told = life.auditor.recipients(key.kind).iter().any(|one| one == to);
+        let is_true = match heard.event.is_end() {
+            true => maybe.may_be_over || !is_told,
+            false => maybe.may_be_open || may_have_lapsed(&maybe, calm),
+        };
+        assert!(
+            is_true || is_explained(life, to, key),
+            "the last that {to} reads of {key}: {heard:?} {maybe:#?}"
+        );
+    }
+}
+
+/// An end that cannot be sent for a week lapses; the last try may have been a day earlier.
+const LAPSES: Duration = Duration::days(6);
+
+fn may_have_lapsed(maybe: &belief::Maybe, calm: DateTime<Utc>) -> bool {
+    calm - maybe.over_since >= LAPSES
+}
+
+/// A mail about another incident lists it.
+fn is_explained(life: &Life, to: &str, key: &Key) -> bool {
+    life.auditor.inbox.is_listed(to, key)
+}
+
+/// Each recipient who was told that something is wrong was told that it is over.
+fn every_end_is_known(life: &Life, calm: DateTime<Utc>) {
+    let inbox = &life.auditor.inbox;
+    for (to, key, heard) in inbox.last_words() {
+        let maybe = life.auditor.belief.of(key);
+        let is_over = heard.event.is_end() || key.kind.is_momentary() || may_have_lapsed(&maybe, calm);
+        assert!(is_over, "{to} was never told that {key} is over: {:#?} {maybe:#?}", inbox.of(to, key));
+    }
+}
+
+/// Nothing changes, and all recipients were told.
+fn nothing_more_comes(life: &mut Life, truth: &Truth) {
+    let from = life.world.attempts.len();
+    let since = life.world.now;
+    for _ in 0..2 {
+        let now = life.world.now + Duration::seconds(20);
+        truth.sweep(since, now).iter().for_each(|op| life.live(op));
+        life.pass(26 * 60, 26);
+    }
+    let more: Vec<_> = life.world.attempts[from..].iter().map(|(at, mail, _)| (at, mail)).collect();
+    assert!(more.is_empty(), "all is well and told, and this comes: {more:#?}");
 }
 
 proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn the_contract_holds_of_what_comes_and_goes(
-        settings in ops::settings(), history in ops::unsteady_history(), last in truth()
+    fn the_contract_holds_for_resources_that_come_and_go(
+        config in ops::config(), history in ops::unsteady_history(), last in truth()
     ) {
-        whole_life(settings, &history, &last);
+        whole_life(&config, &history, &last);
     }
 
     #[test]
-    fn the_contract_holds(settings in ops::settings(), history in ops::history(), last in truth()) {
-        whole_life(settings, &history, &last);
+    fn the_contract_holds_for_cut_offs(
+        config in ops::config(), history in ops::billed_history(), last in truth()
+    ) {
+        whole_life(&config, &history, &last);
+    }
+
+    #[test]
+    fn the_contract_holds(config in ops::config(), history in ops::history(), last in truth()) {
+        whole_life(&config, &history, &last);
     }
 }
 
+/// Runs a history that once broke a law, with these numbers of polls that confirm and recover, as `ops` and `boss`.
+fn once_broken(confirm_polls: u32, recover_polls: u32, history: &[Op], last: &Truth) {
+    let escalate_after = std::time::Duration::from_secs(3 * 3600);
+    let escalate_to = vec!["boss".into()];
+    let usual = AlertSettings::defaults();
+    let settings = AlertSettings { confirm_polls, recover_polls, escalate_after, escalate_to, ..usual };
+    whole_life(&Config::of(settings), history, last);
+}
+
+/// Nothing is listed, and the bill is this.
+fn empty(bill: Bill) -> Truth {
+    Truth { vms: vec![], containers: vec![], sites: vec![vec![], vec![]], bill }
+}
+
+fn vms(rows: &[(u64, &'static str)]) -> Op {
+    Op::Vms { rows: rows.to_vec(), complete: false }
+}
+
+fn containers(rows: &[(u64, &'static str)], complete: bool) -> Op {
+    Op::Containers { rows: rows.to_vec(), complete }
+}
+
+fn sites(home: u64, rows: &[(u64, &'static str)], ended: bool) -> Op {
+    Op::Sites { home, rows: rows.to_vec(), complete: false, ended }
+}
+
 #[test]
-fn what_is_over_went_with_a_cause_that_waits_for_a_look() {
-    use crate::model::{Collector, FailureKind};
+fn a_consequence_is_over_while_its_cause_waits_for_a_reading() {
     let history = [
         Op::Fails(Collector::Sites, FailureKind::Other),
-        Op::Vms { rows: vec![], complete: false },
+        vms(&[]),
         Op::Report(Bill::Dropped),
-        Op::Containers { rows: vec![], complete: false },
+        containers(&[], false),
         Op::Restart(1),
-        Op::Containers { rows: vec![(10, "ENABLED"), (11, "DISABLED_BY_SERVICE")], complete: false },
-        Op::Sites { home: 11, rows: vec![(100, "Error")], complete: false, ended: false },
-        Op::Sites { home: 10, rows: vec![(100, "Active")], complete: false, ended: false },
-        Op::Sites { home: 10, rows: vec![(100, "Active")], complete: false, ended: false },
+        containers(&[(10, "ENABLED"), (11, "DISABLED_BY_SERVICE")], false),
+        sites(11, &[(100, "Error")], false),
+        sites(10, &[(100, "Active")], false),
+        sites(10, &[(100, "Active")], false),
     ];
-    let last = Truth { vms: vec![], containers: vec![], sites: vec![vec![], vec![]], bill: Bill::Rich };
-    whole_life(AlertSettings { lead_days: 3, ..AlertSettings::defaults() }, &history, &last);
+    once_broken(1, 2, &history, &empty(Bill::Rich));
+}
+
+#[test]
+fn a_cut_off_that_moved_away_unwatched() {
+    let history = [
+        Op::Report(Bill::Rich),
+        Op::Report(Bill::RunsOut),
+        Op::Server(None, Fate::RefuseRecipient),
+        Op::Rule(Kind::Disconnect, false),
+    ];
+    once_broken(1, 1, &history, &empty(Bill::CutIn(15 * 86_400, 500)));
+}
+
+#[test]
+fn a_payment_that_was_used_up_before_it_was_told() {
+    let history = [
+        Op::Report(Bill::CutIn(0, 500)),
+        Op::Server(None, Fate::RefuseRecipient),
+        vms(&[(1, "blocked")]),
+        Op::Report(Bill::CutIn(3600, 3000)),
+        Op::Report(Bill::CutIn(0, 500)),
+    ];
+    once_broken(1, 2, &history, &empty(Bill::CutIn(7200, 500)));
+}
+
+#[test]
+fn a_site_whose_listing_was_read_before_the_clock_was_set_back() {
+    let history = [
+        containers(&[(10, "DISABLED_BY_SERVICE")], false),
+        containers(&[(10, "ENABLED")], false),
+        sites(10, &[(101, "StoppedByService")], true),
+        Op::Clock(-1),
+        vms(&[]),
+        Op::Fails(Collector::Sites, FailureKind::Other),
+        Op::Report(Bill::Rich),
+        containers(&[(10, "ENABLED")], false),
+        Op::Wait(2),
+    ];
+    once_broken(1, 2, &history, &empty(Bill::Rich));
+}
+
+#[test]
+fn an_opened_mail_and_a_first_mail_that_both_were_lost() {
+    let mut history = vec![
+        Op::Fails(Collector::ExpectedBalance, FailureKind::Other),
+        Op::Server(None, Fate::LoseReply { arrived: false }),
+        vms(&[]),
+        containers(&[(10, "ENABLED")], false),
+        sites(10, &[], true),
+        Op::Wait(200),
+        Op::Wait(533),
+        sites(10, &[(100, "Error")], false),
+        Op::Restart(500),
+    ];
+    history.extend(vec![vms(&[]); 5]);
+    let containers = CONTAINERS.map(|id| (id, "ENABLED")).to_vec();
+    let sites = vec![vec![(100, "Error")], vec![]];
+    once_broken(1, 1, &history, &Truth { containers, sites, ..empty(Bill::Rich) });
+}
+
+#[test]
+fn a_container_of_a_lost_first_mail_is_explained_before_it_is_told_again() {
+    let history = [
+        Op::Server(None, Fate::LoseReply { arrived: false }),
+        containers(&[(10, "DISABLED_BY_SERVICE")], false),
+        Op::Report(Bill::Rich),
+        containers(&[], true),
+        containers(&[(11, "ENABLED")], true),
+        sites(11, &[], true),
+        vms(&[]),
+        Op::Restart(60),
+    ];
+    let containers = vec![(10, "DISABLED_BY_SERVICE")];
+    once_broken(1, 3, &history, &Truth { containers, ..empty(Bill::UsedUp) });
+}
+
+#[test]
+fn a_balance_that_is_no_higher_than_before_the_rule_was_off_frees_no_rung() {
+    let history = [
+        Op::Report(Bill::Rich),
+        Op::Report(Bill::CutIn(3600, 500)),
+        Op::Server(None, Fate::RefuseRecipient),
+        Op::Rule(Kind::Disconnect, false),
+        Op::Report(Bill::CutIn(73 * 3600, 500)),
+    ];
+    once_broken(1, 2, &history, &empty(Bill::Unreadable));
+}
+
+#[test]
+fn an_escalation_that_was_refused_and_is_explained_by_the_next_one() {
+    let history = [
+        containers(&[(10, "ENABLED")], false),
+        sites(10, &[], true),
+        Op::Server(Some("boss"), Fate::RefuseMail),
+        Op::Report(Bill::Rich),
+        vms(&[]),
+        sites(10, &[(102, "StoppedByQuota")], false),
+        Op::Wait(360),
+        vms(&[]),
+        vms(&[]),
+        Op::Sleep(1),
+        vms(&[]),
+    ];
+    let sites = vec![vec![(102, "Error")], vec![]];
+    once_broken(1, 1, &history, &Truth { containers: vec![(10, "ENABLED")], sites, ..empty(Bill::Rich) });
+}
+
+#[test]
+fn a_first_mail_that_was_lost_waits_while_its_recipient_is_refused() {
+    let history = [
+        Op::Ann(true),
+        Op::Server(Some("ann"), Fate::LoseReply { arrived: false }),
+        Op::Fails(Collector::Sites, FailureKind::Other),
+        containers(&[], false),
+        Op::Fails(Collector::Vms, FailureKind::Other),
+        Op::Report(Bill::Rich),
+        vms(&[(1, "error")]),
+        Op::Server(Some("ann"), Fate::RefuseRecipient),
+        vms(&[(1, "error")]),
+        vms(&[(1, "active")]),
+    ];
+    once_broken(2, 1, &history, &empty(Bill::Rich));
 }

@@ -1,11 +1,11 @@
-//! A valid configuration to put something wrong beside, and what is then said.
-#![allow(clippy::unwrap_used, dead_code)]
+//! A valid configuration for tests that add a mistake, and the messages about it.
+#![allow(clippy::unwrap_used)]
 
 use std::fs;
 
 use crate::config::{self, Environment};
 
-/// A valid account to put something wrong beside.
+/// A valid account for tests that add a mistake.
 pub const BASE: &str = r#"
 [accounts.main]
 panel_url = "https://panel.example.com"
@@ -19,7 +19,7 @@ from = "hostwatch <h@example.com>"
 to = ["ops@example.com"]
 "#;
 
-/// What is said about files in a directory of their own; its name is left out.
+/// The messages about files in a directory of their own, without the directory's name.
 pub fn complaints(files: &[(&str, &str)], env: &[(&str, &str)]) -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
     let place = format!("{}/", directory.path().display());
@@ -33,20 +33,5 @@ pub fn complaints(files: &[(&str, &str)], env: &[(&str, &str)]) -> Vec<String> {
     match config::load(Some(&directory.path().join("x.toml")), &env) {
         Ok(_) => Vec::new(),
         Err(errors) => errors.to_string().replace(&place, "").lines().map(str::to_owned).collect(),
-    }
-}
-
-#[track_caller]
-pub fn one_line_each(table: &[(&str, &str)]) {
-    for (text, want) in table {
-        assert_eq!(complaints(&[("x.toml", text)], &[]), [*want], "{text}");
-    }
-}
-
-/// The base with lines in its account.
-#[track_caller]
-pub fn in_account(table: &[(&str, &str)]) {
-    for (lines, want) in table {
-        assert_eq!(complaints(&[("x.toml", &format!("{BASE}{lines}"))], &[]), [*want], "{lines}");
     }
 }

@@ -1,19 +1,38 @@
-//! Notices to render, and mails taken apart again.
+//! Notices to render, and a reader of the rendered mails.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-use std::collections::BTreeMap;
+use std::cell::Cell;
 
-use crate::alert::{Event, Form, Item, Key, Kind, Ladder, Notice, Reason, Severity};
+use crate::alert::{
+    Cause, CutOff, Detail, Event, Form, Incident, Item, Key, Kind, Notice, Phase, Severity, Subject, Summary,
+    Told,
+};
 use crate::mail::{Context, Rendered, render};
-use crate::model::Snapshot;
+use crate::model::{Collector, KnownAccount, Language, Snapshot, Sort};
 use base64::Engine as _;
 use chrono::{DateTime, Duration, Utc};
 use lettre::message::Mailbox;
 use mail_parser::{Message, MessageParser, MimeHeaders as _};
 
-use crate::unit::account::t;
+use crate::unit::account::{money, read_at, snapshot, t};
 
 pub mod catalogue;
+
+thread_local! {
+    /// The language of the mails in these tests.
+    static LANGUAGE: Cell<Language> = const { Cell::new(Language::En) };
+}
+
+/// Calls `write` with another language.
+pub fn written_in<T>(language: Language, write: impl FnOnce() -> T) -> T {
+    LANGUAGE.set(language);
+    let written = write();
+    LANGUAGE.set(Language::En);
+    written
+}
+
+/// The id of each mail here.
+pub const ID: &str = "one@example.com";
 
 /// 15:00 in Moscow, a Sunday.
 pub fn now() -> DateTime<Utc> {
@@ -24,37 +43,120 @@ pub fn from() -> Mailbox {
     "hostwatch <hostwatch@example.com>".parse().unwrap()
 }
 
-/// An incident of account `main`, first seen two minutes ago.
-pub fn item(kind: Kind, resource: impl std::fmt::Display, subject: &str, event: Event) -> Item {
+/// An open incident of account `main`, first seen two minutes ago.
+pub fn incident(kind: Kind, resource: impl std::fmt::Display, subject: &str) -> Incident {
     let account = "main".parse().unwrap();
-    Item {
-        key: Key::new(&account, kind, resource.to_string().as_str()),
+    let key = Key::new(&account, kind, resource.to_string().as_str());
+    Incident {
         episode: 1,
-        arming: 0,
-        event,
-        severity: kind.default_severity(),
-        subject: subject.to_owned(),
-        problem: kind.problem().to_owned(),
-        detail: "its state is error".to_owned(),
-        reason: Reason::Text("confirmed by 2 polls".to_owned()),
-        since: now() - Duration::minutes(2),
-        at: now(),
-        unwatched: None,
-        threads: BTreeMap::new(),
-        ladder: None,
-        calendar: None,
-        ended: None,
-        covers: Vec::new(),
-        muted: None,
+        phase: Phase::Firing,
+        subject: subject_of(subject).of_stored(&key),
+        detail: Detail::State { state: "error".to_owned(), now: false },
+        ..Incident::new(key, kind.default_severity(), now() - Duration::minutes(2))
     }
 }
 
-/// The disconnect of `main`, with the words that the engine uses.
-pub fn disconnect(event: Event, severity: Severity, ladder: Option<Ladder>) -> Item {
-    let mut item = item(Kind::Disconnect, "account", "Account main", event);
-    item.problem = "will be cut off for non-payment".to_owned();
-    item.severity = severity;
-    item.ladder = ladder;
+/// The subject of this text: `VM web-1`, `Cannot read VMs`.
+fn subject_of(text: &str) -> Subject {
+    let reads = |collectors: &[Collector]| Subject::Unread { collectors: collectors.to_vec() };
+    match text {
+        "Provider API does not answer: nothing is watched" => Subject::Silent,
+        "Balance dropped 900 RUB more than expected" => {
+            Subject::Drop { missing: "900".parse().unwrap(), currency: "RUB".to_owned() }
+        }
+        "Unknown container state \"7\"" => Subject::State { sort: Sort::Container, name: "7".to_owned() },
+        "Cannot read VMs" => reads(&[Collector::Vms]),
+        "Cannot read the balance" => reads(&[Collector::ExpectedBalance]),
+        "Cannot read sites" => reads(&[Collector::Sites]),
+        text => Subject::Text(text.to_owned()),
+    }
+}
+
+/// News of an incident of account `main`, first seen two minutes ago.
+pub fn item(kind: Kind, resource: impl std::fmt::Display, subject: &str, event: Event) -> Item {
+    let mut incident = incident(kind, resource, subject);
+    if event.is_end() {
+        (incident.phase, incident.ended) = (Phase::Resolved, Some(now()));
+    }
+    if event == Event::Flapping {
+        incident.changes = vec![now(); 4];
+    }
+    Item {
+        key: incident.key.clone(),
+        event,
+        severity: incident.severity,
+        why: Cause::SeenWrongInARow { polls: 2 },
+        arming: 0,
+        began: incident.since,
+        episodes: 1,
+        before: Told::default(),
+        thread: None,
+        as_of: None,
+        incident,
+        cut_off: None,
+        covers: Vec::new(),
+        at: now(),
+        muted: None,
+        deleted_at: None,
+    }
+}
+
+/// The same for an incident that began so long ago.
+pub fn ago(ago: Duration, item: Item) -> Item {
+    let began = now() - ago;
+    Item { began, incident: Incident { since: began, ..item.incident }, ..item }
+}
+
+/// The same for another account.
+pub fn of_account(name: &str, item: Item) -> Item {
+    let key = Key { account: name.parse().unwrap(), ..item.key };
+    Item { incident: Incident { key: key.clone(), ..item.incident }, key, ..item }
+}
+
+/// The disconnect of `main`.
+pub fn disconnect(event: Event, severity: Severity, cut_off: Option<CutOff>) -> Item {
+    let item = item(Kind::Disconnect, "account", "Account main", event);
+    let incident = Incident { severity, detail: Detail::default(), ..item.incident };
+    Item { severity, cut_off, incident, ..item }
+}
+
+/// A cut-off at this time, as a report of now has it.
+pub fn cut_off(edd: &str) -> CutOff {
+    let mut cut_off = CutOff::default();
+    (cut_off.edd, cut_off.read_at) = (Some(t(edd)), Some(read_at()));
+    cut_off
+}
+
+/// The same, after a payment of this amount that this report shows.
+pub fn paid(mut cut_off: CutOff, amount: &str, at: DateTime<Utc>) -> CutOff {
+    cut_off.arrived = Some((at, money(amount)));
+    cut_off
+}
+
+/// The same, with the balance used up.
+pub fn used_up(edd: &str) -> CutOff {
+    let mut cut_off = cut_off(edd);
+    cut_off.used_up = true;
+    cut_off
+}
+
+/// The same, computed from the charges: no report names it.
+pub fn computed(edd: &str) -> CutOff {
+    let mut cut_off = cut_off(edd);
+    cut_off.computed = true;
+    cut_off
+}
+
+/// A cut-off with an empty balance and an unknown date.
+pub fn gone() -> CutOff {
+    let mut cut_off = CutOff::default();
+    (cut_off.gone, cut_off.used_up) = (true, true);
+    cut_off
+}
+
+/// The same for a recipient whose last mail named this date.
+pub fn told(date: &str, mut item: Item) -> Item {
+    item.before.money.date = Some(t(date));
     item
 }
 
@@ -65,17 +167,29 @@ pub fn notice(form: Form, items: Vec<Item>) -> Notice {
     if accounts.is_empty() {
         accounts.push("main".parse().unwrap());
     }
-    Notice { form, items, to: vec!["Ops <ops@example.com>".into(), "second@example.org".into()], accounts }
+    Notice { form, items, to: "ops@example.com".into(), accounts }
 }
 
-/// Renders at [`now`] with three days for a payment.
+/// The form of a summary of 20 minutes, with a limit of so many mails per hour.
+pub fn summary(max_per_hour: usize) -> Form {
+    Form::Summary(Summary { max_per_hour, since: now() - Duration::minutes(20) })
+}
+
+/// Renders at [`now`], with three days for a payment.
 pub fn mail(notice: &Notice, snapshot: &Snapshot) -> Rendered {
     let from = from();
-    render(notice, &context(&from, snapshot)).unwrap()
+    render(notice, ID, &context(&from, snapshot)).unwrap()
+}
+
+/// The mail about a cut-off, based on the report of this account.
+pub fn mail_about(item: Item, book: &KnownAccount) -> Rendered {
+    let as_of = item.cut_off.as_ref().and_then(|one| one.as_of(book.state(), now()));
+    mail(&notice(Form::Disconnect, vec![Item { as_of, ..item }]), &snapshot([book]))
 }
 
 pub fn context<'a>(from: &'a Mailbox, snapshot: &'a Snapshot) -> Context<'a> {
-    Context::new(from, snapshot, now())
+    let to_name = Some("Ops <ops@example.com>".parse().unwrap());
+    Context { to_name, language: LANGUAGE.get(), ..Context::new(from, snapshot, now()) }
 }
 
 pub fn parse(rendered: &Rendered) -> Message<'_> {
@@ -90,15 +204,15 @@ pub fn html(rendered: &Rendered) -> String {
     parse(rendered).body_html(0).unwrap().into_owned()
 }
 
-/// Every header by this name, in order.
+/// The values of all headers with this name, in order.
 pub fn headers(rendered: &Rendered, name: &str) -> Vec<String> {
     let message = parse(rendered);
     let raw = message.headers_raw().filter(|(found, _)| found.eq_ignore_ascii_case(name));
     raw.map(|(_, value)| value.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
-/// All that a golden file holds of a mail: its headers, its text, its HTML without styles. Leaves the HTML
-/// part as a page under the build directory, to be looked at in a browser (`docs/screenshots/mails.sh`).
+/// The text of a golden file for a mail: its headers, its text, its HTML without styles. Also writes the HTML
+/// part as a page below the build directory, for a browser (`docs/screenshots/mails.sh`).
 pub fn golden(name: &str, rendered: &Rendered) -> String {
     let message = parse(rendered);
     let mut page = html(rendered);
@@ -134,7 +248,7 @@ fn without_styles(html: &str) -> String {
     out
 }
 
-/// The words of markup: no tags, nothing that is not displayed, entities read.
+/// The words of markup, without tags and hidden parts, with entities decoded.
 pub fn words_of(html: &str) -> Vec<String> {
     let (_, mut rest) = html.split_once("<body").unwrap();
     let mut plain = String::new();

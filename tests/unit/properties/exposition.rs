@@ -1,20 +1,20 @@
-//! A reader of the text format 0.0.4 and of OpenMetrics 1.0.0, written after their specifications and not after our
-//! writer. Strict: what a scraper might take in another way is an error.
+//! A reader of the text format 0.0.4 and of OpenMetrics 1.0.0, written after their specifications and not after
+//! our writer. It is strict: anything that a scraper might read differently is an error.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a page says.
+/// The content of a page.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Page {
     pub families: BTreeMap<String, Family>,
-    /// Values as they were written, by name and labels; labels without a value are none.
+    /// Values as written, by name and labels. Labels with an empty value are left out.
     pub samples: BTreeMap<Series, String>,
 }
 
 /// A name and its labels.
 pub type Series = (String, BTreeMap<String, String>);
 
-/// What stands above the samples of a name.
+/// The metadata above the samples of a name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Family {
     pub help: Option<String>,
@@ -28,7 +28,7 @@ pub enum PageFormat {
     OpenMetrics,
 }
 
-/// Reads a page, or says at which line it is none.
+/// Reads a page, or names the line of the first error.
 pub fn read(text: &str, format: PageFormat) -> Result<Page, String> {
     let mut reader =
         Reader { format, page: Page::default(), current: None, left: BTreeSet::new(), ended: false };
@@ -60,7 +60,7 @@ struct Reader {
     page: Page,
     /// The family whose lines are being read.
     current: Option<String>,
-    /// Families whose lines are over.
+    /// Families whose lines have ended.
     left: BTreeSet<String>,
     ended: bool,
 }
@@ -133,7 +133,7 @@ impl Reader {
         }
     }
 
-    /// Lines of a family stand together.
+    /// The lines of a family must stand together.
     fn enter(&mut self, family: &str) -> Result<(), String> {
         if self.current.as_deref() == Some(family) {
             return Ok(());
@@ -147,7 +147,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The family whose type allows a sample of this name.
+    /// The family whose type allows a sample with this name.
     fn family_of(&self, sample: &str) -> Result<String, String> {
         let kind = |name: &str| self.page.families.get(name).and_then(|family| family.kind.as_deref());
         let openmetrics = self.format == PageFormat::OpenMetrics;
@@ -228,7 +228,7 @@ fn is_name(text: &str, colons: bool) -> bool {
     text.starts_with(starts) && text.chars().all(|c| starts(c) || c.is_ascii_digit())
 }
 
-/// As Go's `ParseFloat` takes it, without what only Go takes.
+/// A number as Go's `ParseFloat` accepts it, without forms that only Go accepts.
 fn is_value(text: &str) -> bool {
     let plain =
         text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E'));

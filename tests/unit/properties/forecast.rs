@@ -1,4 +1,4 @@
-//! The billing arithmetic (contract section 5) against an oracle that walks a plain list and knows no shortcut.
+//! The billing arithmetic (contract section 5) against an oracle that walks a plain list.
 
 use crate::model::changes::{Change, changes};
 use crate::model::forecast::{self, Disconnect};
@@ -9,7 +9,7 @@ use rust_decimal::Decimal;
 
 use crate::unit::properties::given::{self, now};
 
-/// A charge as the oracle sees it.
+/// A charge for the oracle.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     at: DateTime<Utc>,
@@ -41,7 +41,7 @@ fn end(report: &Report) -> Option<DateTime<Utc>> {
     if report.date.is_some() { report.date } else { latest }
 }
 
-/// The balance before all charges. Where there are some and none could be read, nobody knows it.
+/// The balance before all charges. If there are charges and none could be read, it is unknown.
 fn before_all(report: &Report) -> Option<Decimal> {
     match steps(report).first() {
         Some(first) => Some(first.balance + first.amount),
@@ -50,7 +50,7 @@ fn before_all(report: &Report) -> Option<Decimal> {
     }
 }
 
-/// The balance of a day, found by walking through time.
+/// The balance on a day, found by walking through time.
 fn balance_at(report: &Report, at: DateTime<Utc>) -> Option<Decimal> {
     let mut balance = before_all(report);
     for step in steps(report) {
@@ -66,7 +66,7 @@ fn within(report: &Report, days: u32) -> Option<DateTime<Utc>> {
     end(report).filter(|&end| until <= end).map(|_| until)
 }
 
-/// Pays so much at once: every balance rises by it.
+/// The report after a payment: every balance rises by the amount.
 fn paid(report: &Report, amount: Money) -> Report {
     let mut after = report.clone();
     after.moments.edit(|moments| {
@@ -79,7 +79,7 @@ fn paid(report: &Report, amount: Money) -> Report {
     after
 }
 
-/// Drops the lies: a report that adds up, of charges that cost something.
+/// Makes a report consistent: it adds up, and its charges cost something.
 fn honest(mut report: Report) -> Report {
     let mut left = report.expected_balance.unwrap_or(Money::ZERO);
     report.moments.edit(|moments| {
@@ -111,14 +111,14 @@ proptest! {
     }
 
     #[test]
-    fn what_is_to_be_paid_is_that_of_the_oracle_and_never_less_for_longer(report in given::report()) {
+    fn amounts_are_those_of_the_oracle_and_never_lower_for_longer_spans(report in given::report()) {
         let cent = Decimal::new(1, 2);
         let mut last = Money::ZERO;
         for days in 0..220 {
             let got = forecast::top_up_required(&report, now(), days);
             let want = within(&report, days).and_then(|until| {
                 let mut lowest: Option<Decimal> = None;
-                // What was due by now was made.
+                // Charges due by now were made.
                 for step in steps(&report).iter().filter(|step| step.at > now() && step.at <= until) {
                     lowest = Some(lowest.map_or(step.balance, |lowest| lowest.min(step.balance)));
                 }
@@ -127,8 +127,8 @@ proptest! {
             });
             prop_assert_eq!(got.map(Money::decimal), want, "{} days", days);
             if let Some(got) = got {
-                // Without a charge in the first days the balance now stands in, which a charge below zero, a
-                // credit, can lie above.
+                // If no charge falls into the first days, the balance now is used. A charge below zero, a
+                // credit, can be above it.
                 let ahead = |step: &Step| step.at > now() && Some(step.at) <= within(&report, days);
                 let charged = steps(&report).iter().any(ahead);
                 prop_assert!(!charged || got >= last, "{} days: {} after {}", days, got, last);
@@ -153,7 +153,7 @@ proptest! {
             let short = paid(&report, required - Money::SMALLEST);
             prop_assert!(!up_to(&short).iter().all(Step::leaves_something), "{} is too much", required);
         }
-        // Mails round up: more is never too little.
+        // Mails round up: a higher amount is never too little.
         prop_assert!(up_to(&paid(&report, required.ceil_units())).iter().all(Step::leaves_something));
     }
 
@@ -161,7 +161,7 @@ proptest! {
     fn the_cut_off_is_that_of_the_oracle(report in given::report()) {
         let unpaid = steps(&report).into_iter().find(|step| !step.leaves_something()).map(|step| step.at);
         prop_assert_eq!(forecast::first_unpaid(&report), unpaid);
-        // A charge that could not be read may have been the first: then nobody knows what there is now.
+        // The charge that could not be read may have been the first one. Then the present balance is unknown.
         let now_is_gone = report.moments_rejected == 0
             && before_all(&report).is_some_and(|balance| balance <= Decimal::ZERO);
         let proven = report.error.is_none() && report.moments_rejected == 0 && report.edd == Edd::Null
@@ -174,7 +174,7 @@ proptest! {
             _ => Disconnect::Unknown,
         };
         prop_assert_eq!(forecast::disconnect(&report), want);
-        // Good news only where nothing in the report speaks against it.
+        // The report is good news only if nothing in it contradicts that.
         let clear = forecast::all_clear(&report, None).is_ok();
         prop_assert_eq!(clear, proven && unpaid.is_none() && !now_is_gone);
         let known = now() + Duration::days(40);
@@ -209,7 +209,7 @@ proptest! {
             let of_it = steps(&report).into_iter().filter(|step| step.order == Some(cost.index));
             prop_assert_eq!(cost.charges.decimal(), of_it.map(|step| step.amount).sum::<Decimal>());
             prop_assert_eq!(report.orders[cost.index as usize].id, cost.order);
-            // Without the order: its charges stay on the account.
+            // Without the order, its charges stay on the account.
             let mut saved = Decimal::ZERO;
             let mut without = None;
             for step in steps(&report) {
@@ -240,7 +240,7 @@ proptest! {
     #[test]
     fn nothing_changes_from_a_report_to_itself(report in given::report(), hours in 0..20_i64) {
         let report = honest(report);
-        // Up to the first charge: what is due then and was not taken yet is no surprise for a day.
+        // Up to the first charge. A due charge that is still missing is no surprise for a day.
         let first = report.moments.first().map_or(now(), |first| first.at);
         prop_assert_eq!(changes(&report, &report, first - Duration::hours(hours)), []);
     }

@@ -1,13 +1,18 @@
-//! Mails: whatever the provider calls its things, a mail has the headers, parts and markup that it would have of
-//! harmless names, a parser of another hand reads it, and what the name says is told.
+//! Mails: for any names of resources, a mail has the same headers, parts and markup as for harmless names. An
+//! independent parser can read it, and it contains the name.
 
 use std::sync::Arc;
 
 use crate::alert::{
-    Digest, DigestAccount, Event, Form, Item, Kind, Ladder, Notice, Overflow, Reason, Severity, Started,
+    Cause, CutOff, Decided, Detail, Digest, DigestAccount, Event, Form, Item, Kind, NotRead, Notice,
+    Severity, Started,
 };
+use crate::http::svg;
 use crate::mail::{Rendered, render_test};
+use crate::model::forecast;
 use crate::model::*;
+use crate::view::Reader;
+use crate::view::chart::Chart;
 use chrono::Duration;
 use mail_parser::{Message, MimeHeaders as _};
 use proptest::collection::vec;
@@ -16,11 +21,11 @@ use proptest::prelude::*;
 use crate::unit::properties::account::{self, read_at};
 use crate::unit::properties::given;
 use crate::unit::properties::mail_support::{
-    context, disconnect, from, html, item, mail, notice, now, parse, text,
+    ID, context, cut_off, disconnect, from, html, incident, item, mail, notice, now, parse, summary, text,
 };
 use crate::unit::properties::markup::{self, Allowed};
 
-/// What the template of mails is made of.
+/// The markup in the template of mails.
 pub const MARKUP: Allowed = Allowed {
     tags: &[
         ("html", &["lang"]),
@@ -49,14 +54,14 @@ pub const MARKUP: Allowed = Allowed {
     },
 };
 
-/// Is obeyed rather than shown: controls, what turns the direction of writing, what breaks a line.
+/// Characters that are obeyed and not shown: controls, changes of the writing direction, line breaks.
 pub fn is_obeyed(c: char) -> bool {
     let bidi =
         matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     c.is_control() || bidi || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// An account all of whose things are called by these names in turn.
+/// An account whose resources have these names in turn.
 pub fn called(names: &[String]) -> KnownAccount {
     let mut turn = (0..).map(|index: usize| names[index % names.len()].as_str());
     let mut next = || -> Box<str> { turn.next().unwrap_or_default().into() };
@@ -98,10 +103,11 @@ fn items(names: &[String], event: &Event) -> Vec<Item> {
     let item = |(index, name): (usize, &String)| {
         let resource = if index % 4 == 2 { name.chars().take(40).collect() } else { index.to_string() };
         let mut item = item(kinds[index % 4], resource, name, event.clone());
-        item.problem.clone_from(name);
-        item.detail.clone_from(name);
-        item.reason = Reason::Text(name.clone());
-        item.muted = (index == 1).then(|| name.clone());
+        item.incident.detail = Detail::State { state: name.clone(), now: true };
+        item.why = Cause::NoRecovery { detail: Detail::Text(name.clone()) };
+        item.covers = vec![incident(Kind::VmBlocked, 900 + index, name)];
+        let decided = || Decided { acknowledged: Some(name.clone()), silenced: None };
+        item.muted = (index == 1).then(decided);
         item
     };
     names.iter().enumerate().map(item).collect()
@@ -110,10 +116,16 @@ fn items(names: &[String], event: &Event) -> Vec<Item> {
 /// A mail of every form.
 pub fn mails(names: &[String]) -> Vec<Rendered> {
     let snapshot = account::snapshot([&called(names)]);
-    let ladder = Ladder { edd: Some(now() + Duration::days(3)), ..Ladder::default() };
-    let mut dark = disconnect(Event::Rung(3), Severity::Critical, Some(ladder));
-    dark.reason = Reason::Text(names[0].clone());
-    let started = Started { resources: 9, needs: names.len(), unread: names.to_vec(), ..Started::default() };
+    let mut dark = disconnect(Event::Rung(3), Severity::Critical, Some(cut_off("2026-03-04T12:00:00")));
+    dark.why = Cause::NoRecovery { detail: Detail::Text(names[0].clone()) };
+    dark.covers = vec![incident(Kind::ContainerDisabled, 31, &names[0])];
+    let unread = |why: &String| NotRead {
+        account: "main".parse().unwrap(),
+        collector: Collector::Vms,
+        why: why.clone(),
+    };
+    let unread = names.iter().map(unread).collect();
+    let started = Started { resources: 9, needs: names.len(), unread, ..Started::default() };
     let date = "2026-03-01".parse().unwrap();
     let digest = Digest {
         date,
@@ -121,27 +133,28 @@ pub fn mails(names: &[String]) -> Vec<Rendered> {
         to: now(),
         accounts: vec![DigestAccount { name: "main".parse().unwrap(), polls: 1000, polls_failed: 1 }],
         mails_sent: 1,
-        mails_dead: 1,
-        mails_queued: 1,
+        waiting: 1,
     };
     let mut notices: Vec<Notice> = [
         (Form::Opened, Event::Opened),
         (Form::Closed, Event::Resolved),
         (Form::Reminder, Event::Reminder(1)),
         (Form::Started(started), Event::Started),
-        (Form::Overflow(Overflow { max_per_hour: 3, since: now() - Duration::minutes(9) }), Event::Opened),
+        (summary(3), Event::Opened),
+        (Form::Covered, Event::Covered(1)),
+        (Form::Unwatched, Event::Unwatched),
         (Form::Digest(digest), Event::Digest(date)),
     ]
     .map(|(form, event)| notice(form, items(names, &event)))
     .into();
     notices.push(notice(Form::Disconnect, vec![dark]));
     let mut all: Vec<Rendered> = notices.iter().map(|notice| mail(notice, &snapshot)).collect();
-    let (from, to) = (from(), ["ops@example.com".to_owned()]);
-    all.push(render_test(&to, &context(&from, &snapshot)).unwrap());
+    let from = from();
+    all.push(render_test("ops@example.com", ID, &context(&from, &snapshot)).unwrap());
     all
 }
 
-/// What no name may change: the names of the headers in their order, and the parts with their types.
+/// The parts that no name may change: the names of the headers in their order, and the parts with their types.
 fn frame(message: &Message<'_>) -> (Vec<String>, Vec<String>) {
     let headers = message.headers_raw().map(|(name, _)| name.to_owned()).collect();
     let kind = |part: &mail_parser::MessagePart<'_>| {
@@ -150,7 +163,7 @@ fn frame(message: &Message<'_>) -> (Vec<String>, Vec<String>) {
     (headers, message.parts.iter().map(kind).collect())
 }
 
-/// Holds of the bytes of any mail.
+/// Checks that hold for the bytes of any mail.
 pub fn check(rendered: &Rendered) {
     let raw = &rendered.raw;
     assert!(raw.is_ascii(), "a mail is ASCII");
@@ -191,7 +204,7 @@ proptest! {
         }
     }
 
-    /// One word of any script stands in subject and both parts as it is, but for letters that nobody sees.
+    /// A word of any script stands unchanged in the subject and both parts, except for invisible letters.
     #[test]
     fn a_name_is_told_as_it_is(name in "[\\p{L}\\p{N}&&[^\u{115f}\u{1160}\u{3164}\u{ffa0}]]{1,20}") {
         let rendered = mail(&notice(Form::Opened, items(std::slice::from_ref(&name), &Event::Opened)), &Snapshot::default());
@@ -204,7 +217,30 @@ proptest! {
     }
 }
 
-/// Found by a long run: what looks like an encoded word (RFC 2047) was decoded by mail programs, line breaks and all.
+proptest! {
+    #![proptest_config(crate::unit::properties::quick!("mail", 96))]
+
+    /// The mail about a cut-off and the chart of the page, from any report after a good one.
+    #[test]
+    fn any_report_can_be_told(report in given::report()) {
+        let mut book = account::book(account::profile("main"));
+        let good = account::report("525.50", "10.00");
+        for report in [good, report.clone()] {
+            book.apply(Read::ExpectedBalance(report), read_at());
+        }
+        let mut believed = CutOff::default();
+        believed.edd = forecast::disconnect(&report).at();
+        let profile = &book.state().profile;
+        let chart = Chart::new(&report, read_at(), believed.edd, 3, profile.zone());
+        let svg = chart.map(|chart| svg(&chart, "R<B", Reader::new(Language::Ru, read_at()))).unwrap_or_default();
+        prop_assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", svg);
+        let dark = disconnect(Event::Rung(3), Severity::Critical, Some(believed));
+        check(&mail(&notice(Form::Disconnect, vec![dark]), &account::snapshot([&book])));
+    }
+}
+
+/// Found by a long run: mail programs decoded a name in the form of an encoded word (RFC 2047), with its line
+/// breaks.
 #[test]
 fn a_name_is_no_encoded_word() {
     let names = ["=?utf-8?q?=0D=0AX:_y?=\r\n".to_owned(), "=\u{200b}?utf-8?b?4oCu?=".to_owned()];

@@ -1,16 +1,17 @@
-//! A strict reader of HTML: what is not on its list of tags and attributes, is not closed, not quoted or not escaped is
-//! an error. Knows what our templates use and nothing that could run, load or hide.
+//! A strict reader of HTML. It refuses tags and attributes that are not on its list, and everything not closed,
+//! quoted or escaped. The list has only the parts of our templates, and none of them can run, load or hide
+//! anything.
 
-/// What may stand in a document beside text: tags with their attributes.
+/// The markup that a document may have beside text: tags with their attributes.
 pub struct Allowed {
     pub tags: &'static [(&'static str, &'static [&'static str])],
-    /// Whether an attribute may have this value: links, images, styles.
+    /// May an attribute have this value? For links, images and styles.
     pub value: fn(tag: &str, attribute: &str, value: &str) -> bool,
 }
 
 const VOID: [&str; 4] = ["meta", "img", "link", "input"];
 
-/// Reads a document; gives its text as a reader sees it, attributes that are read aloud included.
+/// Reads a document and returns its text as a reader gets it, including attributes for screen readers.
 pub fn read(html: &str, allowed: &Allowed) -> Result<String, String> {
     let mut rest = html.strip_prefix("<!doctype html>").ok_or("no doctype")?;
     let mut text = String::new();
@@ -52,7 +53,7 @@ pub fn read(html: &str, allowed: &Allowed) -> Result<String, String> {
     if open.is_empty() { Ok(text) } else { Err(format!("{open:?} are not closed")) }
 }
 
-/// A tag after its `<`: its name, whether it closes itself, and what comes after its `>`.
+/// A tag after its `<`: its name, whether it closes itself, and the text after its `>`.
 fn tag<'a>(
     inside: &'a str,
     allowed: &Allowed,
@@ -94,7 +95,7 @@ fn tag<'a>(
     }
 }
 
-/// The few entities that templates use; a bare `&` or `>` is an error.
+/// Decodes the few entities of our templates; a bare `&` or `>` is an error.
 fn unescape(text: &str) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = text;

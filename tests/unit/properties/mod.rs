@@ -1,27 +1,23 @@
-//! Properties that hold for any input, and a fuzz loop over bytes. In one binary, so that it links once.
+//! Properties that hold for any input. They share one binary, so that it is linked once.
 //!
-//! `cargo test --lib properties` takes seconds. For a long run: `PROPTEST_CASES=100000` multiplies the cases of each
-//! property (they stand at 256 where a case is cheap, below where it is not, and keep that ratio), `PROPTEST_RNG_SEED`
-//! repeats a run, `HOSTWATCH_FUZZ_SECONDS` and `HOSTWATCH_FUZZ_SEED` do both for the fuzz loop. docs/reliability.md has
-//! the numbers of the last one.
+//! `cargo test --lib properties` takes seconds. For a long run, `PROPTEST_CASES=100000` multiplies the cases of
+//! each property. They stand at 256 for cheap cases, and lower for others, and keep that ratio.
+//! `PROPTEST_RNG_SEED` repeats a run.
 //!
-//! What a property found is kept under `regressions/` by proptest and tried first ever after; what the fuzz loop found
-//! goes into `corpus/`.
+//! proptest keeps each failure of a property under `regressions/`, and tries it first from then on.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::account;
 use super::mail_support;
 
-mod exposition;
+pub(super) mod exposition;
 mod given;
 mod markup;
 
 mod config;
 mod dates;
-mod decode;
 mod decode_report;
 mod forecast;
-mod fuzz;
 mod mail;
 mod money;
 mod page;
@@ -29,7 +25,8 @@ mod schedule;
 mod terminal;
 mod web_config;
 
-/// How the properties of a file run: so many cases in a short run, failures kept under `regressions/`.
+/// The settings of a file's properties: the number of cases in a short run, and failures kept under
+/// `regressions/`.
 macro_rules! quick {
     ($file:literal, $cases:expr) => {
         crate::unit::properties::run(

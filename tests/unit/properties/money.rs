@@ -1,4 +1,5 @@
-//! Money is exact: sums against whole numbers of the smallest part, text there and back, rounding for people.
+//! Money is exact: sums against whole numbers of the smallest part, conversion to text and back, rounding for
+//! people.
 
 use crate::model::Money;
 use proptest::collection::vec;
@@ -7,7 +8,7 @@ use rust_decimal::Decimal;
 
 use crate::unit::properties::given;
 
-/// In millionths, what [`given::amount`] gives is a whole number.
+/// In millionths, each amount of [`given::amount`] is a whole number.
 fn millionths(money: Money) -> i128 {
     let decimal = money.decimal();
     decimal.mantissa() * 10_i128.pow(6 - decimal.scale())
@@ -36,7 +37,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_added_is_taken_away_again(a in given::amount(), b in given::amount()) {
+    fn subtraction_undoes_addition(a in given::amount(), b in given::amount()) {
         prop_assert_eq!(a + b - b, a);
         prop_assert_eq!(a - b, -(b - a));
         let mut sum = a;
@@ -58,7 +59,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_to_be_paid_is_rounded_up_by_less_than_one(amount in given::amount()) {
+    fn amounts_are_rounded_up_by_less_than_one(amount in given::amount()) {
         let up = millionths(amount.ceil_units());
         let have = millionths(amount);
         prop_assert!(up % 1_000_000 == 0 && up >= have && up - have < 1_000_000, "{} to {}", have, up);
@@ -67,7 +68,7 @@ proptest! {
         prop_assert_eq!(amount.is_positive(), have > 0);
     }
 
-    /// However absurd: the sign is right and nothing panics.
+    /// For any amounts, the sign is right and nothing panics.
     #[test]
     fn no_amount_is_too_large(a in given::any_decimal(), b in given::any_decimal()) {
         let (one, other) = (Money::new(a), Money::new(b));

@@ -1,5 +1,5 @@
-//! Cron expressions against an oracle that knows neither the `cron` crate nor our fields: it walks a year minute by
-//! minute, clock changes included, and asks of each whether crontab(5) and cron(8) would have it.
+//! Cron expressions against an oracle that knows neither the `cron` crate nor our fields. It walks a year
+//! minute by minute, with clock changes, and applies crontab(5) and cron(8) to each minute.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -10,11 +10,11 @@ use chrono_tz::Tz;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// A field as written, the values it takes in, and whether it begins with a star.
+/// A field as written, its values, and whether it begins with a star.
 #[derive(Clone, Debug)]
 struct Written {
     text: String,
-    /// As bits.
+    /// The values as bits.
     values: u64,
     starred: bool,
 }
@@ -81,14 +81,15 @@ fn text(fields: &[Written; 5]) -> String {
     fields.each_ref().map(|field| field.text.as_str()).join(" ")
 }
 
-/// Minute, hour, day, month, weekday, as a wall shows them.
+/// Minute, hour, day, month and weekday on a wall clock.
 type Shown = [u32; 5];
 
 fn shown(wall: NaiveDateTime) -> Shown {
     [wall.minute(), wall.hour(), wall.day(), wall.month(), wall.weekday().num_days_from_sunday()]
 }
 
-/// crontab(5): both day fields restricted means that either will do, and a field is unrestricted if it begins with a star.
+/// crontab(5): if both day fields are restricted, either may match. A field is unrestricted if it begins with a
+/// star.
 fn takes_in(fields: &[Written; 5], shown: Shown) -> bool {
     let has = |place: usize| fields[place].values >> shown[place] & 1 == 1;
     let either = !fields[2].starred && !fields[4].starred;
@@ -100,15 +101,15 @@ struct Year {
     zone: Tz,
     start: DateTime<Utc>,
     minutes: Vec<Minute>,
-    /// Places in `minutes` where the clock changed.
+    /// Indexes in `minutes` at which the clock changed.
     changes: Vec<usize>,
-    /// What the wall left out before such a place.
+    /// The local times that were skipped at such an index.
     left_out: BTreeMap<usize, Vec<Shown>>,
 }
 
 struct Minute {
     shown: Shown,
-    /// The wall showed this time before.
+    /// The wall clock showed this time before.
     again: bool,
 }
 
@@ -139,8 +140,9 @@ impl Year {
         self.start + Duration::minutes(i64::try_from(place).unwrap())
     }
 
-    /// Would cron run a job in this minute? cron(8): one with a star in minute or hour goes by the passing of time, any
-    /// other by the time of day: once for a time told twice, and at the jump for a time that is left out.
+    /// Would cron run a job in this minute? After cron(8), a job with a star in minute or hour follows the
+    /// passing of time. Other jobs follow the time of day: once for a repeated time, and at the jump for a
+    /// skipped time.
     fn runs(&self, fields: &[Written; 5], place: usize) -> bool {
         let minute = &self.minutes[place];
         let is_shown = takes_in(fields, minute.shown);
@@ -177,7 +179,7 @@ proptest! {
     ) {
         let text = text(&fields);
         let Ok(schedule) = text.parse::<Schedule>() else {
-            // Only what never comes is refused.
+            // Only an expression that never matches is refused.
             prop_assert!(fields[4].starred && fields[2].values.trailing_zeros() > 28, "{} is refused", text);
             return Ok(());
         };
@@ -204,14 +206,14 @@ proptest! {
         }
     }
 
-    /// With seconds, every second of some minutes.
+    /// With seconds: every second of some minutes.
     #[test]
     fn seconds_are_those_of_the_oracle(second in field(0, 59, &[]), fields in expression(), which in 0..6_usize, place in any::<proptest::sample::Index>()) {
         let text = format!("{} {}", second.text, text(&fields));
         let Ok(schedule) = text.parse::<Schedule>() else { return Ok(()) };
         let year = &YEARS[which];
         let start = year.next(&fields, place.index(year.minutes.len() - 5000));
-        // Away from clock changes, where what is left out is told to the minute.
+        // Not near clock changes, because the oracle knows skipped times only to the minute.
         let Some(start) = start.filter(|start| year.changes.iter().all(|change| change.abs_diff(*start) > 2000)) else { return Ok(()) };
         let mut now = year.at(start) - Duration::seconds(1);
         let end = year.at((start + 3).min(year.minutes.len() - 1));
@@ -227,7 +229,7 @@ proptest! {
     }
 
     #[test]
-    fn equal_meaning_is_equal_and_no_gap_is_outside_of_what_is_told(fields in expression()) {
+    fn equal_schedules_are_equal_and_every_gap_is_within_the_stated_range(fields in expression()) {
         let Ok(schedule) = format!(" {}\n", text(&fields)).parse::<Schedule>() else { return Ok(()) };
         prop_assert_eq!(schedule.to_string(), text(&fields), "it is shown as it was written");
         let list = |field: &Written| match field.starred {

@@ -1,37 +1,40 @@
-//! What reaches a terminal: text that is shown and never obeyed, no wider than told; and the status page, which is the
-//! same for a browser.
+//! Texts for a terminal are shown and never obeyed, and keep to the width. The status page has the same content
+//! for a browser.
 
 use std::sync::Arc;
 
+use crate::alert::{Kind, Phase, Severity};
 use crate::model::{sanitize, *};
 use crate::terminal::doctor::{self, CheckSection, CheckVerdict};
 use crate::terminal::forecast::AccountForecast;
-use crate::terminal::{Forecasts, Status, Style, harmless_json};
+use crate::terminal::{Extent, Forecasts, Status, Style, harmless_json};
+use crate::view::IncidentRow;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::unit::properties::account::{profile, read_at};
+use crate::unit::properties::account::{incident_row, profile, read_at};
 use crate::unit::properties::given;
 use crate::unit::properties::mail::{called, is_obeyed};
 use crate::unit::properties::markup::{self, Allowed};
 use crate::unit::server::Server;
 
-/// Beside what is obeyed: what is not seen, and could make two names look like one.
+/// Characters that are not visible and could make two names look equal, beside those that are obeyed.
 fn is_unseen(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Text of a command, without colours and with them.
+/// Checks the text of a command with and without colours.
 fn check(text: impl Fn(Style) -> String) -> Result<(), TestCaseError> {
     for width in [20, 33, 80, 120] {
         let plain = text(Style { width, colour: false });
         prop_assert!(!plain.chars().any(|c| c != '\n' && (is_obeyed(c) || is_unseen(c))), "{:?}", plain);
         for line in plain.lines() {
             prop_assert!(line.width() <= width, "{} columns of {}: {}", line.width(), width, line);
+            prop_assert_eq!(line.trim_end(), line);
         }
-        // Colours are all that is obeyed, and without them it is the same text.
+        // Only colours are obeyed; the text is the same when they are off.
         let coloured = text(Style { width, colour: true });
         let mut bare = String::new();
         let mut rest = coloured.as_str();
@@ -46,7 +49,7 @@ fn check(text: impl Fn(Style) -> String) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The answer of a daemon of which every text is one of these.
+/// The answer of a daemon in which every text is one of these names.
 fn status(names: &[String]) -> Value {
     let name = |index: usize| names[index % names.len()].as_str();
     let verdict = |index| json!({"level": "attention", "sentence": name(index), "details": [name(index + 1), name(index + 2)]});
@@ -76,7 +79,7 @@ fn status(names: &[String]) -> Value {
     })
 }
 
-/// What the status page is made of.
+/// The markup in the status page.
 pub const MARKUP: Allowed = Allowed {
     tags: &[
         ("html", &["lang"]),
@@ -96,7 +99,7 @@ pub const MARKUP: Allowed = Allowed {
         ("li", &["class", "id"]),
         ("nav", &["aria-label", "class"]),
         ("main", &["id", "class"]),
-        ("section", &["id", "aria-labelledby"]),
+        ("section", &["id", "aria-labelledby", "aria-label"]),
         ("table", &["class"]),
         ("thead", &[]),
         ("tbody", &[]),
@@ -115,9 +118,9 @@ pub const MARKUP: Allowed = Allowed {
         ("label", &["for"]),
         ("button", &[]),
         ("footer", &["class"]),
-        ("svg", &["class", "viewBox", "role", "aria-label"]),
+        ("svg", &["class", "viewBox", "preserveAspectRatio", "role", "aria-label", "aria-hidden"]),
         ("g", &["class"]),
-        ("rect", &["class", "x", "y", "width", "height"]),
+        ("rect", &["class", "x", "y", "width", "height", "rx"]),
         ("line", &["class", "x1", "y1", "x2", "y2"]),
         ("path", &["class", "d"]),
         ("text", &["class", "x", "y", "text-anchor"]),
@@ -142,7 +145,8 @@ proptest! {
     #[test]
     fn a_status_is_shown_and_not_obeyed(names in vec(given::name(), 1..8)) {
         let status = Status::read(&serde_json::to_vec(&status(&names)).unwrap()).unwrap();
-        check(|style| status.text(style))?;
+        check(|style| status.text(style, Extent::All))?;
+        check(|style| status.text(style, Extent::Screen))?;
     }
 
     #[test]
@@ -178,17 +182,31 @@ proptest! {
     #[test]
     fn the_status_page_is_markup_of_ours_and_names_are_text(names in vec(given::name(), 1..8)) {
         let book = called(&names);
+        let name = |index: usize| names[index % names.len()].clone();
+        let row = |phase| IncidentRow {
+            title: name(0),
+            resource_name: name(1),
+            reason: name(2),
+            note: Some(name(3)),
+            ..incident_row("main", Kind::VmError, Severity::Critical, phase)
+        };
+        let asked: String = form_urlencoded::byte_serialize(names[0].as_bytes()).collect();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let (page, status) = runtime.block_on(async {
+        let (page, searched, status) = runtime.block_on(async {
             let server = Server::start(&[&book], false).await;
-            (server.get("/").await, server.get("/api/v1/status").await)
+            server.show([row(Phase::Firing), row(Phase::Resolved)]);
+            let searched = server.get(&format!("/?q={asked}&state={asked}&kind=vm&account=main")).await;
+            (server.get("/").await, searched, server.get("/api/v1/status").await)
         });
-        let read = markup::read(page.text().trim_end(), &MARKUP);
-        let words = read.map_err(|why| TestCaseError::fail(format!("{why}\n{}", page.text())))?;
-        prop_assert!(!words.chars().any(|c| c != '\n' && is_obeyed(c)), "{:?}", words);
+        let mut words = String::new();
+        for page in [&searched, &page] {
+            let read = markup::read(page.text().trim_end(), &MARKUP);
+            words = read.map_err(|why| TestCaseError::fail(format!("{why}\n{}", page.text())))?;
+            prop_assert!(!words.chars().any(|c| c != '\n' && is_obeyed(c)), "{:?}", words);
+        }
         let json: Value = serde_json::from_slice(&status.body).unwrap();
         for row in json["resources"]["rows"].as_array().unwrap() {
-            // To a program a name is what it is; to people it is, at the least, there.
+            // Programs get the exact name; for people it is at least present.
             let of_book = book.state().vms.rows.iter().filter_map(|vm| vm.name.as_deref());
             prop_assert!(row["kind"] != "vm" || of_book.into_iter().any(|name| row["name"] == name), "{:?}", row["name"]);
         }

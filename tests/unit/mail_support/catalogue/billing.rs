@@ -1,9 +1,8 @@
 //! Mails of the disconnect ladder.
 
-use crate::alert::{Cause, Event, Form, Item, Ladder, Notice, Reason, Severity};
+use crate::alert::{Cause, CutOff, Event, Form, Incident, Item, Kind, Notice, Severity, Value};
 use crate::mail::{Context, LivesOn, render};
 use crate::model::*;
-use crate::view::words;
 use chrono::Duration;
 
 use super::Entry;
@@ -15,7 +14,7 @@ pub fn running_dry() -> KnownAccount {
     left("25.50", Edd::Null)
 }
 
-/// So much left after a report that foresaw 100 more; 10 a day.
+/// An account with this balance after a report that foresaw 100 more, at 10 a day.
 fn left(balance: &str, edd: Edd) -> KnownAccount {
     let mut book = full("main");
     let before = money(balance) + money("100");
@@ -25,20 +24,16 @@ fn left(balance: &str, edd: Edd) -> KnownAccount {
     book
 }
 
-pub fn ladder(edd: &str) -> Ladder {
-    Ladder { edd: Some(t(edd)), read_at: Some(read_at()), told: Some(t(edd)), ..Ladder::default() }
+fn reasoned(event: Event, severity: Severity, cut_off: CutOff, why: Cause) -> Item {
+    Item { why, ..disconnect(event, severity, Some(cut_off)) }
 }
 
-fn write(item: Item, book: &KnownAccount) -> crate::mail::Rendered {
-    mail(&notice(Form::Disconnect, vec![item]), &snapshot([book]))
+fn crossed(days: i64) -> Cause {
+    Cause::Rung { days }
 }
 
-fn reasoned(event: Event, severity: Severity, ladder: Ladder, reason: &str) -> Item {
-    Item { reason: Reason::Text(reason.to_owned()), ..disconnect(event, severity, Some(ladder)) }
-}
-
-/// Where the owner has said where to pay, and where the panel and the page are.
-pub fn with_links(notice: &Notice) -> crate::mail::Rendered {
+/// The account of an owner who set the addresses for paying and of the panel.
+pub fn of_owner() -> KnownAccount {
     let guide = Guide {
         panel_link: Some("https://panel.example.com/{kind}/{id}".into()),
         pay_link: Some("https://pay.example.com/".into()),
@@ -47,107 +42,124 @@ pub fn with_links(notice: &Notice) -> crate::mail::Rendered {
     let mut book = book(Profile { guide, ..profile("main") });
     fill(&mut book, read_at());
     book.apply(Read::ExpectedBalance(report("25.50", "10.00")), read_at());
-    let (from, snapshot) = (from(), snapshot([&book]));
+    book
+}
+
+/// A mail of this owner, who also set the address of the page.
+pub fn with_links(notice: &Notice) -> crate::mail::Rendered {
+    let (from, snapshot) = (from(), snapshot([&of_owner()]));
     let page = Some("https://watch.example.com/");
-    render(notice, &Context { page, ..context(&from, &snapshot) }).unwrap()
+    render(notice, ID, &Context { page, ..context(&from, &snapshot) }).unwrap()
 }
 
 pub fn all() -> Vec<Entry> {
     let mut all: Vec<Entry> = Vec::new();
     let mut put = |name: &str, mail| all.push((format!("disconnect_{name}"), mail));
 
-    // Each rung of the default ladder, the day before it named by the report itself.
+    // Each rung of the default ladder. For the day before, the report itself names the date.
     for (rung, edd, balance, severity) in [
         (14, "2026-03-15T11:00:00", "135.50", Severity::Warning),
         (7, "2026-03-08T11:00:00", "65.50", Severity::Warning),
         (4, "2026-03-05T11:00:00", "35.50", Severity::Critical),
         (1, "2026-03-02T11:00:00", "5.50", Severity::Critical),
     ] {
-        let reason = format!("less than {} left", words::count(rung as usize, "day", "days"));
         let book = left(balance, Edd::At(t(edd)));
-        put(
-            &format!("rung_{rung}"),
-            write(reasoned(Event::Rung(rung), severity, ladder(edd), &reason), &book),
-        );
+        let item = reasoned(Event::Rung(rung), severity, cut_off(edd), crossed(rung.into()));
+        put(&format!("rung_{rung}"), mail_about(item, &book));
     }
 
-    let computed = Ladder { computed: true, ..ladder("2026-03-04T11:00:00") };
-    let jumped = "cut-off is 9 days earlier than before, now less than 3 days away";
-    put("rung_3", write(reasoned(Event::Rung(3), Severity::Critical, computed, jumped), &running_dry()));
-
-    // A Wednesday; three days before it is a Sunday.
-    let weekend = ladder("2026-03-11T11:00:00");
-    let crossed = "less than 14 days left";
+    let by_charges = computed("2026-03-04T11:00:00");
+    let jumped = Cause::Jumped { by_days: 9, days: 3 };
     put(
-        "pay_by_a_weekend",
-        write(reasoned(Event::Rung(14), Severity::Warning, weekend, crossed), &left("95.50", Edd::Null)),
+        "rung_3",
+        mail_about(reasoned(Event::Rung(3), Severity::Critical, by_charges, jumped), &running_dry()),
     );
+
+    // A Thursday; the last safe day is a Sunday.
+    let weekend = reasoned(Event::Rung(14), Severity::Warning, cut_off("2026-03-12T11:00:00"), crossed(14));
+    put("pay_by_a_weekend", mail_about(weekend, &left("105.50", Edd::Null)));
 
     let mut book = left("-5.00", Edd::Null);
     let vms = vec![vm(17, "blocked", "web-1"), vm(18, "active", "web-2")];
     book.apply(Read::Vms(crate::unit::account::all(vms)), read_at());
-    let used_up = Ladder { used_up: true, ..ladder("2026-02-28T11:00:00") };
-    put(
-        "overdue",
-        write(reasoned(Event::Rung(0), Severity::Critical, used_up, "the balance is used up"), &book),
-    );
+    let off = used_up("2026-02-28T11:00:00");
+    let mut overdue = reasoned(Event::Rung(0), Severity::Critical, off, Cause::UsedUp);
+    let blocked =
+        Incident { value: Value::State("blocked".into()), ..incident(Kind::VmBlocked, 17, "VM web-1") };
+    overdue.covers = vec![blocked, incident(Kind::ContainerDisabled, 31, "Container shop")];
+    put("overdue", mail_about(overdue, &book));
 
     let mut book = running_dry();
     book.apply(Read::ExpectedBalance(report("225.50", "10.00")), read_at());
     let extended = Event::Extended("2026-03-24".parse().unwrap());
-    let moved = "cut-off postponed to Tue 24 Mar";
-    let later = Ladder { told_before: Some(t("2026-03-04T11:00:00")), ..ladder("2026-03-24T11:00:00") };
-    put("extended", write(reasoned(extended, Severity::Warning, later, moved), &book));
+    let day: chrono::NaiveDate = "2026-03-24".parse().unwrap();
+    let later = || cut_off("2026-03-24T11:00:00");
+    let moved = reasoned(extended, Severity::Warning, later(), Cause::MovedBack { to: day });
+    put("extended", mail_about(told("2026-03-04T11:00:00", moved), &book));
 
     let mut book = running_dry();
     book.apply(Read::ExpectedBalance(report("225.50", "10.00")), read_at());
-    let paid = Ladder { told_before: Some(t("2026-03-04T11:00:00")), ..ladder("2026-03-24T11:00:00") };
-    let event = Event::Paid("2026-03-24".parse().unwrap());
-    let arrived = "a payment arrived, cut-off now Tue 24 Mar";
-    put("paid", write(reasoned(event, Severity::Warning, paid, arrived), &book));
-    let spent = Ladder { used_up: true, ..ladder("2026-03-10T11:00:00") };
-    let spent = reasoned(Event::BalanceUsedUp, Severity::Critical, spent, "the balance is used up");
-    put("balance_used_up", write(spent, &left("-5.00", Edd::At(t("2026-03-10T11:00:00")))));
-    let deleted_at = Some(t("2026-03-04T11:00:00"));
-    let off = Ladder { deleted_at, ..ladder("2026-02-25T11:00:00") };
+    let paid = {
+        let cut_off = paid(later(), "200", read_at());
+        reasoned(Event::Paid(day), Severity::Warning, cut_off, Cause::Paid { to: day })
+    };
+    put("paid", mail_about(told("2026-03-04T11:00:00", paid), &book));
+    let spent = used_up("2026-03-10T11:00:00");
+    let spent = reasoned(Event::BalanceUsedUp, Severity::Critical, spent, Cause::UsedUp);
+    put("balance_used_up", mail_about(spent, &left("-5.00", Edd::At(t("2026-03-10T11:00:00")))));
     let book = left("-5.00", Edd::At(t("2026-02-25T11:00:00")));
+    let off = |event, why| {
+        let item = reasoned(event, Severity::Critical, cut_off("2026-02-25T11:00:00"), why);
+        Item { deleted_at: Some(t("2026-03-04T11:00:00")), ..item }
+    };
     let again = Event::Overdue("2026-03-01".parse().unwrap());
-    put("overdue_again", write(reasoned(again, Severity::Critical, off.clone(), "still overdue"), &book));
-    let near = "3 days before the data are deleted";
-    put("deletion", write(reasoned(Event::Deletion(3), Severity::Critical, off, near), &book));
+    put("overdue_again", mail_about(off(again, Cause::StillOverdue), &book));
+    let near = Cause::DeletionIn { days: 3 };
+    put("deletion", mail_about(off(Event::Deletion(3), near), &book));
 
-    let mut resolved = disconnect(Event::Resolved, Severity::Critical, None);
-    resolved.reason = Cause::NoDisconnect.into();
-    resolved.since = now() - Duration::days(3);
-    put("resolved", write(resolved, &full("main")));
+    let resolved = ago(Duration::days(3), disconnect(Event::Resolved, Severity::Critical, None));
+    put("resolved", mail_about(Item { why: Cause::NoDisconnect, ..resolved }, &full("main")));
+    let missed = disconnect(Event::WasDown, Severity::Critical, None);
+    let missed = Item { why: Cause::NoDisconnect, episodes: 2, ..ago(Duration::days(1), missed) };
+    put("was_down", mail_about(missed, &full("main")));
 
-    let edd = ladder("2026-03-04T11:00:00");
-    let item = reasoned(Event::Rung(3), Severity::Critical, edd, crossed_3());
-    put("with_links", with_links(&notice(Form::Disconnect, vec![item])));
+    let near = || reasoned(Event::Rung(3), Severity::Critical, cut_off("2026-03-04T11:00:00"), crossed(3));
+    put("with_links", with_links(&notice(Form::Disconnect, vec![near()])));
 
     let mut book = running_dry();
     book.end(Collector::ExpectedBalance, ended(Some("GET expected-balance: 502")), now());
-    let as_of = reasoned(Event::Rung(3), Severity::Critical, ladder("2026-03-04T11:00:00"), crossed_3());
-    put("as_of", write(as_of.clone(), &book));
-    put("without_report", write(as_of.clone(), &book_without_report()));
+    put("as_of", mail_about(near(), &book));
+    put("without_report", mail_about(near(), &unread()));
 
     let later = left("25.50", Edd::At(t("2026-03-08T11:00:00")));
-    let disagreeing = Item { ladder: Some(ladder("2026-03-08T11:00:00")), ..as_of.clone() };
-    put("dates_disagree", write(disagreeing, &later));
+    let disagreeing = Item { cut_off: Some(cut_off("2026-03-08T11:00:00")), ..near() };
+    put("dates_disagree", mail_about(disagreeing, &later));
 
     let here = LivesOn { account: "main".parse().unwrap(), vm: "web-1".into() };
     let (from, snapshot) = (from(), snapshot([&left("5.50", Edd::At(t("2026-03-02T11:00:00")))]));
     let context = Context { lives_on: Some(here), ..context(&from, &snapshot) };
-    let last =
-        reasoned(Event::Rung(1), Severity::Critical, ladder("2026-03-02T11:00:00"), "less than 1 day left");
-    put("last_mail", render(&notice(Form::Disconnect, vec![last]), &context).unwrap());
+    let last = reasoned(Event::Rung(1), Severity::Critical, cut_off("2026-03-02T11:00:00"), crossed(1));
+    put("last_mail", render(&notice(Form::Disconnect, vec![last]), ID, &context).unwrap());
+    put("summary", many_cut_offs());
     all
 }
 
-fn crossed_3() -> &'static str {
-    "less than 3 days left"
+/// More mails about cut-offs than an hour allows.
+fn many_cut_offs() -> crate::mail::Rendered {
+    let off = disconnect(Event::Rung(0), Severity::Critical, Some(cut_off("2026-02-28T11:00:00")));
+    let near = disconnect(Event::Rung(3), Severity::Critical, Some(cut_off("2026-03-04T11:00:00")));
+    let mut missed = disconnect(Event::Resolved, Severity::Critical, None);
+    missed.why = Cause::NoDisconnect;
+    let items = vec![of_account("main", off), of_account("shop", near), of_account("paid", missed)];
+    let named = |name: &str, balance: &str| {
+        let mut book = full(name);
+        book.apply(Read::ExpectedBalance(report(balance, "10.00")), read_at());
+        book
+    };
+    let books = [named("main", "-5.00"), named("shop", "25.50"), full("paid")];
+    mail(&notice(summary(12), items), &snapshot(&books))
 }
 
-fn book_without_report() -> KnownAccount {
+fn unread() -> KnownAccount {
     book(profile("main"))
 }

@@ -1,5 +1,4 @@
-//! Every sort of mail once, as the program writes it: what the golden files hold, the screenshots show and
-//! docs/mails.md quotes.
+//! Every kind of mail once, as the program writes it: for the golden files, the screenshots and docs/mails.md.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 pub mod billing;
@@ -8,10 +7,10 @@ mod resources;
 
 use crate::mail::Rendered;
 
-/// Name and mail.
+/// The name of a mail, and the mail.
 pub type Entry = (String, Rendered);
 
-/// All of them, by name.
+/// All mails, by name.
 pub fn all() -> Vec<Entry> {
     let mut all = resources::all();
     all.extend(billing::all());
@@ -20,7 +19,7 @@ pub fn all() -> Vec<Entry> {
     all
 }
 
-/// One of them.
+/// The mail with this name.
 pub fn find(name: &str) -> Rendered {
     let found = all().into_iter().find(|(found, _)| found == name);
     found.unwrap_or_else(|| panic!("no mail is called {name}")).1

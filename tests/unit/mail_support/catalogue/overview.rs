@@ -1,26 +1,27 @@
-//! Mails about many things: first start, overflow, digest, test.
+//! Mails about many resources or accounts: first start, summary, digest, test.
 
 use crate::alert::{
-    Digest, DigestAccount, Event, Form, Item, Kind, Ladder, Notice, Overflow, Severity, Started,
+    Decided, Digest, DigestAccount, Event, Form, Incident, Item, Kind, NotRead, Notice, Phase, Severity,
+    Started,
 };
 use crate::mail::{Context, LivesOn, Rendered, render, render_test};
 use crate::model::*;
 use chrono::Duration;
 
 use super::Entry;
-use super::billing::{ladder, running_dry};
+use super::billing::running_dry;
 use crate::unit::account::*;
 use crate::unit::mail_support::*;
 
 pub fn all() -> Vec<Entry> {
     let mut all = started();
-    all.push(("overflow".to_owned(), overflow(7, 60)));
-    all.push(("overflow_all_over".to_owned(), overflow_all_over(vec![])));
+    all.push(("summary".to_owned(), summary_of(7, 60)));
+    all.push(("summary_all_over".to_owned(), summary_all_over(vec![])));
     let gone = item(Kind::SiteError, 7, "Site a.example.com", Event::Unwatched);
-    all.push(("overflow_unwatched".to_owned(), overflow_all_over(vec![gone])));
+    all.push(("summary_unwatched".to_owned(), summary_all_over(vec![gone])));
     all.extend(digests());
     let (from, main) = (from(), snapshot([&full("main")]));
-    all.push(("test".to_owned(), render_test(&["ops@example.com".into()], &context(&from, &main)).unwrap()));
+    all.push(("test".to_owned(), render_test("ops@example.com", ID, &context(&from, &main)).unwrap()));
     all
 }
 
@@ -29,19 +30,20 @@ pub fn here() -> LivesOn {
 }
 
 fn started() -> Vec<Entry> {
-    let main = snapshot([&full("main")]);
+    let (main, dry) = (snapshot([&full("main")]), snapshot([&running_dry()]));
     let write = |facts, items| mail(&notice(Form::Started(facts), items), &main);
     let fine = Started { resources: 5, ..Started::default() };
     let few = vec![item(Kind::VmError, 17, "VM web-1", Event::Started)];
     let needs = Started { resources: 5, needs: 2, disconnect: true, ..Started::default() };
-    let unread = vec!["main: cannot read sites: GET /hosting/1/virtualhosts: 502".to_owned()];
+    let (account, why) = ("main".parse().unwrap(), "GET /hosting/1/virtualhosts: 502".to_owned());
+    let unread = vec![NotRead { account, collector: Collector::Sites, why }];
     let unread = Started { resources: 2, unread, ..Started::default() };
     let (from, context_of) = (from(), |from| context(from, &main));
     let context = Context { lives_on: Some(here()), ..context_of(&from) };
-    let at_home = render(&notice(Form::Started(fine.clone()), vec![]), &context).unwrap();
+    let at_home = render(&notice(Form::Started(fine.clone()), vec![]), ID, &context).unwrap();
     [
         ("started_healthy", write(fine, vec![])),
-        ("started_unhealthy", write(needs, few)),
+        ("started_unhealthy", mail(&notice(Form::Started(needs), few), &dry)),
         ("started_unread", write(unread, vec![])),
         ("started_on_what_it_watches", at_home),
     ]
@@ -49,8 +51,8 @@ fn started() -> Vec<Entry> {
     .into()
 }
 
-/// So many events held back in the hour.
-pub fn overflow(count: u64, max_per_hour: u32) -> Rendered {
+/// A summary of so many events that the hourly limit held back.
+pub fn summary_of(count: u64, max_per_hour: usize) -> Rendered {
     let mut items: Vec<Item> = (0..count)
         .map(|id| {
             let (kind, subject) = match id % 3 {
@@ -61,28 +63,22 @@ pub fn overflow(count: u64, max_per_hour: u32) -> Rendered {
             item(kind, 100 + id, &subject, Event::Opened)
         })
         .collect();
-    let mut over = item(Kind::VmBlocked, 17, "VM web-1", Event::Resolved);
-    over.since = now() - Duration::minutes(50);
-    let brief = Item {
-        since: now() - Duration::minutes(9),
-        ..item(Kind::SiteError, 9, "Site b.example.com", Event::WasDown)
-    };
-    let still =
-        Item { since: now() - Duration::days(1), ..item(Kind::VmError, 8, "VM db-1", Event::Reminder(1)) };
+    let over = ago(Duration::minutes(50), item(Kind::VmBlocked, 17, "VM web-1", Event::Resolved));
+    let brief = ago(Duration::minutes(9), item(Kind::SiteError, 9, "Site b.example.com", Event::WasDown));
+    let still = ago(Duration::days(1), item(Kind::VmError, 8, "VM db-1", Event::Reminder(1)));
     let unsteady = item(Kind::SiteError, 7, "Site a.example.com", Event::Flapping);
     items.extend([over, brief, still, unsteady]);
-    let facts = Overflow { max_per_hour, since: now() - Duration::minutes(20) };
-    mail(&notice(Form::Overflow(facts), items), &snapshot([&full("main")]))
+    items.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.key.cmp(&b.key)));
+    mail(&notice(summary(max_per_hour), items), &snapshot([&full("main")]))
 }
 
-fn overflow_all_over(more: Vec<Item>) -> Rendered {
+fn summary_all_over(more: Vec<Item>) -> Rendered {
     let mut items = vec![item(Kind::VmError, 17, "VM web-1", Event::Resolved)];
     items.extend(more);
-    let facts = Overflow { max_per_hour: 1, since: now() - Duration::minutes(20) };
-    mail(&notice(Form::Overflow(facts), items), &snapshot([&full("main")]))
+    mail(&notice(summary(1), items), &snapshot([&full("main")]))
 }
 
-/// A digest of these accounts, polled well all week.
+/// A digest of these accounts, all polled without failures in the week.
 pub fn digest(books: &[KnownAccount], items: Vec<Item>) -> Notice {
     let accounts = books.iter().map(|book| DigestAccount {
         name: book.state().profile.name.clone(),
@@ -95,8 +91,7 @@ pub fn digest(books: &[KnownAccount], items: Vec<Item>) -> Notice {
         to: now(),
         accounts: accounts.collect(),
         mails_sent: 12,
-        mails_dead: 0,
-        mails_queued: 0,
+        waiting: 0,
     };
     let names = facts.accounts.iter().map(|account| account.name.clone()).collect();
     Notice { accounts: names, ..notice(Form::Digest(facts), items) }
@@ -105,6 +100,12 @@ pub fn digest(books: &[KnownAccount], items: Vec<Item>) -> Notice {
 /// An incident as a digest lists it.
 pub fn of_the_week(kind: Kind, resource: u64, subject: &str) -> Item {
     item(kind, resource, subject, Event::Digest("2026-03-01".parse().unwrap()))
+}
+
+/// The same incident, over since this time.
+pub fn over_since(at: chrono::DateTime<chrono::Utc>, item: Item) -> Item {
+    let incident = Incident { phase: Phase::Resolved, ended: Some(at), ..item.incident };
+    Item { incident, ..item }
 }
 
 pub fn write(notice: &Notice, books: &[KnownAccount]) -> Rendered {
@@ -121,32 +122,24 @@ fn digests() -> Vec<Entry> {
         read_at(),
     );
     let dry = [dry];
-    let mut gone_dark = disconnect(
-        Event::Digest("2026-03-01".parse().unwrap()),
-        Severity::Critical,
-        Some(Ladder { computed: true, ..ladder("2026-03-04T11:00:00") }),
-    );
-    gone_dark.since = now() - Duration::days(4);
+    let event = Event::Digest("2026-03-01".parse().unwrap());
+    let gone_dark = disconnect(event, Severity::Critical, Some(computed("2026-03-04T11:00:00")));
+    let gone_dark = ago(Duration::days(4), gone_dark);
     let broken = of_the_week(Kind::VmError, 17, "VM web-1");
     let quiet = Item {
-        muted: Some("acknowledged".into()),
-        since: now() - Duration::days(3),
-        ..of_the_week(Kind::SiteError, 105, "Site site105.example.com")
+        muted: Some(Decided { acknowledged: Some(String::new()), silenced: None }),
+        ..ago(Duration::days(3), of_the_week(Kind::SiteError, 105, "Site site105.example.com"))
     };
-    let past = Item {
-        since: now() - Duration::days(2),
-        ended: Some(now() - Duration::days(2) + Duration::minutes(42)),
-        ..of_the_week(Kind::VmBlocked, 18, "VM web-2")
-    };
-    let mut needs = digest(&dry, vec![quiet, past, broken, gone_dark]);
+    let past = ago(Duration::days(2), of_the_week(Kind::VmBlocked, 18, "VM web-2"));
+    let past = over_since(now() - Duration::days(2) + Duration::minutes(42), past);
+    let mut needs = digest(&dry, vec![gone_dark, broken, quiet, past]);
     if let Form::Digest(facts) = &mut needs.form {
-        facts.mails_dead = 1;
-        facts.mails_queued = 2;
+        facts.waiting = 2;
         facts.accounts[0].polls_failed = 12;
     }
     let (from, snapshot_of_dry) = (from(), snapshot(&dry));
     let context = Context { lives_on: Some(here()), ..context(&from, &snapshot_of_dry) };
-    all.push(("digest_needs_you".to_owned(), render(&needs, &context).unwrap()));
+    all.push(("digest_needs_you".to_owned(), render(&needs, ID, &context).unwrap()));
 
     let several = several();
     let mut notice = digest(&several, vec![]);
@@ -156,11 +149,15 @@ fn digests() -> Vec<Entry> {
     }
     all.push(("digest_several_accounts".to_owned(), write(&notice, &several)));
     let unread = [book(profile("main"))];
-    all.push(("digest_nothing_read".to_owned(), write(&digest(&unread, vec![]), &unread)));
+    let mut nothing = digest(&unread, vec![]);
+    if let Form::Digest(facts) = &mut nothing.form {
+        facts.accounts[0].polls = 0;
+    }
+    all.push(("digest_nothing_read".to_owned(), write(&nothing, &unread)));
     all
 }
 
-/// Paid for long, paid in another currency and soon due, read last week, without billing, never read.
+/// Accounts: paid for long, in another currency and due soon, read last week, without billing, and never read.
 fn several() -> Vec<KnownAccount> {
     let mut berlin = book(Profile {
         currency: "EUR".into(),

@@ -1,6 +1,8 @@
 //! Mails about resources, collectors and orders.
 
-use crate::alert::{Cause, Event, Form, Item, Kind, Reason, Severity};
+use crate::alert::{Cause, Detail, Event, Form, Item, Kind, Severity, Subject};
+use crate::mail::Rendered;
+use crate::model::Sort;
 use crate::model::*;
 use chrono::Duration;
 
@@ -11,13 +13,19 @@ use crate::unit::mail_support::*;
 pub fn all() -> Vec<Entry> {
     let mut all = Vec::new();
     for (kind, resource, subject, bad, good) in KINDS {
-        let mut opened = Item { detail: bad.into(), ..item(kind, resource, subject, Event::Opened) };
-        if kind == Kind::BalanceDrop {
-            opened.problem = "dropped 900 RUB more than expected".to_owned();
+        let mut opened = seen(bad, item(kind, resource, subject, Event::Opened));
+        if kind.is_momentary() {
+            opened = ago(Duration::zero(), opened);
         }
-        all.push((format!("{kind}_opened"), mail(&notice(Form::Opened, vec![opened]), &seen(kind))));
+        if kind == Kind::ContainerDisabled {
+            opened.covers = vec![
+                incident(Kind::VmBlocked, 17, "VM web-1"),
+                incident(Kind::SiteBlocked, 101, "Site site101.example.com"),
+            ];
+        }
+        all.push((format!("{kind}_opened"), mail(&notice(Form::Opened, vec![opened]), &account_of(kind))));
         if kind == Kind::BalanceDrop {
-            // Told once; it does not stay open.
+            // It is told once, and does not stay open.
             continue;
         }
         let over = over(item(kind, resource, subject, Event::Resolved), good);
@@ -26,6 +34,7 @@ pub fn all() -> Vec<Entry> {
             mail(&notice(Form::Closed, vec![over]), &snapshot([&full("main")])),
         ));
     }
+    all.push(("order_cost_dearer".to_owned(), dearer()));
     let main = snapshot([&full("main")]);
     let web_1 = |event| item(Kind::VmError, 17, "VM web-1", event);
     let links = super::billing::with_links(&notice(Form::Opened, vec![web_1(Event::Opened)]));
@@ -33,44 +42,54 @@ pub fn all() -> Vec<Entry> {
     let mut put = |name: &str, form, items| all.push((name.to_owned(), mail(&notice(form, items), &main)));
 
     let gone = over(web_1(Event::Removed), "no longer listed by the provider");
-    let gone = Item { reason: Cause::NoLongerListed.into(), ..gone };
+    let gone = Item { why: Cause::NoLongerListed, ..gone };
     put("vm_error_removed", Form::Closed, vec![gone]);
-    put("vm_error_was_down", Form::Closed, vec![over(web_1(Event::WasDown), "its state is now active")]);
+    let missed = Item { episodes: 3, ..over(web_1(Event::WasDown), "its state is now active") };
+    put("vm_error_was_down_thrice", Form::Closed, vec![missed]);
 
-    for (count, ago) in [(1, 1), (3, 3)] {
-        let mut reminder = web_1(Event::Reminder(count));
-        reminder.since = now() - Duration::days(ago);
-        reminder.reason = Cause::Reminder { count, most: 3 }.into();
-        put(&format!("reminder_{count}"), Form::Reminder, vec![reminder]);
-    }
+    let reminder = ago(Duration::days(3), web_1(Event::Reminder(3)));
+    let why = Cause::Reminder { count: 3, most: 3 };
+    put("reminder_3", Form::Reminder, vec![Item { why, ..reminder }]);
 
-    let flapping = Item { reason: Cause::Flapping { changes: 4 }.into(), ..web_1(Event::Flapping) };
+    let flapping = Item { why: Cause::Flapping { changes: 4 }, ..web_1(Event::Flapping) };
     put("flapping", Form::Opened, vec![flapping]);
     let mut stable = over(web_1(Event::Resolved), "its state is now active");
-    stable.reason = Cause::Stable.into();
+    stable.why = Cause::Stable;
     put("flapping_over", Form::Closed, vec![stable]);
 
     let mut missed = web_1(Event::Opened);
-    missed.unwatched = Some((now() - Duration::hours(9), now() - Duration::minutes(1)));
+    missed.incident.gap = Some((now() - Duration::hours(9), now() - Duration::minutes(1)));
     put("unwatched", Form::Opened, vec![missed]);
 
-    let mut covering = item(Kind::Disconnect, "account", "Account main", Event::Covered(1));
-    covering.severity = Severity::Critical;
-    covering.problem = "overdue".into();
-    covering.covers = ["VM web-1 blocked", "Container shop disabled"].map(str::to_owned).into();
+    let off = Some(cut_off("2026-02-28T11:00:00"));
+    let mut covering = disconnect(Event::Covered(1), Severity::Critical, off);
+    covering.covers = vec![
+        incident(Kind::VmBlocked, 17, "VM web-1"),
+        incident(Kind::ContainerDisabled, 31, "Container shop"),
+    ];
     put("covered", Form::Covered, vec![covering]);
-    let mut retired = web_1(Event::Unwatched);
-    retired.since = now() - Duration::hours(5);
-    retired.reason = Cause::RuleOff.into();
+    let mut retired = ago(Duration::hours(5), web_1(Event::Unwatched));
+    retired.why = Cause::RuleOff;
     put("no_longer_watched", Form::Unwatched, vec![retired]);
 
     all.push(four_at_once());
     all.push(two_accounts());
-    all.extend(names());
+    all.push(attack());
     all
 }
 
-/// Kind, resource, its words, seen wrong, seen right.
+/// An order that costs half as much again.
+fn dearer() -> Rendered {
+    let day = now().date_naive();
+    let mut item = ago(Duration::zero(), item(Kind::OrderCost, "71", "Order shop", Event::Dearer(day)));
+    let (from, to, currency) = (money("100"), money("150"), "RUB".to_owned());
+    item.why = Cause::Dearer;
+    item.incident.subject = Subject::Dearer { name: "shop".to_owned(), from, to, currency: currency.clone() };
+    item.incident.detail = Detail::CostPerDay { from, to, currency };
+    mail(&notice(Form::Opened, vec![item]), &account_of(Kind::OrderCost))
+}
+
+/// Kind, resource, the resource's words, its state when wrong, its state when right.
 const KINDS: [(Kind, &str, &str, &str, &str); 15] = [
     (
         Kind::BillingReport,
@@ -80,7 +99,7 @@ const KINDS: [(Kind, &str, &str, &str, &str); 15] = [
         "answers again",
     ),
     (Kind::OrderSuspended, "71", "Order shop", "its state is SUSPENDED", "its state is ORDERED"),
-    (Kind::BalanceDrop, "account", "Balance", "forecast 5\u{202f}000.50 RUB, actual 4\u{202f}100.50 RUB", ""),
+    (Kind::BalanceDrop, "account", "Balance dropped 900 RUB more than expected", "a fifth less", ""),
     (Kind::VmError, "17", "VM web-1", "its state is error", "its state is now active"),
     (Kind::VmBlocked, "17", "VM web-1", "its state is blocked", "its state is now active"),
     (Kind::VmStopped, "17", "VM web-1", "its state is stopped", "its state is now active"),
@@ -106,12 +125,12 @@ const KINDS: [(Kind, &str, &str, &str, &str); 15] = [
         Kind::UnknownState,
         "container:7",
         "Unknown container state \"7\"",
-        "cannot tell whether resources in this state are OK; name it in container_states",
+        "what a container's number means",
         "no longer seen",
     ),
     (
         Kind::CollectorFailing,
-        "sites",
+        "account",
         "Cannot read sites",
         "GET /hosting/1/virtualhosts: no answer within 30 s",
         "answers again",
@@ -125,8 +144,8 @@ const KINDS: [(Kind, &str, &str, &str, &str); 15] = [
     ),
 ];
 
-/// The account as it stands when this kind opens.
-fn seen(kind: Kind) -> Snapshot {
+/// The state of the account when an incident of this kind opens.
+fn account_of(kind: Kind) -> Snapshot {
     let mut book = full("main");
     let shop = |state| Site { name: Some("shop.example.com".into()), ..site(104, 31, state) };
     #[allow(clippy::wildcard_enum_match_arm)] // the others show in no listing
@@ -157,18 +176,36 @@ fn all_of<T>(rows: Vec<T>) -> Rows<T> {
 }
 
 fn over(item: Item, detail: &str) -> Item {
-    let (detail, reason) = (detail.to_owned(), Cause::OkInARow { polls: 2.into() }.into());
-    Item { detail, reason, since: now() - Duration::minutes(50), ..item }
+    let item = ago(Duration::minutes(50), seen(detail, item));
+    Item { why: Cause::OkInARow { polls: 2 }, ..item }
+}
+
+/// The same, with this last state.
+fn seen(detail: &str, mut item: Item) -> Item {
+    let money = |text: &str| text.parse().unwrap();
+    item.incident.detail = match detail {
+        "no longer listed by the provider" => Detail::NotListed,
+        "listed again" => Detail::ListedAgain,
+        "no longer seen" => Detail::NoLongerSeen,
+        "answers again" => Detail::Answers,
+        "what a container's number means" => Detail::CannotTell { sort: Sort::Container },
+        "a fifth less" => Detail::Balance {
+            foreseen: money("5000.50"),
+            actual: money("4100.50"),
+            currency: "RUB".to_owned(),
+        },
+        text => Detail::Text(text.to_owned()).of_stored(),
+    };
+    item
 }
 
 fn four_at_once() -> Entry {
-    let mut blocked = item(Kind::SiteBlocked, 104, "Site site104.example.com", Event::Opened);
-    blocked.detail = "its state is StoppedByQuota".into();
-    let mut stuck = item(Kind::VmStuck, 18, "VM web-2", Event::Opened);
-    stuck.detail = "its state is building".into();
-    stuck.since = now() - Duration::hours(3);
-    let mut failing = item(Kind::CollectorFailing, "sites", "Cannot read sites", Event::Opened);
-    failing.detail = "GET /hosting/1/virtualhosts: no answer within 30 s".into();
+    let blocked = item(Kind::SiteBlocked, 104, "Site site104.example.com", Event::Opened);
+    let blocked = seen("its state is StoppedByQuota", blocked);
+    let stuck = seen("its state is building", item(Kind::VmStuck, 18, "VM web-2", Event::Opened));
+    let stuck = ago(Duration::hours(3), stuck);
+    let failing = item(Kind::CollectorFailing, "account", "Cannot read sites", Event::Opened);
+    let failing = seen("GET /hosting/1/virtualhosts: no answer within 30 s", failing);
     let mut book = full("main");
     let site = Site { state: SiteState::StoppedByQuota, ..site(104, 31, "Active") };
     book.apply(Read::Sites(ContainerId::new(31), all_of(vec![site])), read_at());
@@ -178,49 +215,26 @@ fn four_at_once() -> Entry {
 }
 
 fn two_accounts() -> Entry {
-    let mut other = item(Kind::SiteError, 104, "Site site104.example.com", Event::Opened);
-    other.detail = "its state is Error".into();
-    other.key.account = "shop".parse().unwrap();
+    let other = item(Kind::SiteError, 104, "Site site104.example.com", Event::Opened);
+    let other = of_account("shop", seen("its state is Error", other));
     let web_1 = item(Kind::VmError, 17, "VM web-1", Event::Opened);
     let notice = notice(Form::Opened, vec![web_1, other]);
     ("group_of_two_accounts".to_owned(), mail(&notice, &snapshot([&full("main"), &full("shop")])))
 }
 
-/// What customers and attackers call their things.
-pub const NASTY: &str = "<b>x</b>\r\nBcc: evil@example.org\r\n\r\n\u{202e}<script>alert(1)</script> имя 🎉";
+/// Names that customers and attackers give to their resources.
+const NASTY: &str = "<b>x</b>\r\nBcc: evil@example.org\r\n\r\n\u{202e}<script>alert(1)</script> имя 🎉";
 
-fn names() -> Vec<Entry> {
-    let named = |name: &str| {
-        let mut book = full("main");
-        book.apply(Read::Vms(all_of(vec![vm(17, "error", name)])), read_at());
-        book
-    };
-    let names = [
-        ("name_in_cyrillic", "Сервер бухгалтерии и склада № 1 (главный)"),
-        ("name_of_emoji", "🚀 shop 👩‍👩‍👧 Straße"),
-        ("name_from_right_to_left", "שרת הדואר הראשי"),
-        (
-            "name_that_never_ends",
-            "a-name-without-any-place-to-break-it-because-someone-thought-that-a-name-can-be-a-key",
-        ),
-    ];
-    let mut entries: Vec<Entry> = names
-        .into_iter()
-        .map(|(entry, name)| {
-            let item = item(Kind::VmError, 17, &format!("VM {name}"), Event::Opened);
-            (entry.to_owned(), mail(&notice(Form::Opened, vec![item]), &snapshot([&named(name)])))
-        })
-        .collect();
-    let mut one = item(Kind::VmError, 17, &format!("VM {NASTY}"), Event::Opened);
-    one.detail = NASTY.into();
-    one.reason = Reason::Text(NASTY.into());
-    let mut book = named(NASTY);
+fn attack() -> Entry {
+    let one = seen(NASTY, item(Kind::VmError, 17, &format!("VM {NASTY}"), Event::Opened));
+    let one = Item { why: Cause::NoRecovery { detail: Detail::Text(NASTY.into()) }, ..one };
+    let mut book = full("main");
+    book.apply(Read::Vms(all_of(vec![vm(17, "error", NASTY)])), read_at());
     let site = Site { name: Some(NASTY.into()), ..site(104, 31, NASTY) };
     for _ in 0..2 {
         book.apply(Read::Sites(ContainerId::new(31), all_of(vec![site.clone()])), read_at());
     }
     let disabled = item(Kind::ContainerDisabled, 31, &format!("Container {NASTY}"), Event::Opened);
     let notice = notice(Form::Opened, vec![one, disabled]);
-    entries.push(("names_that_attack".to_owned(), mail(&notice, &snapshot([&book]))));
-    entries
+    ("names_that_attack".to_owned(), mail(&notice, &snapshot([&book])))
 }

@@ -1,0 +1,216 @@
+//! Findings of a report: the incident of a cut-off follows the believed date; a drop of the balance is an incident of its own.
+
+use chrono::{DateTime, Duration, Utc};
+
+use super::cut_off::{CutOff, Observation};
+use super::engine::Engine;
+use super::finding::Value;
+use super::incident::{Incident, Phase, Reading};
+use super::key::Key;
+use super::kind::Kind;
+use super::reason::Cause;
+use super::rules;
+use super::settings::AlertSettings;
+use super::subject::{Detail, Subject};
+use crate::model::changes::{self, Dearer};
+use crate::model::forecast::{self, Doubt};
+use crate::model::{AccountState, Collector};
+
+/// The same rise of an order's cost is told again after this time.
+const DEARER_ONCE_IN: Duration = Duration::days(30);
+
+impl Engine {
+    /// A good report: the cut-off, and a drop of the balance.
+    pub(super) fn report(&mut self, state: &AccountState, reading: &Reading, settings: &AlertSettings) {
+        let account = &state.profile.name;
+        let Some((report, at)) = state.billing.latest() else { return };
+        let billing = &state.billing;
+        let last =
+            if billing.doubted.is_some() { billing.report.as_deref() } else { billing.previous.as_deref() };
+        let payment = self.foreseen.entry(account.clone()).or_default().payment(report, last, at);
+        let key = Key::account_wide(account, Kind::Disconnect);
+        let is_open = self.incidents.get(&key).is_some_and(|one| one.phase.is_open());
+        let cut_off = self.cut_offs.all.entry(account.clone()).or_default();
+        let observation = Observation { report, payment, is_open, zone: state.profile.zone(), at };
+        let proof = cut_off.take(&observation);
+        let is_cleared = cut_off.is_cleared(settings);
+        self.changed.insert(key.clone());
+        self.cut_offs.unsaved.insert(account.clone());
+        if self.incidents.get(&key).is_some_and(|one| one.phase == Phase::Unwatched) && is_cleared {
+            self.change(&key, |incident| incident.end(Phase::Resolved, reading.at, Cause::NoDisconnect));
+        }
+        if is_open {
+            self.change(&key, |incident| weigh_proof(incident, proof, is_cleared, reading, settings));
+        }
+        if is_cleared {
+            self.cut_offs.change(account, CutOff::forget_date);
+        }
+        self.cut_off_by_time(state, settings, reading.at);
+        if settings.enabled(Kind::BalanceDrop) {
+            self.balance_drop(state, reading, settings);
+        }
+        if settings.enabled(Kind::OrderCost) {
+            self.dearer_orders(state, reading, settings);
+        }
+    }
+
+    /// A cut-off also opens, worsens or ends as time passes, going by the last believed date.
+    pub(super) fn cut_off_by_time(
+        &mut self,
+        state: &AccountState,
+        settings: &AlertSettings,
+        now: DateTime<Utc>,
+    ) {
+        let account = &state.profile.name;
+        let key = Key::account_wide(account, Kind::Disconnect);
+        if !settings.enabled(Kind::Disconnect) {
+            return;
+        }
+        self.cut_offs.change(account, |cut_off| cut_off.enter_in_calendar(settings, now));
+        let Some(cut_off) = self.cut_offs.get(account).cloned() else { return };
+        let fails = state.collectors.get(&Collector::ExpectedBalance).is_some_and(|status| !status.success);
+        // The last report named no date; one report alone is no proof. After a start or a sleep the next report
+        // may name another date than the one that came near meanwhile.
+        let is_taken_back = cut_off.clear > 0 && !fails;
+        let is_doubted = is_taken_back || self.causes(state, now).awaits_report(self.horizon).is_some();
+        if cut_off.is_due(settings, now) && !is_doubted {
+            self.entry(&key, settings, now);
+        }
+        self.change(&key, |incident| {
+            incident.subject = Subject::Account;
+            // An incident that was not watched for a while goes on, wherever its date is by now.
+            let is_same = incident.phase == Phase::Unwatched && cut_off.date().is_some();
+            let is_due = is_same || cut_off.is_due(settings, now);
+            if !incident.phase.is_open() && is_due && !is_doubted {
+                let why = if is_same { Cause::WatchedAgain } else { stage(&cut_off, settings, now) };
+                incident.run_since = now;
+                incident.severity = cut_off.severity(settings, now);
+                incident.open(why, now);
+            }
+            if incident.phase == Phase::Recovering && fails {
+                (incident.phase, incident.streak, incident.why) = (Phase::Firing, 0, Cause::NoFurtherReport);
+            }
+            if incident.phase.is_open() {
+                incident.severity = cut_off.severity(settings, now);
+            }
+            let is_stage = matches!(
+                incident.why,
+                Cause::Rung { .. } | Cause::UsedUp | Cause::DatePassed | Cause::MovedBack { .. }
+            );
+            if incident.phase == Phase::Firing && is_stage {
+                incident.why = stage(&cut_off, settings, now);
+            }
+        });
+    }
+
+    /// A balance drop: the balance is below what the report before foresaw, by a fifth and by more than the
+    /// cost of three days.
+    fn balance_drop(&mut self, state: &AccountState, reading: &Reading, settings: &AlertSettings) {
+        let billing = &state.billing;
+        let (Some(report), Some(previous), Some(at)) = (&billing.report, &billing.previous, billing.read_at)
+        else {
+            return;
+        };
+        // If the first charge of a report is missing, its balance looks lower than it is.
+        if report.moments_rejected > 0 || billing.doubted.is_some() {
+            return;
+        }
+        let foreseen = forecast::foreseen_balance(previous, at);
+        let (Some(balance), Some(foreseen)) = (forecast::balance_now(report), foreseen) else { return };
+        // A charge that falls due within a day may be made early; that is no drop.
+        let is_early =
+            forecast::foreseen_balance(previous, at + Duration::days(1)).is_some_and(|soon| balance >= soon);
+        let missing = foreseen - balance;
+        let fifth = foreseen.over(rust_decimal::Decimal::from(5)).unwrap_or_default();
+        let three_days = forecast::cost_per_day(previous, at).unwrap_or_default().times(3.into());
+        let least = fifth.max(three_days);
+        if is_early || !foreseen.is_positive() || missing <= least {
+            return;
+        }
+        let key = Key::account_wide(&state.profile.name, Kind::BalanceDrop);
+        self.entry(&key, settings, reading.at);
+        self.change(&key, |incident| {
+            // A balance that alternates between two values counts as one drop a day, whatever is charged meanwhile. A
+            // balance that is as much lower again is a new drop.
+            let is_same = matches!(incident.value, Value::Balance(before) if balance >= before - least);
+            if incident.episode > 0 && is_same && reading.at - incident.since < Duration::hours(24) {
+                return;
+            }
+            let currency = rules::clean(&state.profile.currency, 12);
+            incident.subject = Subject::Drop { missing, currency: currency.clone() };
+            incident.detail = Detail::Balance { foreseen, actual: balance, currency };
+            incident.value = Value::Balance(balance);
+            incident.come_and_go(Cause::BalanceDrop, reading, settings);
+        });
+    }
+
+    /// Orders that became dearer, each an incident that is over as it begins.
+    fn dearer_orders(&mut self, state: &AccountState, reading: &Reading, settings: &AlertSettings) {
+        let billing = &state.billing;
+        let (Some(report), Some(previous), None) = (&billing.report, &billing.previous, &billing.doubted)
+        else {
+            return;
+        };
+        for Dearer { order, from, to } in changes::dearer(previous, report, reading.at) {
+            let name = rules::order_name(order);
+            if !settings.covers(Kind::OrderCost, &name) {
+                continue;
+            }
+            let key = Key::new(&state.profile.name, Kind::OrderCost, order.id.get());
+            self.entry(&key, settings, reading.at);
+            self.change(&key, |incident| {
+                // Prices of two servers that answer in turn are one rise.
+                let is_told =
+                    matches!(incident.value, Value::Cost(before) if !changes::is_dearer(before, to));
+                if incident.episode > 0 && is_told && reading.at - incident.since < DEARER_ONCE_IN {
+                    return;
+                }
+                let currency = rules::clean(&state.profile.currency, 12);
+                incident.subject = Subject::Dearer { name, from, to, currency: currency.clone() };
+                incident.detail = Detail::CostPerDay { from, to, currency };
+                incident.value = Value::Cost(to);
+                incident.come_and_go(Cause::Dearer, reading, settings);
+            });
+        }
+    }
+}
+
+/// A report moves the incident of a cut-off towards its end, or reopens it.
+fn weigh_proof(
+    incident: &mut Incident,
+    proof: Result<(), Doubt>,
+    is_cleared: bool,
+    reading: &Reading,
+    settings: &AlertSettings,
+) {
+    incident.read_at = reading.at;
+    let polls = settings.to_recover();
+    match proof {
+        Ok(()) if is_cleared => {
+            incident.end(Phase::Resolved, reading.at, Cause::OkInARow { polls });
+        }
+        Ok(()) => {
+            incident.streak += 1;
+            (incident.phase, incident.run_since) = (Phase::Recovering, reading.at);
+            incident.why = Cause::WithoutDate { seen: incident.streak, polls };
+        }
+        Err(doubt) => {
+            if incident.phase == Phase::Recovering {
+                incident.why = Cause::Doubt(doubt);
+            }
+            (incident.phase, incident.streak) = (Phase::Firing, 0);
+        }
+    }
+}
+
+/// The stage of a cut-off, as the reason of its incident.
+fn stage(cut_off: &CutOff, settings: &AlertSettings, now: DateTime<Utc>) -> Cause {
+    match (cut_off.rung(settings, now), cut_off.date()) {
+        (Some(0), Some(_)) => Cause::DatePassed,
+        (Some(days), _) if days > 0 => Cause::Rung { days: i64::from(days) },
+        (None, Some(date)) if !cut_off.used_up => {
+            Cause::MovedBack { to: date.with_timezone(&settings.zone).date_naive() }
+        }
+        _ => Cause::UsedUp,
+    }
+}

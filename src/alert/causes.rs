@@ -1,0 +1,203 @@
+//! Root causes: which open incident explains another, and which readings have to come before either is told.
+//!
+//! Non-payment explains blocked and stopped VMs, and sites and containers that the service disabled. A disabled
+//! container explains its sites, and the number of its own state where the configuration has no name for it. An
+//! error is explained only by its own container being disabled.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+
+use super::case::Evidence;
+use super::cut_off::CutOff;
+use super::finding::Value;
+use super::incident::Incident;
+use super::key::{Key, Target};
+use super::kind::Kind;
+use crate::model::freshness::{AWAITED_FOR, all_looked, has_looked};
+use crate::model::{AccountState, Collector, Container, ContainerState, SiteState, Sort};
+
+/// All that may explain an incident of one account.
+pub(super) struct Causes<'a> {
+    pub incidents: &'a BTreeMap<Key, Incident>,
+    pub cut_off: Option<&'a CutOff>,
+    pub state: &'a AccountState,
+    pub now: DateTime<Utc>,
+}
+
+impl Causes<'_> {
+    /// The incident that explains this one now. A resource that left all listings keeps its cause.
+    pub(super) fn now(&self, incident: &Incident) -> Option<Key> {
+        let key = &incident.key;
+        let row = key.kind.sort().zip(key.id());
+        let is_listed = row.is_none_or(|(sort, id)| self.state.resource(sort, id).is_some());
+        let kept = incident.cause.as_ref().filter(|cause| !is_listed && self.open(cause).is_some());
+        kept.cloned().or_else(|| self.of(incident))
+    }
+
+    #[allow(clippy::wildcard_enum_match_arm)] // nothing explains the others
+    fn of(&self, incident: &Incident) -> Option<Key> {
+        let key = &incident.key;
+        let root = self.other_of_resource(incident).or_else(|| match key.kind {
+            Kind::VmBlocked | Kind::VmStopped => self.non_payment(key),
+            Kind::ContainerDisabled if is_unpaid(incident) => self.overdue(),
+            Kind::SiteBlocked if self.is_stopped_by_service(key) => {
+                self.overdue().or_else(|| self.container(key)).or_else(|| self.non_payment(key))
+            }
+            Kind::SiteBlocked | Kind::SiteError | Kind::SiteStuck => self.container(key),
+            Kind::UnknownState => self.off_by_sites(key),
+            _ => None,
+        });
+        root.filter(|root| root != key)
+    }
+
+    fn open(&self, key: &Key) -> Option<&Incident> {
+        self.incidents.get(key).filter(|incident| incident.explains())
+    }
+
+    fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Incident> {
+        let account = &self.state.profile.name;
+        let range = self.incidents.range(Key::new(account, kind, Target::FIRST)..);
+        range.map(|(_, one)| one).take_while(move |one| one.key.kind == kind && one.key.account == *account)
+    }
+
+    /// Another incident of the same resource, which went on to another wrong state. It explains this one, so
+    /// that the resource is named once.
+    fn other_of_resource(&self, incident: &Incident) -> Option<Key> {
+        let key = &incident.key;
+        key.kind.sort().filter(|_| incident.moved_on().is_some())?;
+        let same_sight = Kind::ALL.iter().filter(|kind| **kind != key.kind && kind.sort() == key.kind.sort());
+        let mut others = same_sight.filter_map(|&kind| self.open(&Key { kind, ..key.clone() }));
+        others
+            .find(|other| other.moved_on().is_none() && other.cause.is_none())
+            .map(|other| other.key.clone())
+    }
+
+    /// The account is cut off, or its balance is used up.
+    fn overdue(&self) -> Option<Key> {
+        let key = Key::account_wide(&self.state.profile.name, Kind::Disconnect);
+        let is_unpaid = self.cut_off.is_some_and(|cut_off| cut_off.used_up || cut_off.is_overdue(self.now));
+        self.open(&key).filter(|_| is_unpaid).map(|_| key)
+    }
+
+    /// The account's cut-off, or a container that is off because of it.
+    fn non_payment(&self, key: &Key) -> Option<Key> {
+        self.overdue().or_else(|| {
+            let unpaid = |one: &&Incident| one.explains() && one.cause.is_none() && is_unpaid(one);
+            let mut containers = self.of_kind(Kind::ContainerDisabled).filter(|one| one.key != *key);
+            containers.find(unpaid).map(|one| one.key.clone())
+        })
+    }
+
+    /// The incident of a site's container, or the cause of that. If only stopped sites show that the container
+    /// is off, its incident explains nothing but stopped sites.
+    fn container(&self, key: &Key) -> Option<Key> {
+        let site = self.state.site(key.id()?.into())?;
+        let container = Key::new(&key.account, Kind::ContainerDisabled, site.container.get());
+        let incident = self.open(&container)?;
+        let by_sites = incident.value == Value::SitesStopped;
+        let explains =
+            !by_sites || (key.kind == Kind::SiteBlocked && site.state == SiteState::StoppedByService);
+        explains.then(|| self.root(incident))
+    }
+
+    fn off_by_sites(&self, key: &Key) -> Option<Key> {
+        let containers = in_unnamed_state(key, self.state);
+        let keys = containers.map(|row| Key::new(&key.account, Kind::ContainerDisabled, row.id.get()));
+        let mut off = keys.filter_map(|key| self.open(&key));
+        off.find(|one| one.value == Value::SitesStopped).map(|one| self.root(one))
+    }
+
+    fn root(&self, incident: &Incident) -> Key {
+        self.of(incident).unwrap_or_else(|| incident.key.clone())
+    }
+
+    fn is_stopped_by_service(&self, key: &Key) -> bool {
+        let site = key.id().and_then(|id| self.state.site(id.into()));
+        site.is_some_and(|site| site.state == SiteState::StoppedByService)
+    }
+
+    /// The end of a wait for readings that began at `from`, while that is ahead.
+    fn until(&self, from: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        Some(from + AWAITED_FOR).filter(|until| self.now < *until)
+    }
+
+    fn looked(&self, collector: Collector) -> bool {
+        !self.state.profile.collectors.contains(&collector) || has_looked(self.state, collector)
+    }
+
+    /// The end of the wait for the first report. `horizon` is the last start or wake.
+    pub(super) fn awaits_report(&self, horizon: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        self.until(horizon).filter(|_| !self.looked(Collector::ExpectedBalance))
+    }
+
+    /// Whether the readings that an incident rests on count. `horizon` is the last start or wake.
+    #[allow(clippy::wildcard_enum_match_arm)] // non-payment explains none of the others
+    pub(super) fn evidence(&self, incident: &Incident, horizon: DateTime<Utc>) -> Evidence {
+        let (key, state) = (&incident.key, self.state);
+        let own = key.kind.seen_by();
+        let is_on = |collector| state.profile.collectors.contains(&collector);
+        if key.kind == Kind::Disconnect {
+            return self.awaits_report(horizon).map_or(Evidence::Sound, Evidence::Awaited);
+        }
+        let may_be_unpaid = match key.kind {
+            Kind::VmBlocked | Kind::VmStopped => true,
+            Kind::ContainerDisabled => is_unpaid(incident),
+            Kind::SiteBlocked => self.is_stopped_by_service(key),
+            _ => false,
+        };
+        if !incident.phase.is_open() {
+            // A reading from before the last start is no proof of an end.
+            let awaits_look = own.map_or_else(|| !all_looked(state), |own| !self.looked(own));
+            return self.until(horizon).filter(|_| awaits_look).map_or(Evidence::Sound, Evidence::Awaited);
+        }
+        let balance = Collector::ExpectedBalance;
+        let status = state.collectors.get(&balance);
+        let read_since = |at: DateTime<Utc>| {
+            let was_read = state.billing.latest().is_some_and(|(_, read_at)| read_at >= at);
+            was_read || status.is_some_and(|status| !status.success && status.began >= Some(at))
+        };
+        let awaits_looks = match own {
+            Some(own) => {
+                !self.looked(own)
+                    || (may_be_unpaid && !self.looked(balance))
+                    || (own == Collector::Sites && !self.looked(Collector::Containers))
+            }
+            None => !all_looked(state),
+        };
+        let awaits_report = may_be_unpaid && is_on(balance) && !read_since(incident.since);
+        let unread_sites = |row: &Container| {
+            state.sites.get(&row.id).is_none_or(|listing| listing.read_at < Some(incident.since))
+        };
+        let awaits_sites = is_on(Collector::Sites) && in_unnamed_state(key, state).any(unread_sites);
+        let awaits_itself = incident.trusted_from.filter(|from| incident.read_at < *from);
+        let awaited = [
+            self.until(horizon).filter(|_| awaits_looks),
+            self.until(incident.since).filter(|_| awaits_report || awaits_sites),
+            awaits_itself.and_then(|from| self.until(from)),
+        ];
+        if let Some(until) = awaited.into_iter().flatten().max() {
+            Evidence::Awaited(until)
+        } else if own.is_some_and(|own| !state.is_seen(own, key.id())) {
+            Evidence::Unread
+        } else {
+            Evidence::Sound
+        }
+    }
+}
+
+/// Whether a container's incident shows that it is off for non-payment.
+fn is_unpaid(incident: &Incident) -> bool {
+    match &incident.value {
+        Value::SitesStopped => true,
+        Value::State(state) => state == ContainerState::DisabledByService.as_str(),
+        Value::None | Value::Failing(_) | Value::Balance(_) | Value::Cost(_) => false,
+    }
+}
+
+/// The containers in the unnamed state that an incident is about.
+fn in_unnamed_state<'a>(key: &'a Key, state: &'a AccountState) -> impl Iterator<Item = &'a Container> {
+    let is_code = key.kind == Kind::UnknownState && matches!(key.resource, Target::Of(Sort::Container, _));
+    let rows = if is_code { state.containers.rows.as_slice() } else { &[] };
+    rows.iter().filter(|row| Target::of(Sort::Container, row.state.as_str()) == key.resource)
+}

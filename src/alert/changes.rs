@@ -1,0 +1,142 @@
+//! Changes that are not stored yet: maps note which entries changed, and one commit writes all of them. A
+//! failed commit clears no notes, so the next one writes the same and more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::cut_off::CutOff;
+use super::engine::Engine;
+use super::flight::{Addressee, Flight, Lane};
+use super::history::Title;
+use super::incident::Incident;
+use super::key::Key;
+use super::kind::Kind;
+use super::log::Log;
+use super::notified::Notified;
+use super::noting::{Arrived, Noting, Tidings};
+use crate::model::AccountName;
+
+/// All changes since the last commit. A removed entry is only its name, with `None`.
+#[derive(Debug)]
+pub(crate) struct Changes<'a> {
+    /// Incidents, each with its title in the history.
+    pub incidents: Vec<(&'a Key, Option<(&'a Incident, Title)>)>,
+    pub cut_offs: Vec<(&'a AccountName, Option<&'a CutOff>)>,
+    /// Accounts, and whether each collector that sees states has read them once.
+    pub known: Vec<(&'a AccountName, bool)>,
+    pub entries: Vec<(&'a Key, &'a str, Option<&'a Notified>)>,
+    pub flights: Vec<(&'a str, Lane, Option<&'a Flight>)>,
+    pub addressees: Vec<(&'a str, Option<&'a Addressee>)>,
+    pub arrived: &'a [Arrived],
+    /// The recipients of the first mail are decided.
+    pub is_started: bool,
+}
+
+impl<'a> Changes<'a> {
+    pub(crate) fn of(engine: &'a Engine, log: &'a Log) -> Self {
+        let titled = |incident| (incident, engine.title(incident));
+        let incidents = engine.incidents.unsaved().map(|(key, one)| (key, one.map(titled)));
+        let entries = log.entries.unsaved().map(|((key, to), entry)| (key, to.as_str(), entry));
+        let flights = log.flights.unsaved().map(|((to, lane), flight)| (to.as_str(), *lane, flight));
+        Self {
+            incidents: incidents.collect(),
+            cut_offs: engine.cut_offs.unsaved().collect(),
+            known: engine.known.unsaved().map(|(account, one)| (account, one.is_some())).collect(),
+            entries: entries.collect(),
+            flights: flights.collect(),
+            addressees: log.addressees.unsaved().map(|(to, one)| (to.as_str(), one)).collect(),
+            arrived: &log.tidings.arrived,
+            is_started: log.is_started,
+        }
+    }
+
+    /// Nothing changed.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self { incidents, cut_offs, known, entries, flights, addressees, arrived, is_started: _ } = self;
+        incidents.is_empty()
+            && cut_offs.is_empty()
+            && known.is_empty()
+            && entries.is_empty()
+            && flights.is_empty()
+            && addressees.is_empty()
+            && arrived.is_empty()
+    }
+}
+
+/// The notification log as a store holds it.
+#[derive(Debug, Default)]
+pub(crate) struct Stored {
+    pub entries: BTreeMap<(Key, String), Notified>,
+    pub flights: BTreeMap<(String, Lane), Flight>,
+    pub addressees: BTreeMap<String, Addressee>,
+    pub is_started: bool,
+}
+
+impl From<Stored> for Log {
+    /// All debts are compared again before the next mail leaves and at the next walk.
+    fn from(stored: Stored) -> Self {
+        let Stored { entries, flights, addressees, is_started } = stored;
+        let mut candidates: BTreeMap<String, BTreeSet<Key>> = BTreeMap::new();
+        for ((key, to), entry) in &entries {
+            if entry.owed.as_ref().is_some_and(|owed| owed.event.is_some()) {
+                candidates.entry(to.clone()).or_default().insert(key.clone());
+            }
+        }
+        Self {
+            awaiting: entries.keys().map(|(key, _)| key.clone()).collect(),
+            entries: Noting::of(entries),
+            candidates,
+            flights: Noting::of(flights),
+            addressees: Noting::of(addressees),
+            tidings: Tidings::default(),
+            is_started,
+        }
+    }
+}
+
+impl Engine {
+    /// The history's title of an episode.
+    fn title(&self, incident: &Incident) -> Title {
+        let key = &incident.key;
+        let cut_off = self.cut_offs.get(&key.account).filter(|_| key.kind == Kind::Disconnect);
+        let wrong = cut_off.map_or_else(|| incident.wrong(), |one| one.wrong(incident.read_at));
+        Title { subject: incident.subject.clone(), wrong }
+    }
+
+    /// The store lost all of this: the next commit writes everything.
+    pub(crate) fn write_all(&mut self) {
+        self.incidents.write_all();
+        self.cut_offs.write_all();
+        self.known.write_all();
+    }
+
+    /// All changes were stored.
+    pub(crate) fn saved(&mut self) {
+        self.incidents.unsaved.clear();
+        self.cut_offs.unsaved.clear();
+        self.known.unsaved.clear();
+    }
+}
+
+impl Log {
+    /// The store lost all of this: the next commit writes everything.
+    pub(crate) fn write_all(&mut self) {
+        self.entries.write_all();
+        self.flights.write_all();
+        self.addressees.write_all();
+    }
+
+    /// All changes were stored.
+    pub(crate) fn saved(&mut self) {
+        self.entries.unsaved.clear();
+        self.flights.unsaved.clear();
+        self.addressees.unsaved.clear();
+        self.tidings.arrived.clear();
+    }
+
+    /// The stored part of the log. Candidates are left out, since they are found again.
+    #[cfg(test)]
+    pub(crate) fn stored_part(&self) -> impl PartialEq + std::fmt::Debug + use<> {
+        let (entries, flights) = (self.entries.all.clone(), self.flights.all.clone());
+        (entries, flights, self.addressees.all.clone(), self.is_started)
+    }
+}

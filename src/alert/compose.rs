@@ -1,0 +1,284 @@
+//! The contents of one mail to one recipient: everything owed of one form, or a summary if an hourly limit held
+//! it back.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+
+use super::case::Role;
+use super::due::{self, base};
+use super::facts::{Facts, is_implied, is_money};
+use super::flight::{First, HOUR, Lane, MONEY_SUMMARY_EVERY, pause};
+use super::incident::{Incident, Phase};
+use super::key::Key;
+use super::kind::{Event, Kind, Severity};
+use super::log::Log;
+use super::notice::{Form, Item, NotRead, Notice, Started, Summary};
+use super::notified::{Told, What};
+use super::reason::Cause;
+use super::rules::clean;
+use crate::failpoint;
+use crate::model::AccountName;
+use crate::model::freshness::state_collectors;
+
+/// The limit of mails about money: 12 an hour, then one summary every ten minutes.
+const MONEY_AN_HOUR: usize = 12;
+
+impl Log {
+    /// One mail of what is owed: everything of one form, or a summary if the hourly limit held it back.
+    pub(super) fn notice(
+        &mut self,
+        lane: Lane,
+        to: &str,
+        owed: Vec<(Key, Event, Cause)>,
+        facts: &Facts<'_>,
+    ) -> Option<Notice> {
+        let now = facts.now;
+        // A fact that is sent in spite of a hold does not take the first mail along.
+        let is_first =
+            lane == Lane::Other && self.hold(lane, to, now).is_none() && self.is_first_due(to, facts);
+        if owed.is_empty() && !is_first {
+            return None;
+        }
+        let mut items: Vec<Item> = if is_first {
+            self.first_items(to, facts)
+        } else {
+            let make = |(key, event, why): (Key, Event, Cause)| self.item(&key, event, why, to, facts);
+            owed.into_iter().filter_map(make).collect()
+        };
+        if is_first && items.is_empty() && !self.has_first_mail(to, facts) {
+            self.change_addressee(to, |one| one.first = None);
+            return None;
+        }
+        if !is_first && self.is_limited(lane, to, facts) {
+            return None;
+        }
+        let mut limited = false;
+        self.change_standing(to, |standing| limited = standing.limited.insert(lane, false) == Some(true));
+        let form = if is_first {
+            Form::Started(self.started_numbers(to, &items, facts))
+        } else if limited && items.len() > 1 {
+            let owed = items.iter().filter_map(|item| self.entry(&item.key, to)?.owed.as_ref());
+            let since = owed.map(|owed| owed.event_since).min().unwrap_or(now);
+            Form::Summary(Summary { max_per_hour: self.most_an_hour(lane, facts), since })
+        } else {
+            let form = items.iter().map(Item::form).min()?;
+            items.retain(|item| item.form() == form);
+            form
+        };
+        sort(&mut items);
+        items.truncate(if form == Form::Disconnect { 1 } else { usize::MAX });
+        Some(Notice { accounts: accounts(&form, &items, to, facts), form, items, to: to.to_owned() })
+    }
+
+    /// The digest that is owed, showing the present state.
+    pub(super) fn digest(&mut self, to: &str, facts: &Facts<'_>) -> Option<Notice> {
+        // After a start or a sleep a digest waits for the first readings, as all mails do.
+        if facts.is_looking() {
+            return None;
+        }
+        let digest = self.addressees.get(to)?.digest.clone()?;
+        if self.hold(Lane::Digest, to, facts.now).is_some() || self.is_limited(Lane::Digest, to, facts) {
+            return None;
+        }
+        let is_meant =
+            |one: &&Incident| digest.accounts.iter().any(|account| account.name == one.key.account);
+        let is_of_its_time = |one: &&Incident| {
+            let is_over = matches!(one.phase, Phase::Resolved | Phase::Removed);
+            one.phase.is_open() || (is_over && one.ended >= Some(digest.from) && self.was_told(&one.key))
+        };
+        let listed = facts.engine.incidents().values().filter(is_meant).filter(is_of_its_time);
+        let event = Event::Digest(digest.date);
+        let mut items: Vec<Item> = listed.map(|one| self.digest_item(one, event.clone(), facts)).collect();
+        sort(&mut items);
+        items.sort_by_key(|item| item.ended().is_some());
+        let accounts = digest.accounts.iter().map(|account| account.name.clone()).collect();
+        Some(Notice { form: Form::Digest(digest), items, to: to.to_owned(), accounts })
+    }
+
+    /// A digest is no reply to a mail and leaves the recipient's entries as they are.
+    fn digest_item(&self, incident: &Incident, event: Event, facts: &Facts<'_>) -> Item {
+        Item {
+            key: incident.key.clone(),
+            event,
+            severity: incident.severity,
+            why: incident.why.clone(),
+            arming: 0,
+            began: incident.since,
+            episodes: 1,
+            before: Told::default(),
+            thread: None,
+            as_of: None,
+            cut_off: facts.cut_off(&incident.key).cloned(),
+            covers: Vec::new(),
+            at: facts.now,
+            muted: facts.muted.decided(incident, facts.ack(incident), facts.now),
+            deleted_at: facts.deleted_at(&incident.key),
+            incident: incident.clone(),
+        }
+    }
+
+    /// Whether anybody was told of the last episode of an incident, by a mail of its own or by another.
+    pub(crate) fn was_told(&self, key: &Key) -> bool {
+        self.entries.of_incident(key).any(|(_, entry)| entry.told.what != What::Nothing)
+    }
+
+    /// Whether the first mail is owed and can leave. After a start or a sleep it waits for the first readings,
+    /// as all mails do.
+    fn is_first_due(&self, to: &str, facts: &Facts<'_>) -> bool {
+        let is_due = match self.first(to) {
+            Some(First::Owed(_)) => true,
+            Some(First::Lost(hold)) => hold.until() <= facts.now,
+            Some(First::Told) | None => false,
+        };
+        is_due && facts.is_anyones_recipient(to) && !facts.is_looking()
+    }
+
+    /// Whether a recipient gets the mail about the first start. A recipient that only rules name gets mails
+    /// about open incidents instead.
+    pub(super) fn has_first_mail(&self, to: &str, facts: &Facts<'_>) -> bool {
+        let mut watchers = facts.engine.watchers().values();
+        watchers.any(|one| one.to.iter().any(|one| one == to)) || !self.first_items(to, facts).is_empty()
+    }
+
+    /// The beginning of the newest refusal or failure that still holds back the mails of a lane.
+    pub(super) fn hold(&self, lane: Lane, to: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let standing = self.standing(to)?;
+        let refused = standing.refused.filter(|hold| now < hold.until()).map(|hold| hold.since);
+        let backoff = standing.backoff.get(&lane).filter(|one| now < one.since + pause(one.times));
+        refused.max(backoff.map(|one| one.since))
+    }
+
+    fn most_an_hour(&self, lane: Lane, facts: &Facts<'_>) -> usize {
+        if lane == Lane::Money { MONEY_AN_HOUR } else { facts.max_per_hour }
+    }
+
+    /// Whether the last hour had as many mails as the limit allows. The rest then waits for a summary.
+    fn is_limited(&mut self, lane: Lane, to: &str, facts: &Facts<'_>) -> bool {
+        let most = self.most_an_hour(lane, facts);
+        let mut is_limited = false;
+        self.change_standing(to, |standing| {
+            standing.sent.values_mut().for_each(|sent| sent.retain(|at| facts.now - *at < HOUR));
+            let sent = || standing.sent_with(lane);
+            let is_past = sent().count() >= most;
+            let is_soon =
+                sent().max().is_some_and(|last| facts.now - last < failpoint::hasten(MONEY_SUMMARY_EVERY));
+            is_limited = is_past && (lane != Lane::Money || is_soon);
+            let was_limited = standing.limited.get(&lane) == Some(&true);
+            standing.limited.insert(lane, is_limited || was_limited || (lane == Lane::Money && is_past));
+        });
+        is_limited
+    }
+
+    /// The items of a first mail: all open incidents that nobody was told of.
+    fn first_items(&self, to: &str, facts: &Facts<'_>) -> Vec<Item> {
+        let open = facts.engine.incidents().values().filter(|one| {
+            one.phase.is_open() && !is_money(&one.key) && one.cause.is_none() && facts.silenced(one).is_none()
+        });
+        let is_new = |one: &&Incident| {
+            self.entry(&one.key, to)
+                .is_none_or(|entry| entry.lost.is_some() || !entry.told.knows(one.episode))
+        };
+        let mine = open.filter(|one| self.role(one, to, facts) == Role::To).filter(is_new);
+        mine.filter_map(|one| self.item(&one.key, Event::Started, Cause::KnownAtStart, to, facts)).collect()
+    }
+
+    /// The numbers of a first mail, counted over the recipient's accounts.
+    fn started_numbers(&self, to: &str, items: &[Item], facts: &Facts<'_>) -> Started {
+        let mut started = Started { needs: items.len(), ..Started::default() };
+        for (account, state) in &facts.snapshot.accounts {
+            let is_mine = facts.watcher(account).is_some_and(|one| one.to.iter().any(|one| one == to));
+            if !is_mine && items.iter().all(|item| item.key.account != *account) {
+                continue;
+            }
+            started.resources += state.resource_count();
+            let disconnect = Key::account_wide(account, Kind::Disconnect);
+            let open = facts
+                .incident(&disconnect)
+                .filter(|one| one.phase.is_open() && one.severity > Severity::Info);
+            if let Some(incident) = open.filter(|_| facts.is_recipient(to, &disconnect)) {
+                started.disconnect = true;
+                started.severity = started.severity.max(Some(incident.severity));
+                started.overdue |= facts.cut_off(&disconnect).is_some_and(|one| one.is_overdue(facts.now));
+                started.needs += 1;
+            }
+            for collector in state_collectors(&state.profile) {
+                let failure = state.collectors.get(&collector).and_then(|status| status.failure.as_ref());
+                started.unread.extend(failure.map(|failure| NotRead {
+                    account: account.clone(),
+                    collector,
+                    why: clean(&failure.message, 200),
+                }));
+            }
+        }
+        started
+    }
+
+    fn item(&self, key: &Key, event: Event, why: Cause, to: &str, facts: &Facts<'_>) -> Option<Item> {
+        let incident = facts.incident(key)?;
+        let entry = self.entry(key, to).cloned().unwrap_or_default();
+        let is_follow_up = matches!(event, Event::Covered(_));
+        let lists = |one: &&&Incident| {
+            let is_known = self.is_listed(one, to) || is_implied(one, key, &entry.told);
+            facts.silenced(one).is_none() && !(is_follow_up && is_known)
+        };
+        let explained = if event.is_end() { &[] } else { facts.explained_by(key) };
+        let covers: Vec<Incident> = explained.iter().filter(lists).map(|one| (*one).clone()).collect();
+        let case = self.case(incident, &entry, to, facts);
+        let base = match &entry.lost {
+            // A first mail repeats everything whose reply was lost.
+            Some(lost) if event == Event::Started => &lost.before,
+            Some(_) | None => base(&case),
+        };
+        let told = due::told_after(&case, base, &event, "");
+        let as_of = facts
+            .cut_off(key)
+            .and_then(|one| one.as_of(facts.snapshot.accounts.get(&key.account)?, facts.now));
+        let thread = told.thread.filter(|id| !id.is_empty() && base.is_open());
+        let cut_off = facts.cut_off(key).cloned();
+        let severity =
+            if is_money(key) { told.severity.unwrap_or(incident.severity) } else { incident.severity };
+        let missed = entry.owed.as_ref().filter(|_| event == Event::WasDown);
+        Some(Item {
+            key: key.clone(),
+            event,
+            severity,
+            why,
+            arming: told.arming,
+            began: missed.map_or(incident.since, |owed| owed.began),
+            episodes: missed.map_or(1, |owed| incident.episode - owed.episode + 1),
+            before: base.clone(),
+            thread,
+            as_of,
+            incident: incident.clone(),
+            cut_off,
+            covers,
+            at: facts.now,
+            muted: None,
+            deleted_at: facts.deleted_at(key),
+        })
+    }
+}
+
+/// The accounts that a mail is about.
+fn accounts(form: &Form, items: &[Item], to: &str, facts: &Facts<'_>) -> Vec<AccountName> {
+    let mine = facts
+        .engine
+        .watchers()
+        .iter()
+        .filter(|(_, one)| matches!(form, Form::Started(_)) && one.to.iter().any(|one| one == to));
+    let all: BTreeSet<&AccountName> =
+        items.iter().map(|item| &item.key.account).chain(mine.map(|(account, _)| account)).collect();
+    all.into_iter().cloned().collect()
+}
+
+fn sort(items: &mut [Item]) {
+    items.sort_by(|a, b| worst_first(a).cmp(&worst_first(b)).then_with(|| a.key.cmp(&b.key)));
+}
+
+/// Sorts critical before warning, money before the rest, and the nearest cut-off first.
+fn worst_first(item: &Item) -> impl Ord + use<> {
+    let cut_off = item.cut_off.as_ref().filter(|cut_off| !cut_off.gone).and_then(|cut_off| cut_off.edd);
+    (Reverse(item.severity), !is_money(&item.key), cut_off)
+}

@@ -1,0 +1,277 @@
+//! THE decision: the event of one incident that one recipient has to hear now, or why there is none, and until
+//! when.
+//!
+//! It compares the present state (the incident, the cut-off) with the recipient's entry in the log. For a
+//! cut-off `money` decides.
+
+use chrono::Duration;
+
+use super::case::{Case, Due, Evidence, Role, Why, escalated, joined, nothing};
+use super::finding::Value;
+use super::incident::Phase;
+use super::key::Key;
+use super::kind::{Event, Kind, Severity};
+use super::money;
+use super::notified::{Money, Owed, Told, What};
+use super::reason::Cause;
+
+/// The number of reminders; later the digest lists the incident.
+const REMINDERS: u32 = 3;
+/// An end that could not be mailed for this long lapses.
+const ENDS_LAPSE: Duration = Duration::days(7);
+
+/// Compares the incident with what the recipient was told, and returns the event that is owed. `log` decides
+/// whether a mail may leave now.
+pub(crate) fn due(case: &Case<'_>) -> Due {
+    if case.entry.dropped == Some(case.incident.episode) {
+        return nothing(Why::Dropped);
+    }
+    let base = base(case);
+    match (&case.entry.lost, decide(case, base)) {
+        (Some(lost), Due::Tell(..)) if std::ptr::eq(base, &*lost.before) && case.now < lost.hold.until() => {
+            Due::Nothing(Why::PerhapsTold, Some(lost.hold.until()))
+        }
+        (_, due) => due,
+    }
+}
+
+/// Reminders, lists of what else is off and the daily mail of an account that is off are no news.
+pub(super) fn is_news(event: &Event) -> bool {
+    !matches!(event, Event::Reminder(_) | Event::Covered(_) | Event::Overdue(_))
+}
+
+/// The knowledge that the comparison starts from. If the reply to a mail was lost, that is the knowledge before
+/// that mail, so its event is owed once more. News goes on from the lost mail.
+pub(super) fn base<'a>(case: &Case<'a>) -> &'a Told {
+    let told = &case.entry.told;
+    let Some(lost) = &case.entry.lost else { return told };
+    let has_news = matches!(decide(case, told), Due::Tell(event, _) if is_news(&event));
+    let is_owed_anew = || matches!(decide(case, &lost.before), Due::Tell(..));
+    if !has_news && is_owed_anew() { &lost.before } else { told }
+}
+
+pub(super) fn decide(case: &Case<'_>, told: &Told) -> Due {
+    let incident = case.incident;
+    if incident.key.kind.is_momentary() {
+        momentary(case, told)
+    } else if incident.phase.is_open() {
+        open(case, told)
+    } else {
+        match (over(case, told), case.evidence) {
+            (Due::Tell(..), Evidence::Awaited(until)) => Due::Nothing(Why::NotRead, Some(until)),
+            (due, _) => due,
+        }
+    }
+}
+
+/// The end is mailed to recipients that were told of the beginning, and to nobody else.
+fn over(case: &Case<'_>, told: &Told) -> Due {
+    let incident = case.incident;
+    let (owed, episode) = (case.entry.owed.as_ref(), incident.episode);
+    let ended = |owed: &Owed| incident.ended.map_or(owed.since, |ended| ended.max(owed.since));
+    let lapsed = owed.is_some_and(|owed| case.now - ended(owed) > ENDS_LAPSE);
+    if told.is_open() {
+        let event = match incident.phase {
+            // The incident is watched again: the next reading shows whether it is over.
+            Phase::Unwatched if case.evidence == Evidence::Unread => return nothing(Why::NotRead),
+            Phase::Removed => Event::Removed,
+            Phase::Unwatched => Event::Unwatched,
+            Phase::Pending | Phase::Resolved | Phase::Firing | Phase::Recovering => Event::Resolved,
+        };
+        return if lapsed { nothing(Why::Lapsed) } else { Due::Tell(event, incident.why.clone()) };
+    }
+    let is_missed = told.episode < episode && owed.is_some_and(|owed| owed.episode <= episode);
+    if is_missed && case.role == Role::To && incident.phase != Phase::Unwatched {
+        if !case.started {
+            return nothing(Why::FirstMail);
+        }
+        return if lapsed { nothing(Why::Lapsed) } else { Due::Tell(Event::WasDown, incident.why.clone()) };
+    }
+    nothing(if incident.phase == Phase::Pending { Why::Pending } else { Why::Fine })
+}
+
+/// A balance drop is over as soon as it is seen. It is mailed once, to the recipients of that time.
+fn momentary(case: &Case<'_>, told: &Told) -> Due {
+    let incident = case.incident;
+    let is_new = incident.since == case.now || case.entry.owed.is_some();
+    if told.episode == incident.episode || !is_new || case.role != Role::To {
+        nothing(Why::Told)
+    } else if case.silenced.is_some() {
+        Due::Nothing(Why::Silenced, case.silenced)
+    } else if case.cut_off_says {
+        nothing(Why::SameReport)
+    } else if !case.started {
+        nothing(Why::FirstMail)
+    } else if incident.key.kind == Kind::OrderCost {
+        let day = incident.since.with_timezone(&case.settings.zone).date_naive();
+        Due::Tell(Event::Dearer(day), incident.why.clone())
+    } else {
+        Due::Tell(Event::Opened, incident.why.clone())
+    }
+}
+
+fn open(case: &Case<'_>, told: &Told) -> Due {
+    let incident = case.incident;
+    if case.role == Role::Left {
+        return nothing(Why::Left);
+    }
+    if incident.key.kind == Kind::Disconnect {
+        return money::due(case, told);
+    }
+    if case.silenced.is_some() {
+        return Due::Nothing(Why::Silenced, case.silenced);
+    }
+    if !case.started {
+        return nothing(Why::FirstMail);
+    }
+    match case.evidence {
+        Evidence::Sound => {}
+        Evidence::Awaited(until) => return Due::Nothing(Why::NotRead, Some(until)),
+        Evidence::Unread => return nothing(Why::Unread),
+    }
+    // A reminder names the state that its recipient was told, even if the resource went on to another one.
+    let is_told = |cause: &&Key| told.knows(incident.episode) && cause.is_of_same_resource(&incident.key);
+    let cause = incident.cause.as_ref().filter(|_| case.cause_reaches);
+    if let Some(cause) = cause.filter(|cause| !is_told(cause)) {
+        return nothing(Why::Explained(cause.clone()));
+    }
+    if !told.knows(incident.episode) {
+        return beginning(case, told);
+    }
+    if incident.is_flapping() && told.what != What::Flapping {
+        return Due::Tell(Event::Flapping, Cause::Flapping { changes: incident.changes.len() });
+    }
+    if let Some(due) = changed_set(case, told).or_else(|| joined(case, told)) {
+        return due;
+    }
+    if incident.phase == Phase::Recovering {
+        return nothing(Why::Recovering);
+    }
+    reminder(case, told)
+}
+
+fn beginning(case: &Case<'_>, told: &Told) -> Due {
+    let incident = case.incident;
+    if let Role::Escalation { since } = case.role {
+        if let Some(cause) = &incident.cause {
+            return nothing(Why::Explained(cause.clone()));
+        }
+        if case.is_acknowledged {
+            return nothing(Why::Acknowledged);
+        }
+        let is_open_to = incident.severity == Severity::Critical;
+        let after = Duration::from_std(case.settings.escalate_after).unwrap_or(Duration::MAX);
+        let at = since.filter(|_| is_open_to).and_then(|since| since.checked_add_signed(after));
+        return match at {
+            Some(at) if at <= case.now => Due::Tell(Event::Escalated, escalated(case.settings, true)),
+            at => Due::Nothing(Why::Escalation, at),
+        };
+    }
+    if incident.is_flapping() {
+        return Due::Tell(Event::Flapping, Cause::Flapping { changes: incident.changes.len() });
+    }
+    if incident.phase == Phase::Recovering {
+        return nothing(Why::Recovering);
+    }
+    let why = if incident.trusted_from.is_some() {
+        Cause::CoverEnded
+    } else if told.what == What::Unwatched && told.episode == incident.episode {
+        Cause::WatchedAgain
+    } else if incident.why == Cause::SeenWrong && incident.since < incident.read_at {
+        // This mail comes later than that poll: the recipient is new, or a silence ended.
+        Cause::SeenBefore
+    } else {
+        incident.why.clone()
+    };
+    Due::Tell(Event::Opened, why)
+}
+
+/// Some of the unreadable collectors work again, or more of them fail. That is mailed once it lasted.
+fn changed_set(case: &Case<'_>, told: &Told) -> Option<Due> {
+    let Value::Failing(collectors) = &case.incident.value else { return None };
+    if told.collectors == set(&case.incident.value) {
+        return None;
+    }
+    let changed = collectors.values().map(|one| if one.good > 0 { one.read_at } else { one.since }).max()?;
+    let holds = Duration::from_std(case.settings.collector_failing_after).unwrap_or(Duration::MAX);
+    let at = changed.checked_add_signed(holds)?;
+    Some(if at <= case.now {
+        Due::Tell(Event::Opened, Cause::OtherDataUnread)
+    } else {
+        Due::Nothing(Why::Told, Some(at))
+    })
+}
+
+/// The failing collectors as a text, as the notification log keeps them.
+pub(crate) fn set(value: &Value) -> String {
+    let Value::Failing(collectors) = value else { return String::new() };
+    let failing = collectors.iter().filter(|(_, one)| one.good == 0);
+    failing.map(|(collector, _)| collector.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+fn reminder(case: &Case<'_>, told: &Told) -> Due {
+    let incident = case.incident;
+    // A stopped VM is mailed once: somebody may have stopped it on purpose.
+    let reminds = case.role == Role::To
+        && incident.key.kind != Kind::VmStopped
+        && !told.by_first_mail
+        && told.reminders < REMINDERS;
+    let every = case.settings.remind_every.get(&incident.severity).filter(|_| reminds);
+    let at = every.and_then(|&every| told.at.checked_add_signed(Duration::from_std(every).ok()?));
+    match at {
+        _ if case.is_acknowledged => nothing(Why::Acknowledged),
+        Some(at) if at <= case.now => {
+            let count = told.reminders + 1;
+            Due::Tell(Event::Reminder(count), Cause::Reminder { count, most: REMINDERS })
+        }
+        at => Due::Nothing(Why::Told, at),
+    }
+}
+
+/// The recipient's knowledge after a mail about `event`.
+#[allow(clippy::wildcard_enum_match_arm)] // the others all say that it is wrong
+pub(super) fn told_after(case: &Case<'_>, before: &Told, event: &Event, message_id: &str) -> Told {
+    let incident = case.incident;
+    // The clock may have been set back since the report that the mail is about; the report counts all the same.
+    let now =
+        case.cut_off.and_then(|cut_off| cut_off.read_at).map_or(case.now, |read_at| read_at.max(case.now));
+    let mut told = before.clone();
+    let goes_on = told.is_open() && incident.key.kind == Kind::Disconnect;
+    let is_same = told.episode == incident.episode || goes_on;
+    if event.is_end() {
+        told.what = if *event == Event::Unwatched { What::Unwatched } else { What::Over };
+        (told.episode, told.at) = (incident.episode, now);
+        told.money = Money::default();
+        return told;
+    }
+    let is_beginning = !(is_same && told.is_open());
+    match event {
+        Event::Reminder(count) => (told.reminders, told.at) = (*count, now),
+        Event::Covered(count) => (told.covered, told.covered_at) = (*count, Some(now)),
+        _ if incident.is_flapping() => (told.what, told.at) = (What::Flapping, now),
+        _ => (told.what, told.at) = (What::Wrong, now),
+    }
+    if is_beginning {
+        let repeats = is_same && before.what == What::Unwatched;
+        told.arming = if repeats { told.arming + 1 } else { 0 };
+        // Others are told this long after it was first owed.
+        let first_owed = case.entry.owed.as_ref().map_or(now, |owed| owed.since);
+        let is_lost = case.entry.told.knows(incident.episode);
+        told.began = if is_lost { case.entry.told.began } else { first_owed };
+        (told.reminders, told.covered, told.covered_at) = (0, 0, None);
+        told.by_first_mail = false;
+        told.thread = Some(message_id.to_owned());
+    } else if *event == Event::Opened {
+        told.arming += 1;
+    }
+    told.by_first_mail |= *event == Event::Started;
+    told.episode = incident.episode;
+    if !matches!(event, Event::Covered(_)) {
+        told.severity = Some(incident.severity);
+        told.collectors = set(&incident.value);
+    }
+    if incident.key.kind == Kind::Disconnect {
+        money::told_after(case, event, message_id, is_beginning, &mut told);
+    }
+    told
+}

@@ -1,0 +1,269 @@
+//! A mail on its way, its result, and the state of deliveries to one recipient.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Duration, NaiveDate, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::key::Key;
+use super::kind::Event;
+use super::notice::{Digest, Notice};
+use super::notified::{Hold, Notified};
+use crate::failpoint;
+use crate::model::AccountName;
+
+/// Mails of different lanes never wait for each other.
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Debug,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    strum::EnumString,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub(crate) enum Lane {
+    Money,
+    Other,
+    Digest,
+}
+
+/// A mail that was handed to the server, or is about to be.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct Flight {
+    pub id: String,
+    pub items: Vec<Flown>,
+    pub accounts: Vec<AccountName>,
+    /// The log's entries as they were before this mail.
+    pub undo: BTreeMap<Key, Notified>,
+    /// The state of the first mail before this mail.
+    pub first: Option<First>,
+    /// The digest in this mail; it is owed again if the mail does not arrive.
+    pub digest: Option<Digest>,
+    /// Recipients that this mail names as not reached.
+    pub names: BTreeSet<String>,
+    pub first_try: DateTime<Utc>,
+    /// The reply was lost: the time at which the same bytes are sent again.
+    pub again: Option<DateTime<Utc>>,
+    pub tries: u32,
+}
+
+/// One incident in a mail on its way.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct Flown {
+    pub key: Key,
+    pub event: Event,
+    pub event_key: String,
+    /// It is told once more because the reply to an earlier mail was lost.
+    pub is_anew: bool,
+}
+
+/// A recipient whose mails the server refuses for good. Other recipients of its accounts are told once.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Unreached {
+    pub since: DateTime<Utc>,
+    pub subject: String,
+    pub error: String,
+    pub accounts: BTreeSet<AccountName>,
+}
+
+/// The same, as another recipient reads it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct NotReached {
+    pub recipient: String,
+    pub since: DateTime<Utc>,
+    pub subject: String,
+    pub error: String,
+}
+
+/// The first mail to a recipient.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) enum First {
+    Owed(DateTime<Utc>),
+    Told,
+    /// The reply to the first mail was lost, and so are its bytes: it is owed again after the hold, and other
+    /// mails do not wait for it.
+    Lost(Hold),
+}
+
+impl First {
+    pub(super) fn retry(&mut self) {
+        if let Self::Lost(hold) = self {
+            hold.times = 0;
+        }
+    }
+
+    pub(super) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
+        match self {
+            Self::Owed(at) | Self::Lost(Hold { since: at, .. }) => Some(at),
+            Self::Told => None,
+        }
+        .into_iter()
+    }
+}
+
+/// The state of deliveries to one recipient.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Standing {
+    /// The server refuses the recipient.
+    pub(super) refused: Option<Hold>,
+    /// Temporary failures of the last attempts, by lane.
+    pub(super) backoff: BTreeMap<Lane, Backoff>,
+    /// Times of the mails of the last hour, by lane.
+    pub(super) sent: BTreeMap<Lane, Vec<DateTime<Utc>>>,
+    /// Whether the hourly limit held something back, so that the next mail is a summary.
+    pub(super) limited: BTreeMap<Lane, bool>,
+    /// The last error, until a mail arrives.
+    #[serde(default)]
+    pub(super) error: Option<String>,
+    #[serde(default)]
+    pub(super) unreached: Option<Unreached>,
+    /// The recipients that this one was told are not reached, each with the time since when.
+    #[serde(default)]
+    pub(super) read_of: BTreeMap<String, DateTime<Utc>>,
+    /// The date of the last digest of each account.
+    #[serde(default)]
+    pub(super) digests: BTreeMap<AccountName, NaiveDate>,
+}
+
+/// The standing of one recipient and the state of its first mail: a row of the store.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Addressee {
+    pub standing: Standing,
+    pub first: Option<First>,
+    /// The digest that is owed to this recipient.
+    #[serde(default)]
+    pub digest: Option<Digest>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct Backoff {
+    pub since: DateTime<Utc>,
+    pub times: usize,
+}
+
+/// The result of an attempt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Attempt {
+    Sent,
+    /// A temporary failure: 4xx, network, TLS.
+    Deferred,
+    /// The server could not be used. This counts against the server, and not against the mail.
+    Away,
+    RecipientRefused,
+    MailRefused,
+    ReplyLost,
+}
+
+/// Hourly limits count mails of this time.
+pub(super) const HOUR: Duration = Duration::hours(1);
+/// Past the limit of mails about money, one summary leaves in this time.
+pub(super) const MONEY_SUMMARY_EVERY: Duration = Duration::minutes(10);
+
+/// A mail to be handed to the server now.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Outgoing {
+    pub lane: Lane,
+    pub id: String,
+    /// `None`: send the same bytes as before.
+    pub notice: Option<Notice>,
+    /// Other recipients of its accounts that are not reached; the mail names them.
+    pub unreached: Vec<NotReached>,
+}
+
+/// Pauses after temporary failures.
+const PAUSES: [Duration; 5] = [
+    Duration::seconds(30),
+    Duration::minutes(2),
+    Duration::minutes(5),
+    Duration::minutes(15),
+    Duration::minutes(30),
+];
+
+/// The pause after this number of temporary failures in a row, at least one.
+pub(crate) fn pause(times: usize) -> Duration {
+    failpoint::hasten(PAUSES[times.clamp(1, PAUSES.len()) - 1])
+}
+
+impl Flight {
+    /// The time at which the oldest item was first owed.
+    pub(super) fn owed_since(&self) -> DateTime<Utc> {
+        let owed = self.undo.values().filter_map(|before| before.owed.as_ref());
+        owed.map(|owed| owed.since).fold(self.first_try, DateTime::min)
+    }
+
+    pub(super) fn retry(&mut self, now: DateTime<Utc>) {
+        self.again = self.again.map(|again| again.min(now));
+    }
+
+    pub(super) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
+        let undo = self.undo.values_mut().flat_map(Notified::moments);
+        [&mut self.first_try].into_iter().chain(&mut self.again).chain(undo)
+    }
+}
+
+impl Addressee {
+    pub(super) fn retry(&mut self) {
+        self.standing.retry();
+        self.first.iter_mut().for_each(First::retry);
+    }
+
+    pub(super) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
+        self.standing.moments().chain(self.first.iter_mut().flat_map(First::moments))
+    }
+}
+
+impl Standing {
+    pub(super) fn retry(&mut self) {
+        self.refused = None;
+        self.backoff.clear();
+    }
+
+    /// Whether the hourly limit holds back mails that are not about money, and no mail failed.
+    pub(super) fn is_held_by_limit(&self) -> bool {
+        self.error.is_none() && self.limited.get(&Lane::Other) == Some(&true)
+    }
+
+    /// The times of last hour's mails that count for the limit of a lane. Digests count with all mails that are
+    /// not about money.
+    pub(super) fn sent_with(&self, lane: Lane) -> impl Iterator<Item = DateTime<Utc>> {
+        let counts = move |one: &Lane| (*one == Lane::Money) == (lane == Lane::Money);
+        self.sent.iter().filter(move |(one, _)| counts(one)).flat_map(|(_, sent)| sent).copied()
+    }
+
+    /// The moments at which the limits allow the next mail.
+    pub(super) fn limits_end(&self) -> impl Iterator<Item = DateTime<Utc>> {
+        let held = self.limited.iter().filter(|(_, is_held)| **is_held).map(|(lane, _)| *lane);
+        held.flat_map(|lane| match lane {
+            Lane::Money => {
+                let last = self.sent_with(lane).max();
+                last.map(|last| last + failpoint::hasten(MONEY_SUMMARY_EVERY)).into_iter().collect()
+            }
+            Lane::Other | Lane::Digest => self.sent_with(lane).map(|at| at + HOUR).collect::<Vec<_>>(),
+        })
+    }
+
+    /// The moments from which on a mail may leave again.
+    pub(super) fn holds(&self) -> impl Iterator<Item = DateTime<Utc>> {
+        let backoff = self.backoff.values().map(|one| one.since + pause(one.times));
+        self.refused.iter().map(Hold::until).chain(backoff)
+    }
+
+    pub(super) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
+        let refused = self.refused.iter_mut().map(|hold| &mut hold.since);
+        let backoff = self.backoff.values_mut().map(|one| &mut one.since);
+        let unreached = self.unreached.iter_mut().map(|one| &mut one.since);
+        refused
+            .chain(backoff)
+            .chain(self.sent.values_mut().flatten())
+            .chain(unreached)
+            .chain(self.read_of.values_mut())
+    }
+}

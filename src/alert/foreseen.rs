@@ -1,0 +1,145 @@
+//! Recognises a payment: compares a balance with what the good reports of the last 24 hours foresaw for now.
+
+use chrono::{DateTime, Duration, Utc};
+
+use crate::model::{Money, Report, forecast};
+
+/// The forecasts of the good reports of the last 24 hours, the oldest first. They are not stored; after a start
+/// the stored last report takes their place.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Foreseen(Vec<Line>);
+
+/// The balances that one report foresees, from its reading on.
+#[derive(Clone, Debug)]
+struct Line {
+    read_at: DateTime<Utc>,
+    balance: Money,
+    /// The balance after each moment at which something is charged.
+    steps: Vec<(DateTime<Utc>, Money)>,
+}
+
+/// A report counts for this long.
+const DAY: Duration = Duration::hours(24);
+/// A charge may be made this much later than foreseen.
+const LATE_CHARGE: Duration = Duration::hours(1);
+
+impl Foreseen {
+    /// Takes in a good report that was read at `now`. Returns the amount by which its balance is above what every
+    /// report of the last 24 hours foresaw for now: a payment. If there is none, the last report counts, of any age; `last`
+    /// is the one from before the start.
+    pub(crate) fn payment(
+        &mut self,
+        report: &Report,
+        last: Option<&Report>,
+        now: DateTime<Utc>,
+    ) -> Option<Money> {
+        let is_good = report.moments_rejected == 0 && !forecast::is_bare(report);
+        let balance = forecast::balance_now(report).filter(|_| is_good)?;
+        let newest = self.0.last().map(|line| line.highest(now));
+        self.0.retain(|line| now - line.read_at < DAY);
+        let of_day = self.0.iter().map(|line| line.highest(now)).max();
+        let highest = of_day.or(newest).or_else(|| last.and_then(|last| highest_of(last, now)));
+        // A report that foresaw this very balance adds nothing to this one.
+        self.0.retain(|line| line.at(now) != balance);
+        self.0.iter_mut().for_each(Line::shorten);
+        self.0.push(Line::of(report, balance, now));
+        highest.map(|highest| balance - highest).filter(|paid| paid.is_positive())
+    }
+}
+
+impl Line {
+    fn of(report: &Report, balance: Money, now: DateTime<Utc>) -> Self {
+        let mut steps: Vec<(DateTime<Utc>, Money)> = Vec::new();
+        for moment in report.moments.iter() {
+            match steps.last_mut().filter(|(at, _)| *at == moment.at) {
+                Some((_, left)) => *left = moment.balance,
+                None => steps.push((moment.at, moment.balance)),
+            }
+        }
+        Self { read_at: now, balance, steps }
+    }
+
+    /// Drops days that only a newer forecast is asked about.
+    fn shorten(&mut self) {
+        self.steps.retain(|(at, _)| *at <= self.read_at + DAY);
+        self.steps.shrink_to_fit();
+    }
+
+    fn at(&self, at: DateTime<Utc>) -> Money {
+        let made = self.steps.partition_point(|(step, _)| *step <= at);
+        made.checked_sub(1).map_or(self.balance, |last| self.steps[last].1)
+    }
+
+    fn highest(&self, now: DateTime<Utc>) -> Money {
+        self.at(now).max(self.at(now - LATE_CHARGE))
+    }
+}
+
+/// The highest balance that a report of any age foresaw for now, or for its end if that is past.
+fn highest_of(report: &Report, now: DateTime<Utc>) -> Option<Money> {
+    let end = || report.moments.last().map(|last| last.balance);
+    let at = |at| forecast::foreseen_balance(report, at).or_else(end);
+    at(now).max(at(now - LATE_CHARGE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Edd;
+    use crate::model::forecast::tests::{money, report, t};
+
+    /// A report with this balance and charges of 10 a day, read after this number of days.
+    fn read(balance: &str, days: i64) -> (Report, DateTime<Utc>) {
+        let mut report = report(balance, "10", 30, Edd::Null);
+        report.moments = report
+            .moments
+            .iter()
+            .map(|mut moment| {
+                moment.at += Duration::days(days);
+                moment
+            })
+            .collect();
+        (report, t("2026-03-01T12:00:00") + Duration::days(days))
+    }
+
+    #[test]
+    fn a_balance_above_every_forecast_of_a_day_is_a_payment() {
+        // Balance and day of each report, and whether it shows a payment.
+        let table: [&[(&str, i64, bool)]; 5] = [
+            &[("100", 0, false), ("90", 1, false), ("80", 2, false)],
+            // Two days of failed polls cost as much as was paid meanwhile.
+            &[("100", 0, false), ("100", 2, true)],
+            &[("100", 0, false), ("81", 2, true), ("80", 2, false)],
+            // Two backends that answer in turn show no payment.
+            &[("100", 0, false), ("60", 0, false), ("100", 0, false), ("60", 0, false), ("100", 0, false)],
+            &[("100", 0, false), ("60", 0, false), ("101", 0, true)],
+        ];
+        for story in table {
+            let (mut foreseen, mut last) = (Foreseen::default(), None);
+            for &(balance, days, want) in story {
+                let (report, now) = read(balance, days);
+                assert_eq!(
+                    foreseen.payment(&report, last.as_ref(), now).is_some(),
+                    want,
+                    "{story:?}: {balance} on day {days}"
+                );
+                last = Some(report);
+            }
+        }
+        let (paid, now) = read("50", 0);
+        assert!(Foreseen::default().payment(&paid, None, now).is_none(), "no report before it");
+        assert_eq!(Foreseen::default().payment(&paid, Some(&read("40", 0).0), now), Some(money("10")));
+    }
+
+    #[test]
+    fn a_charge_that_is_made_within_an_hour_of_its_time_is_no_payment() {
+        let (report, now) = read("100", 0);
+        let due = report.moments.get(0).map(|moment| moment.at).unwrap();
+        for (late, want) in [(Duration::minutes(10), false), (Duration::minutes(61), true)] {
+            let mut foreseen = Foreseen::default();
+            foreseen.payment(&report, None, now);
+            // The balance is still the one from before the charge.
+            assert_eq!(foreseen.payment(&report, Some(&report), due + late).is_some(), want, "{late}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! An entry of the notification log: what one recipient was told of one incident. The entry does not know what
+//! is true.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Duration, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::key::Key;
+use super::kind::{Event, Severity};
+use crate::failpoint;
+
+/// The entry of one recipient and one incident.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Notified {
+    /// The recipient's knowledge, assuming that every mail that may have arrived did.
+    pub told: Told,
+    /// The event that is owed, or was owed and could not leave.
+    pub owed: Option<Owed>,
+    /// The newest mail whose reply was lost for good.
+    pub lost: Option<Lost>,
+    /// The hold after the newest mail was refused because of its contents.
+    pub refused: Option<Hold>,
+    /// The episode of which the recipient is to hear nothing more.
+    pub dropped: Option<u32>,
+}
+
+/// The last event that a recipient was told, and the facts that decide the next one.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Told {
+    pub what: What,
+    pub episode: u32,
+    /// The number of repeats within an episode: rungs that were armed again, another set of collectors.
+    pub arming: u32,
+    pub at: DateTime<Utc>,
+    /// The Message-ID of the mail that began the thread.
+    pub thread: Option<String>,
+    /// The time at which the beginning of this episode was told.
+    pub began: DateTime<Utc>,
+    /// The first mail told of it, so there are no reminders.
+    pub by_first_mail: bool,
+    pub severity: Option<Severity>,
+    pub reminders: u32,
+    pub covered: u32,
+    pub covered_at: Option<DateTime<Utc>>,
+    /// The collectors that could not be read.
+    pub collectors: String,
+    /// The sites in the container that the mail about the container named.
+    pub sites: BTreeSet<u64>,
+    pub money: Money,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) enum What {
+    #[default]
+    Nothing,
+    Wrong,
+    Flapping,
+    /// It was listed in the mail about its cause.
+    Listed(Key),
+    Over,
+    Unwatched,
+}
+
+/// The events of a cut-off that a recipient was told in the present arming, each with its time.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Money {
+    /// The tightest rung in days; 0 is overdue.
+    pub rung: Option<u32>,
+    pub used_up: bool,
+    /// The date that the last mail named.
+    pub date: Option<DateTime<Utc>>,
+    /// The value of `lead_days` at the last mail.
+    pub lead_days: u32,
+    /// The tightest rung of the last 24 hours in all armings, and the time at which it was told.
+    pub tightest: Option<(u32, DateTime<Utc>)>,
+    pub extended_at: Option<DateTime<Utc>>,
+    pub paid_at: Option<DateTime<Utc>>,
+    /// The lowest number of days before the deletion that was told.
+    pub deletion: Option<u32>,
+}
+
+/// A debt: its time, and the episode that began meanwhile.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct Owed {
+    /// The time at which anything was first owed, even if another event is owed by now.
+    pub since: DateTime<Utc>,
+    /// The first episode that was not told, and its beginning.
+    pub episode: u32,
+    pub began: DateTime<Utc>,
+    /// The event that is owed now; `event_since` is the time of this event.
+    pub event: Option<Event>,
+    pub event_since: DateTime<Utc>,
+}
+
+/// A mail whose reply was lost and whose bytes are gone.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct Lost {
+    /// The knowledge before the mail whose reply was lost.
+    pub before: Box<Told>,
+    pub hold: Hold,
+}
+
+/// A pause of 1, 2, 4 … 24 hours. There is none until something failed twice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Hold {
+    pub since: DateTime<Utc>,
+    pub times: u32,
+}
+
+impl Hold {
+    /// The pause after `before`.
+    pub(crate) fn after(before: Option<Self>, now: DateTime<Utc>) -> Self {
+        Self { since: now, times: before.map_or(0, |before| before.times).saturating_add(1) }
+    }
+
+    pub(crate) fn until(&self) -> DateTime<Utc> {
+        let hours = match self.times {
+            0 => 0,
+            times @ 1..=5 => 1 << (times - 1),
+            _ => 24,
+        };
+        self.since + failpoint::hasten(Duration::hours(hours))
+    }
+}
+
+impl Told {
+    /// Whether the beginning of this episode was told, and its end was not.
+    pub(crate) fn knows(&self, episode: u32) -> bool {
+        self.episode == episode && self.is_open()
+    }
+
+    /// Whether the last event that was told says that it is wrong.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.what, What::Wrong | What::Flapping)
+    }
+}
+
+impl Notified {
+    /// All past moments. The caller corrects those that lie ahead of the clock.
+    pub(crate) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
+        let Self { told, owed, lost, refused, dropped: _ } = self;
+        let owed = owed.iter_mut().flat_map(|owed| [&mut owed.since, &mut owed.began, &mut owed.event_since]);
+        let lost = lost.iter_mut().map(|lost| &mut lost.hold.since);
+        let refused = refused.iter_mut().map(|refused| &mut refused.since);
+        let Told { at, began, covered_at, money, .. } = told;
+        let Money { tightest, extended_at, paid_at, .. } = money;
+        let tightest = tightest.iter_mut().map(|(_, at)| at);
+        [at, began]
+            .into_iter()
+            .chain(covered_at)
+            .chain(tightest)
+            .chain(extended_at)
+            .chain(paid_at)
+            .chain(owed)
+            .chain(lost)
+            .chain(refused)
+    }
+}

@@ -1,0 +1,459 @@
+//! Mails on their way: at most one a recipient, and beside it one about money and one digest. A mail is made of
+//! what is owed when it can leave; its result goes back into the log.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Duration, Utc};
+
+use super::case::{Case, Due, Evidence, Role, Why};
+use super::due;
+use super::facts::{Facts, is_money};
+use super::flight::{
+    Addressee, Attempt, Backoff, First, Flight, Flown, Lane, NotReached, Outgoing, Standing, Unreached, pause,
+};
+use super::incident::Incident;
+use super::key::Key;
+use super::kind::{Event, Severity};
+use super::log::Log;
+use super::notice::{Form, Notice};
+use super::notified::{Hold, Lost, Notified, Told, What};
+use super::noting::Arrived;
+use super::reason::Cause;
+use crate::failpoint;
+use crate::model::AccountName;
+
+/// Whether a mail that may have arrived still says what is true. The greatest answer of its items counts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Still {
+    So,
+    /// A reading is needed first: after a start, or while the collector fails.
+    NotKnown,
+    Over,
+}
+
+/// After a lost reply the same bytes are sent again for this long.
+pub(super) const SAME_BYTES_FOR: Duration = Duration::hours(1);
+
+impl Log {
+    /// The next mail to a recipient, if one is owed and can leave now. The caller stores its bytes and this log
+    /// before the server gets the mail.
+    pub(crate) fn claim(&mut self, to: &str, id: &str, facts: &Facts<'_>) -> Option<Outgoing> {
+        [Lane::Money, Lane::Other, Lane::Digest]
+            .into_iter()
+            .find_map(|lane| self.claim_of(lane, to, id, facts))
+    }
+
+    fn claim_of(&mut self, lane: Lane, to: &str, id: &str, facts: &Facts<'_>) -> Option<Outgoing> {
+        let place = (to.to_owned(), lane);
+        if let Some(flight) = self.flights.get(&place) {
+            // A mail without an answer yet.
+            let again = flight.again?;
+            let still = self.still(flight, to, facts);
+            let in_time = facts.now - flight.first_try < failpoint::hasten(SAME_BYTES_FOR);
+            if still != Still::Over && in_time {
+                let id = flight.id.clone();
+                if still == Still::NotKnown || facts.now < again {
+                    return None;
+                }
+                self.flights.change(&place, |flight| flight.again = None);
+                return Some(Outgoing { lane, id, notice: None, unreached: Vec::new() });
+            }
+            if still == Still::Over && lane != Lane::Money && facts.now < again {
+                return None;
+            }
+            let keys: BTreeSet<Key> = flight.undo.keys().cloned().collect();
+            self.forget_bytes(&place, facts.now);
+            self.note(&keys, facts);
+        }
+        let notice = match lane {
+            Lane::Digest => self.digest(to, facts)?,
+            Lane::Money | Lane::Other => {
+                let due = self.due_to(lane, to, facts);
+                let (owed, waiting): (Vec<_>, Vec<_>) =
+                    due.into_iter().partition(|(_, due)| matches!(due, Due::Tell(..)));
+                // The next walk that finds them due counts them as news.
+                for (key, _) in waiting {
+                    self.candidates.entry(to.to_owned()).or_default().remove(&key);
+                    self.awaiting.insert(key);
+                }
+                let owed = self.may_leave_now(lane, to, owed, facts);
+                self.notice(lane, to, owed, facts)?
+            }
+        };
+        Some(self.launch(place, id, notice, facts))
+    }
+
+    /// Whether a mail that may have arrived still says what is true.
+    fn still(&self, flight: &Flight, to: &str, facts: &Facts<'_>) -> Still {
+        // A recipient that left is told of no start.
+        if flight.first.is_some() && !facts.is_anyones_recipient(to) {
+            return Still::Over;
+        }
+        let of = |item: &Flown| {
+            let Some((incident, entry)) = facts.incident(&item.key).zip(flight.undo.get(&item.key)) else {
+                return Still::Over;
+            };
+            if item.event == Event::Started {
+                return match facts.evidence(incident) {
+                    _ if !incident.phase.is_open() => Still::Over,
+                    Evidence::Sound => Still::So,
+                    Evidence::Awaited(_) | Evidence::Unread => Still::NotKnown,
+                };
+            }
+            // A newer fact about money does not wait for the reply to an older one.
+            let known = self.entry(&item.key, to).filter(|_| is_money(&item.key));
+            let is_behind = known.is_some_and(|known| {
+                let case = self.case(incident, known, to, facts);
+                matches!(due::decide(&case, &known.told), Due::Tell(event, _) if due::is_news(&event))
+            });
+            if is_behind {
+                return Still::Over;
+            }
+            let joined = self.joined(&item.key, entry, to, Some(flight), facts);
+            match due::due(&Case { joined, ..self.case(incident, entry, to, facts) }) {
+                Due::Tell(event, _) if event == item.event => Still::So,
+                Due::Nothing(Why::NotRead | Why::Unread, _) => Still::NotKnown,
+                Due::Tell(..) | Due::Nothing(..) => Still::Over,
+            }
+        };
+        flight.items.iter().map(of).max().unwrap_or(Still::So)
+    }
+
+    /// The store lost the bytes of all mails on their way. Their recipients may know what they said.
+    pub(crate) fn lose_bytes(&mut self, now: DateTime<Utc>) {
+        let places: Vec<(String, Lane)> = self.flights.keys().cloned().collect();
+        places.iter().for_each(|place| self.forget_bytes(place, now));
+    }
+
+    /// A mail whose reply was lost is not sent again. Its recipient may know what it said.
+    fn forget_bytes(&mut self, place: &(String, Lane), now: DateTime<Utc>) {
+        let Some(flight) = self.flights.remove(place) else { return };
+        for (key, before) in flight.undo {
+            // The event is owed again at once. If that mail is lost too, it waits.
+            let hold = match &before.lost {
+                Some(lost) => Hold::after(Some(lost.hold), now),
+                None => Hold { since: now, times: 0 },
+            };
+            // It was told once more because an earlier reply was lost, so certain knowledge is as old as then.
+            // News since then followed the lost mail, and may be all that did not arrive.
+            let item = flight.items.iter().find(|item| item.key == key);
+            let surely = before.lost.filter(|_| item.is_none_or(|item| item.is_anew));
+            let told = surely.map_or(before.told, |lost| *lost.before);
+            self.change_entry(&key, &place.0, |entry| {
+                entry.lost = Some(Lost { before: Box::new(told), hold });
+            });
+        }
+        if flight.first.is_some() {
+            let hold = match flight.first {
+                Some(First::Lost(hold)) => Hold::after(Some(hold), now),
+                _ => Hold { since: now, times: 0 },
+            };
+            self.change_addressee(&place.0, |one| one.first = Some(First::Lost(hold)));
+        }
+    }
+
+    /// Compares each candidate of a lane. A candidate that is in a mail of another lane waits for the result of
+    /// that mail.
+    fn due_to(&self, lane: Lane, to: &str, facts: &Facts<'_>) -> Vec<(Key, Due)> {
+        let flies = |key: &Key| {
+            let mut flights = self.flights.iter().filter(|((other, _), _)| other == to);
+            flights.any(|(_, flight)| flight.undo.contains_key(key))
+        };
+        let candidates = self.candidates.get(to).into_iter().flatten();
+        let may_be = candidates.filter(|key| (lane == Lane::Other || is_money(key)) && !flies(key));
+        let due = may_be.filter_map(|key| {
+            let (incident, entry) = (facts.incident(key)?, self.entry(key, to)?);
+            Some((key.clone(), due::due(&self.case(incident, entry, to, facts))))
+        });
+        // A reload that ends a cut-off together with other incidents makes one mail.
+        let is_other = |key: &Key, event: &Event| !is_money(key) || *event == Event::Unwatched;
+        let is_of_lane = |(key, due): &(Key, Due)| match due {
+            Due::Tell(event, _) => is_other(key, event) == (lane == Lane::Other),
+            Due::Nothing(..) => true,
+        };
+        due.filter(is_of_lane).collect()
+    }
+
+    /// The events that are owed and may leave.
+    fn may_leave_now(
+        &self,
+        lane: Lane,
+        to: &str,
+        due: Vec<(Key, Due)>,
+        facts: &Facts<'_>,
+    ) -> Vec<(Key, Event, Cause)> {
+        let tell = |(key, due)| match due {
+            Due::Tell(event, why) => Some((key, event, why)),
+            Due::Nothing(..) => None,
+        };
+        let mut owed: Vec<(Key, Event, Cause)> = due.into_iter().filter_map(tell).collect();
+        // New critical facts and those about money are tried at once, even after a refusal or a failure.
+        let is_news = |key: &Key, since: DateTime<Utc>| {
+            let owed = self.entry(key, to).and_then(|entry| entry.owed.as_ref());
+            let matters =
+                is_money(key) || facts.incident(key).is_some_and(|one| one.severity == Severity::Critical);
+            matters && owed.is_some_and(|owed| owed.event_since > since)
+        };
+        owed.retain(|(key, ..)| {
+            let refused = self.entry(key, to).and_then(|entry| entry.refused);
+            refused.is_none_or(|hold| hold.until() <= facts.now || is_news(key, hold.since))
+        });
+        // An event whose mail was refused because of its contents is sent alone.
+        let is_suspect = |key: &Key| self.entry(key, to).is_some_and(|entry| entry.refused.is_some());
+        if owed.iter().any(|(key, ..)| !is_suspect(key)) {
+            owed.retain(|(key, ..)| !is_suspect(key));
+        }
+        if let Some(since) = self.hold(lane, to, facts.now) {
+            let news = owed.iter().filter(|(key, ..)| is_news(key, since));
+            let forms: BTreeSet<Form> = news.map(|(key, event, _)| Form::of(key, event)).collect();
+            owed.retain(|(key, event, _)| forms.contains(&Form::of(key, event)));
+        }
+        owed
+    }
+
+    pub(super) fn change_standing(&mut self, to: &str, change: impl FnOnce(&mut Standing)) {
+        self.change_addressee(to, |one| change(&mut one.standing));
+    }
+
+    /// Notes the recipient's knowledge after the mail, and that the mail is on its way.
+    fn launch(&mut self, place: (String, Lane), id: &str, notice: Notice, facts: &Facts<'_>) -> Outgoing {
+        let (to, lane) = place.clone();
+        let (mut undo, mut items) = (BTreeMap::new(), Vec::new());
+        for item in &notice.items {
+            let Some(incident) = facts.incident(&item.key) else { continue };
+            let before = self.entry(&item.key, &to).cloned().unwrap_or_default();
+            let is_anew = before.lost.as_ref().is_some_and(|lost| item.before == *lost.before);
+            let (key, event) = (item.key.clone(), item.event.clone());
+            items.push(Flown { key, event, event_key: item.event_key(), is_anew });
+            if lane == Lane::Digest {
+                continue;
+            }
+            let told = {
+                let case = self.case(incident, &before, &to, facts);
+                let told = due::told_after(&case, &item.before, &item.event, id);
+                if !before.told.knows(incident.episode) {
+                    Told { sites: facts.sites_in(&item.key), ..told }
+                } else {
+                    told
+                }
+            };
+            self.put_entry(&item.key, &to, Notified { told, owed: None, ..before.clone() });
+            undo.entry(item.key.clone()).or_insert(before);
+            for one in &item.covers {
+                let before = self.entry(&one.key, &to).cloned().unwrap_or_default();
+                let Some(after) = listed_in(&item.key, one, &before, facts.now) else { continue };
+                self.put_entry(&one.key, &to, after);
+                undo.entry(one.key.clone()).or_insert(before);
+            }
+        }
+        let first = self.first(&to).filter(|_| matches!(notice.form, Form::Started(_)));
+        let unreached = self.unreached_by(&to, &notice.accounts);
+        let mut digest = None;
+        self.change_addressee(&to, |one| {
+            one.first = first.map(|_| First::Told).or(one.first);
+            digest = one.digest.take_if(|_| lane == Lane::Digest);
+            one.standing.sent.entry(lane).or_default().push(facts.now);
+            one.standing.read_of.extend(unreached.iter().map(|one| (one.recipient.clone(), one.since)));
+        });
+        let flight = Flight {
+            id: id.to_owned(),
+            items,
+            accounts: notice.accounts.clone(),
+            undo,
+            first,
+            digest,
+            names: unreached.iter().map(|one| one.recipient.clone()).collect(),
+            first_try: facts.now,
+            again: None,
+            tries: 0,
+        };
+        self.flights.insert(place, flight);
+        Outgoing { lane, id: id.to_owned(), notice: Some(notice), unreached }
+    }
+
+    /// Takes in the result of the mail of a lane.
+    pub(crate) fn settle(&mut self, to: &str, lane: Lane, attempt: Attempt, facts: &Facts<'_>) {
+        let place = (to.to_owned(), lane);
+        let Some(flight) = self.flights.get(&place).cloned() else { return };
+        let keys: BTreeSet<Key> = flight.undo.keys().cloned().collect();
+        let (is_repeated, now) = (flight.tries > 0, facts.now);
+        match attempt {
+            Attempt::Sent => {
+                self.change_standing(to, |standing| {
+                    (standing.refused, standing.error, standing.unreached) = (None, None, None);
+                    standing.backoff.remove(&lane);
+                });
+                let told: BTreeSet<Key> = flight.items.iter().map(|item| item.key.clone()).collect();
+                self.tidings.arrived.push(Arrived {
+                    message_id: flight.id.clone(),
+                    to: to.to_owned(),
+                    told: flight.items.into_iter().map(|item| item.event_key).collect(),
+                    made_at: flight.first_try,
+                    at: now,
+                });
+                self.flights.remove(&place);
+                for key in &keys {
+                    self.change_entry(key, to, |entry| {
+                        entry.refused = None;
+                        // The incident's own mail may have arrived, and still may after another mail lists the
+                        // incident.
+                        if told.contains(key) || !entry.told.is_open() {
+                            entry.lost = None;
+                        }
+                    });
+                }
+            }
+            Attempt::ReplyLost => self.try_again(&place, now),
+            Attempt::Deferred | Attempt::Away if is_repeated => self.try_again(&place, now),
+            Attempt::Away => self.take_back(&place),
+            Attempt::Deferred => {
+                self.change_standing(to, |standing| {
+                    let times = standing.backoff.get(&lane).map_or(1, |one| one.times + 1);
+                    standing.backoff.insert(lane, Backoff { since: now, times });
+                });
+                self.take_back(&place);
+            }
+            Attempt::RecipientRefused => {
+                self.change_standing(to, |one| one.refused = Some(Hold::after(one.refused, now)));
+                self.refuse(&place, is_repeated, now);
+                self.give_up_left(to, facts);
+            }
+            Attempt::MailRefused => {
+                self.refuse(&place, is_repeated, now);
+                for key in &keys {
+                    self.change_entry(key, to, |one| one.refused = Some(Hold::after(one.refused, now)));
+                }
+                self.give_up_left(to, facts);
+            }
+        }
+        self.note(&keys, facts);
+    }
+
+    /// A recipient that left the configuration and is refused for good is owed nothing, now or later.
+    fn give_up_left(&mut self, to: &str, facts: &Facts<'_>) {
+        let has_left =
+            |key: &Key| facts.incident(key).is_some_and(|one| self.role(one, to, facts) == Role::Left);
+        let mine = self.entries.keys().filter(|(_, one)| one == to).map(|(key, _)| key);
+        let left: BTreeSet<Key> = mine.filter(|key| has_left(key)).cloned().collect();
+        self.entries.remove_all(|(key, one)| one == to && left.contains(key));
+        self.candidates.entry(to.to_owned()).or_default().retain(|key| !left.contains(key));
+    }
+
+    /// Sends the same bytes again later.
+    fn try_again(&mut self, place: &(String, Lane), now: DateTime<Utc>) {
+        self.flights.change(place, |flight| {
+            flight.tries += 1;
+            flight.again = Some(now + pause(usize::try_from(flight.tries).unwrap_or(usize::MAX)));
+        });
+    }
+
+    fn refuse(&mut self, place: &(String, Lane), is_repeated: bool, now: DateTime<Utc>) {
+        if is_repeated {
+            self.forget_bytes(place, now);
+        } else {
+            self.take_back(place);
+        }
+    }
+
+    /// The mail did not arrive: everything is owed as before.
+    fn take_back(&mut self, place: &(String, Lane)) {
+        let Some(flight) = self.flights.remove(place) else { return };
+        for (key, before) in flight.undo {
+            self.put_entry(&key, &place.0, before);
+        }
+        self.change_addressee(&place.0, |one| {
+            one.first = flight.first.or(one.first);
+            one.digest = one.digest.take().or(flight.digest);
+            one.standing.read_of.retain(|one, _| !flight.names.contains(one));
+            one.standing.sent.get_mut(&place.1).and_then(Vec::pop);
+        });
+    }
+
+    /// Notes the error of a server that did not take the mail of a lane, before the mail is settled. `outbox`
+    /// shows it; after a refusal other recipients of the accounts are told.
+    pub(crate) fn failed(
+        &mut self,
+        to: &str,
+        lane: Lane,
+        subject: &str,
+        error: &str,
+        is_refusal: bool,
+        now: DateTime<Utc>,
+    ) {
+        let flight = self.flights.get(&(to.to_owned(), lane));
+        // The comparison is with the time at which the mail was made: another mail that arrived later shows
+        // that the server works.
+        let since = flight.map_or(now, |one| one.first_try);
+        let accounts: BTreeSet<AccountName> =
+            flight.into_iter().flat_map(|one| one.accounts.clone()).collect();
+        self.change_standing(to, |standing| {
+            standing.error = Some(error.to_owned());
+            if is_refusal && standing.unreached.is_none() {
+                let (subject, error) = (subject.to_owned(), error.to_owned());
+                standing.unreached = Some(Unreached { since, subject, error, accounts });
+            }
+        });
+    }
+
+    /// Recipients of these accounts that are not reached, if this recipient was not told so yet.
+    fn unreached_by(&self, to: &str, accounts: &[AccountName]) -> Vec<NotReached> {
+        let read_of = self.standing(to).map(|one| &one.read_of);
+        let others = self.addressees.iter().filter(|(other, _)| *other != to);
+        let unreached = others.filter_map(|(other, one)| {
+            let unreached = one.standing.unreached.as_ref()?;
+            let is_told = read_of.is_some_and(|read| read.get(other) == Some(&unreached.since));
+            let concerns = accounts.iter().any(|account| unreached.accounts.contains(account));
+            let Unreached { since, subject, error, .. } = unreached.clone();
+            (concerns && !is_told).then(|| NotReached { recipient: other.clone(), since, subject, error })
+        });
+        unreached.collect()
+    }
+
+    /// After a start nobody knows the results of the mails that were on their way.
+    pub(crate) fn restart(&mut self, now: DateTime<Utc>) {
+        let restart = |flight: &mut Flight| {
+            flight.tries = flight.tries.max(1);
+            flight.again = Some(flight.again.map_or(now, |again| again.min(now)));
+        };
+        self.flights.change_all(|_| true, restart);
+    }
+
+    /// The incidents in a recipient's mail of this lane that is on its way, the worst first.
+    pub(crate) fn in_mail(&self, to: &str, lane: Lane) -> impl Iterator<Item = &Key> {
+        let flight = self.flights.get(&(to.to_owned(), lane));
+        flight.into_iter().flat_map(|flight| &flight.items).map(|item| &item.key)
+    }
+
+    /// The mails that have no result yet: recipient and incident.
+    #[cfg(test)]
+    pub(crate) fn on_their_way(&self) -> impl Iterator<Item = (&str, &Key)> {
+        let flights = self.flights.iter();
+        flights.flat_map(|((to, _), flight)| flight.undo.keys().map(move |key| (to.as_str(), key)))
+    }
+
+    /// All recipients to whom something may have to leave.
+    pub(crate) fn recipients(&self) -> Vec<String> {
+        let owed = self.candidates.iter().filter(|(_, keys)| !keys.is_empty()).map(|(to, _)| to);
+        let waits = |one: &Addressee| one.digest.is_some() || one.first.is_some_and(|one| one != First::Told);
+        let waiting = self.addressees.iter().filter(|(_, one)| waits(one)).map(|(to, _)| to);
+        let flying = self.flights.keys().map(|(to, _)| to);
+        let all: BTreeSet<&String> = owed.chain(waiting).chain(flying).collect();
+        all.into_iter().cloned().collect()
+    }
+}
+
+/// The entry of a recipient after a mail about the cause listed the incident. A recipient that was told of the
+/// beginning gets the end, too.
+fn listed_in(cause: &Key, one: &Incident, before: &Notified, at: DateTime<Utc>) -> Option<Notified> {
+    let (what, episode) = (What::Listed(cause.clone()), one.episode);
+    let listed = |surely: &Told| Told { what, episode, at, ..surely.clone() };
+    match &before.lost {
+        None if before.told.is_open() => None,
+        // A recipient that was perhaps told gets the end, too; only this mail is certain knowledge.
+        Some(lost) if before.told.is_open() => {
+            let lost = Lost { before: Box::new(listed(&lost.before)), hold: lost.hold };
+            Some(Notified { lost: Some(lost), owed: None, ..before.clone() })
+        }
+        Some(_) | None => Some(Notified { told: listed(&before.told), owed: None, ..before.clone() }),
+    }
+}

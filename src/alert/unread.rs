@@ -1,0 +1,155 @@
+//! Collectors that fail: one incident an account, whose value is the set of these collectors.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Duration, Utc};
+
+use super::engine::Engine;
+use super::finding::{Failing, Finding, Value, Verdict};
+use super::incident::{Incident, Phase};
+use super::key::Key;
+use super::kind::{Kind, Severity};
+use super::reason::Cause;
+use super::rules;
+use super::settings::AlertSettings;
+use super::subject::{Detail, Subject};
+use crate::model::freshness::state_collectors;
+use crate::model::{AccountState, Collector};
+
+impl Engine {
+    /// Takes in the finding about one collector. All failing collectors of an account are one incident.
+    pub(super) fn collector(
+        &mut self,
+        collector: Collector,
+        finding: Finding,
+        state: &AccountState,
+        settings: &AlertSettings,
+        now: DateTime<Utc>,
+    ) {
+        let key = Key::account_wide(&state.profile.name, Kind::CollectorFailing);
+        let is_bad = matches!(finding.verdict, Verdict::Bad { .. });
+        let is_known = |value: &Value| matches!(value, Value::Failing(all) if all.contains_key(&collector));
+        if is_bad && settings.enabled(key.kind) {
+            self.entry(&key, settings, now);
+        } else if !self.incidents.get(&key).is_some_and(|one| is_known(&one.value)) {
+            return;
+        }
+        let horizon = self.horizon;
+        self.change(&key, |incident| {
+            if !matches!(incident.value, Value::Failing(_)) {
+                incident.value = Value::Failing(BTreeMap::new());
+            }
+            let Value::Failing(all) = &mut incident.value else { return };
+            match finding.verdict {
+                Verdict::Bad { .. } => {
+                    let failing =
+                        all.entry(collector).or_insert(Failing { since: now, read_at: now, good: 0 });
+                    let counts_anew = failing.read_at < horizon && !incident.phase.is_open();
+                    failing.since = if counts_anew || failing.good > 0 { now } else { failing.since };
+                    (failing.read_at, failing.good) = (now, 0);
+                    if !incident.phase.is_open() {
+                        incident.phase = Phase::Pending;
+                    }
+                    incident.detail = finding.detail;
+                }
+                Verdict::Good => {
+                    let Some(failing) = all.get_mut(&collector) else { return };
+                    incident.detail = finding.detail;
+                    (failing.read_at, failing.good) = (now, failing.good + 1);
+                    if failing.good >= settings.to_recover() {
+                        all.remove(&collector);
+                    }
+                }
+                Verdict::Frozen | Verdict::Other | Verdict::Gone { .. } | Verdict::Unwatched(_) => {}
+            }
+            incident.read_at = now;
+        });
+    }
+
+    /// Opens the incident of a collector that has failed for long, so that one that runs once a day is noticed
+    /// before its next poll.
+    pub(super) fn failing_for_long(
+        &mut self,
+        state: &AccountState,
+        settings: &AlertSettings,
+        now: DateTime<Utc>,
+    ) {
+        let key = Key::account_wide(&state.profile.name, Kind::CollectorFailing);
+        if !settings.enabled(key.kind) {
+            return;
+        }
+        let horizon = self.horizon;
+        self.change(&key, |incident| {
+            let is_open = incident.phase.is_open();
+            let Value::Failing(all) = &mut incident.value else { return };
+            let before = all.len();
+            all.retain(|collector, _| state.profile.collectors.contains(collector));
+            let is_off = all.is_empty() && before > 0;
+            let lasts = |(collector, one): (&Collector, &Failing)| {
+                let held = (now - one.since).to_std().unwrap_or_default();
+                let counts =
+                    one.read_at >= horizon && one.good == 0 && rules::is_failing(state, *collector, now);
+                counts && held >= settings.collector_failing_after
+            };
+            let failing = |collector: Collector| all.get(&collector).is_some_and(|one| one.good == 0);
+            let seeing = || state_collectors(&state.profile);
+            let of_states = || seeing().filter(|one| *one != Collector::ExpectedBalance);
+            let is_blind =
+                if of_states().next().is_some() { of_states().all(failing) } else { seeing().all(failing) };
+            let is_dead = seeing().all(failing);
+            let opens = !is_open && all.iter().any(lasts);
+            let is_failing = all.values().any(|one| one.good == 0);
+            let since = all.values().map(|one| one.since).min();
+            if is_failing {
+                name_failing(incident, state, settings, is_blind, is_dead);
+            }
+            match incident.phase {
+                _ if opens => {
+                    let held = since.map_or(Duration::zero(), |since| now - since);
+                    incident.run_since = since.unwrap_or(now);
+                    let minutes = u64::try_from(held.num_minutes()).unwrap_or(0);
+                    incident.open(Cause::Unchanged { minutes }, now);
+                }
+                Phase::Firing | Phase::Recovering if is_off => incident.retire(Cause::CollectorOff, now),
+                Phase::Firing | Phase::Recovering if since.is_none() => {
+                    let polls = settings.to_recover();
+                    incident.end(Phase::Resolved, now, Cause::OkInARow { polls });
+                }
+                Phase::Firing | Phase::Recovering => {
+                    incident.phase = if is_failing { Phase::Firing } else { Phase::Recovering };
+                }
+                Phase::Unwatched if is_failing => {}
+                Phase::Resolved | Phase::Removed | Phase::Unwatched | Phase::Pending => {
+                    incident.phase = if is_failing { Phase::Pending } else { Phase::Resolved };
+                }
+            }
+        });
+    }
+}
+
+/// Names the failing collectors in the incident.
+fn name_failing(
+    incident: &mut Incident,
+    state: &AccountState,
+    settings: &AlertSettings,
+    is_blind: bool,
+    is_dead: bool,
+) {
+    let Value::Failing(all) = &incident.value else { return };
+    let rule = settings.rules.get(&Kind::CollectorFailing).and_then(|rule| rule.severity);
+    let collectors: Vec<Collector> =
+        all.iter().filter(|(_, one)| one.good == 0).map(|(&one, _)| one).collect();
+    incident.subject = if is_dead {
+        Subject::Silent
+    } else if collectors.is_empty() {
+        return;
+    } else {
+        Subject::Unread { collectors }
+    };
+    let severity = if is_blind { Severity::Critical } else { settings.severity(Kind::CollectorFailing) };
+    incident.severity = rule.unwrap_or(severity);
+    let mut failures = all.keys().filter_map(|one| state.collectors.get(one)?.failure.as_ref());
+    if let Some(failure) = failures.next_back() {
+        incident.detail = Detail::Text(rules::clean(&failure.message, 300));
+    }
+}

@@ -1,0 +1,326 @@
+//! The answers. Each is a key of the configuration, checked by the configuration's own rules as if a variable
+//! set it, and written into the file. Secrets go to files of their own.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use strum::VariantArray;
+use url::Url;
+
+use crate::cli;
+use crate::config::{self, Environment, Settings};
+use crate::config_error::ConfigErrors;
+use crate::model::AccountName;
+
+/// A question of `init`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, VariantArray)]
+pub(super) enum Question {
+    PanelUrl,
+    VmApiKey,
+    BillingUsername,
+    BillingPassword,
+    TimeZone,
+    Currency,
+    BaseUrl,
+    HostingToken,
+    HostingTokenUrl,
+    HostingApiKey,
+    SmtpUrl,
+    SmtpPassword,
+    From,
+    To,
+    TelegramToken,
+    TelegramChat,
+    HeartbeatUrl,
+}
+
+impl Question {
+    /// The table, the name in it, and the flag.
+    const fn row(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::PanelUrl => ("", "panel_url", "--panel-url"),
+            Self::VmApiKey => ("", "vm_api_key", "--vm-api-key-file"),
+            Self::BillingUsername => ("", "billing_username", "--billing-username"),
+            Self::BillingPassword => ("", "billing_password", "--billing-password-file"),
+            Self::TimeZone => ("", "time_zone", "--time-zone"),
+            Self::Currency => ("", "currency", "--currency"),
+            Self::BaseUrl => ("", "base_url", "--base-url"),
+            Self::HostingToken => ("", "hosting_token", "--hosting-token-file"),
+            Self::HostingTokenUrl => ("", "hosting_token_url", "--hosting-token-url"),
+            Self::HostingApiKey => ("", "hosting_api_key", "--hosting-api-key-file"),
+            Self::SmtpUrl => ("email", "smtp_url", "--smtp-url"),
+            Self::SmtpPassword => ("email", "password", "--smtp-password-file"),
+            Self::From => ("email", "from", "--from"),
+            Self::To => ("email", "to", "--to"),
+            Self::TelegramToken => (CHAT, "token", "--telegram-token-file"),
+            Self::TelegramChat => (CHAT, "chat_id", "--telegram-chat"),
+            Self::HeartbeatUrl => ("heartbeat", "url", "--heartbeat-url"),
+        }
+    }
+
+    /// Whether the answer comes from a file, and goes to one.
+    pub(super) fn is_secret(self) -> bool {
+        self.row().2.ends_with("-file")
+    }
+}
+
+/// The answers so far.
+#[derive(Clone)]
+pub(super) struct Answers {
+    pub(super) account: AccountName,
+    values: BTreeMap<Question, String>,
+    pub(super) container_states: BTreeMap<i64, String>,
+}
+
+impl Answers {
+    /// The answers in flags and variables; flags come first.
+    pub(super) fn given(args: &cli::Init, env: &Environment) -> Result<Self> {
+        let mut answers = Self {
+            account: args.account.clone(),
+            values: BTreeMap::new(),
+            container_states: args.container_states.iter().cloned().collect(),
+        };
+        for &key in Question::VARIANTS {
+            let variable = answers.variable(key).replace('-', "_");
+            if let Some(text) = env.get(&variable).or_else(|| env.get(&variable.to_ascii_uppercase())) {
+                answers.set(key, text);
+            }
+        }
+        let to = (!args.to.is_empty()).then(|| args.to.join(", "));
+        let texts = [
+            (Question::PanelUrl, &args.panel_url),
+            (Question::BillingUsername, &args.billing_username),
+            (Question::TimeZone, &args.time_zone),
+            (Question::Currency, &args.currency),
+            (Question::BaseUrl, &args.base_url),
+            (Question::HostingTokenUrl, &args.hosting_token_url),
+            (Question::SmtpUrl, &args.smtp_url),
+            (Question::From, &args.from),
+            (Question::To, &to),
+            (Question::TelegramChat, &args.telegram_chat),
+            (Question::HeartbeatUrl, &args.heartbeat_url),
+        ];
+        for (key, text) in texts {
+            if let Some(text) = text {
+                answers.set(key, text);
+            }
+        }
+        let files = [
+            (Question::VmApiKey, &args.vm_api_key_file),
+            (Question::BillingPassword, &args.billing_password_file),
+            (Question::HostingToken, &args.hosting_token_file),
+            (Question::HostingApiKey, &args.hosting_api_key_file),
+            (Question::SmtpPassword, &args.smtp_password_file),
+            (Question::TelegramToken, &args.telegram_token_file),
+        ];
+        for (key, file) in files {
+            if let Some(file) = file {
+                answers.set(key, &secret_in(file).with_context(|| key.row().2)?);
+            }
+        }
+        Ok(answers)
+    }
+
+    pub(super) fn get(&self, key: Question) -> Option<&str> {
+        self.values.get(&key).map(String::as_str)
+    }
+
+    /// Sets an answer; an empty text removes it.
+    pub(super) fn set(&mut self, key: Question, text: &str) {
+        match text.trim() {
+            "" => self.values.remove(&key),
+            text => self.values.insert(key, text.to_owned()),
+        };
+    }
+
+    /// All recipients, if a chat is among them. The account itself then names them.
+    fn everybody(&self) -> Option<String> {
+        self.get(Question::TelegramToken)?;
+        let mails = self.get(Question::To).map(|to| format!("{to}, ")).unwrap_or_default();
+        Some(format!("{mails}telegram:chat"))
+    }
+
+    /// Whether the mail server needs a password.
+    pub(super) fn logs_in(&self) -> bool {
+        let url = self.get(Question::SmtpUrl).and_then(|url| Url::parse(url).ok());
+        url.is_some_and(|url| !url.username().is_empty())
+    }
+
+    /// The error of an answer, including that it is missing beside the others.
+    pub(super) fn complaint(&self, key: Question) -> Option<String> {
+        let path = self.path(key);
+        let problems = self.settings().err()?.0;
+        // Variables have an account's name without regard to case.
+        problems
+            .into_iter()
+            .find(|problem| problem.key.eq_ignore_ascii_case(&path))
+            .map(|problem| problem.message)
+    }
+
+    /// The settings that follow from all answers.
+    ///
+    /// # Errors
+    /// All errors in them.
+    pub(super) fn settings(&self) -> Result<Settings, ConfigErrors> {
+        let values = self.values.iter().map(|(&key, text)| (self.variable(key), text.clone()));
+        let account = &self.account;
+        let to = self.everybody().map(|to| (format!("HOSTWATCH_ACCOUNTS__{account}__TO"), to));
+        let states = self.container_states.iter().map(|(code, name)| {
+            (format!("HOSTWATCH_ACCOUNTS__{account}__CONTAINER_STATES__{code}"), name.clone())
+        });
+        let mut settings = config::load(None, &values.chain(states).chain(to).collect());
+        if let Err(problems) = &mut settings {
+            let whole = self.path_of_account();
+            for problem in problems.0.iter_mut().filter(|one| one.key == "accounts" || one.key == whole) {
+                NOTHING.clone_into(&mut problem.message);
+            }
+        }
+        settings
+    }
+
+    /// The same for flags: each error names its flag.
+    pub(super) fn checked(&self) -> Result<Settings> {
+        let problems = match self.settings() {
+            Ok(settings) => return Ok(settings),
+            Err(problems) => problems.0,
+        };
+        let line = |problem: crate::config_error::ConfigProblem| {
+            let flag =
+                Question::VARIANTS.iter().find(|&&key| self.path(key).eq_ignore_ascii_case(&problem.key));
+            let flag = flag.map(|key| key.row().2);
+            format!("{}: {}", flag.unwrap_or(&problem.key), problem.message)
+        };
+        let lines: Vec<String> = problems.into_iter().map(line).collect();
+        bail!("nothing was written; hostwatch init --help has the flags\n{}", lines.join("\n"))
+    }
+
+    fn path(&self, key: Question) -> String {
+        let (table, name, _) = key.row();
+        if table.is_empty() {
+            format!("{}.{name}", self.path_of_account())
+        } else {
+            format!("{table}.{name}")
+        }
+    }
+
+    fn path_of_account(&self) -> String {
+        format!("accounts.{}", self.account)
+    }
+
+    fn variable(&self, key: Question) -> String {
+        format!("HOSTWATCH_{}", self.path(key).replace('.', "__"))
+    }
+
+    /// The secrets, by the names of their files.
+    pub(super) fn secrets(&self) -> Vec<(String, &str)> {
+        let secrets = self.values.iter().filter(|(key, _)| key.is_secret());
+        let name = |key: Question| match key.row() {
+            ("email", name, _) => format!("smtp.{name}"),
+            ("", name, _) => format!("{}.{name}", self.account),
+            (table, name, _) => format!("{table}.{name}"),
+        };
+        secrets.map(|(&key, text)| (name(key), text.as_str())).collect()
+    }
+
+    /// The configuration file without secrets.
+    pub(super) fn toml(&self, store: Option<&str>) -> String {
+        let mut text = HEAD.to_owned();
+        let account = self.account.as_str();
+        for (table, heading) in [
+            ("", format!("accounts.{account}")),
+            ("email", "email".to_owned()),
+            (CHAT, CHAT.to_owned()),
+            ("heartbeat", "heartbeat".to_owned()),
+        ] {
+            let of = self.values.iter().filter(|(key, _)| key.row().0 == table && !key.is_secret());
+            let mut rows: Vec<String> =
+                of.map(|(&key, value)| format!("{} = {}\n", key.row().1, written(key, value))).collect();
+            let to = self.everybody().filter(|_| table.is_empty());
+            rows.extend(to.map(|to| format!("to = {}\n", written(Question::To, &to))));
+            if !rows.is_empty() {
+                let _ = write!(text, "\n[{heading}]\n{}", rows.concat());
+            }
+            if table.is_empty() && !self.container_states.is_empty() {
+                let _ = write!(text, "\n[accounts.{account}.container_states]\n");
+                for (code, name) in &self.container_states {
+                    let _ = writeln!(text, "{code} = {}", quoted(name));
+                }
+            }
+        }
+        if let Some(store) = store {
+            let _ = write!(text, "\n[store]\npath = {}\n", quoted(store));
+        }
+        text
+    }
+}
+
+const NOTHING: &str = "nothing to watch: no address of the provider with its credentials was given";
+
+/// The table of the only chat that `init` asks for.
+const CHAT: &str = "telegram.chat";
+
+const HEAD: &str = "# Written by hostwatch init. Every key: docs/configuration.md, in the package
+# /usr/share/doc/hostwatch/docs/configuration.md. After a change: hostwatch check-config.
+#
+# No secret belongs here: each is a file in credentials/ beside this one.
+";
+
+fn written(key: Question, text: &str) -> String {
+    if key != Question::To {
+        let is_number = key == Question::TelegramChat && text.parse::<i64>().is_ok();
+        return if is_number { text.to_owned() } else { quoted(text) };
+    }
+    let each = text.split(',').map(str::trim).filter(|one| !one.is_empty());
+    format!("[{}]", each.map(quoted).collect::<Vec<_>>().join(", "))
+}
+
+/// A JSON string is a TOML string, except for DEL, which values may not hold.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn secret_in(file: &Path) -> Result<String> {
+    let text = std::fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
+    let text = text.trim_end_matches(['\r', '\n']);
+    if text.is_empty() {
+        bail!("{} is empty; the secret must be its only content", file.display());
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chat_stands_among_the_recipients_with_a_mail_server_or_without() {
+        for to in ["", "ops@example.com"] {
+            let account = "main".parse().unwrap();
+            let mut answers = Answers { account, values: BTreeMap::new(), container_states: BTreeMap::new() };
+            let given = [
+                (Question::PanelUrl, "https://panel.example.com"),
+                (Question::VmApiKey, "the-key"),
+                (Question::TelegramToken, "123456789:AAE-planted_0123456789abcdefghijklmn"),
+                (Question::TelegramChat, "-1001234567890"),
+                (Question::To, to),
+                (Question::SmtpUrl, if to.is_empty() { "" } else { "smtp://127.0.0.1:25" }),
+                (Question::From, if to.is_empty() { "" } else { "hostwatch@example.com" }),
+            ];
+            for (question, text) in given {
+                answers.set(question, text);
+            }
+            let settings = answers.settings().unwrap_or_else(|problems| panic!("{problems}"));
+            let all: Vec<String> = settings.accounts[0].to.iter().map(ToString::to_string).collect();
+            let want: Vec<&str> = [to, "telegram:chat"].into_iter().filter(|one| !one.is_empty()).collect();
+            assert_eq!(all, want);
+            let toml = answers.toml(None);
+            assert!(toml.contains("[telegram.chat]\nchat_id = -1001234567890\n"), "{toml}");
+            let list = want.iter().map(|one| format!("\"{one}\"")).collect::<Vec<_>>().join(", ");
+            assert!(toml.contains(&format!("\nto = [{list}]\n")) && !toml.contains("planted"), "{toml}");
+            let names: Vec<String> = answers.secrets().into_iter().map(|(name, _)| name).collect();
+            assert_eq!(names, ["main.vm_api_key", "telegram.chat.token"]);
+        }
+    }
+}

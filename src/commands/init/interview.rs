@@ -1,0 +1,196 @@
+//! The questions in a terminal, in their order. Answered questions are skipped, and bad answers are asked
+//! again.
+
+use anyhow::Result;
+
+use super::answers::{Answers, Question};
+use super::asker::Asker;
+use crate::commands::doctor;
+use crate::commands::output::print;
+use crate::model::{AccountState, ContainerState};
+use crate::terminal;
+use crate::view::words;
+
+/// The number of containers in a state without a name that a question lists.
+const MOST_NAMES: usize = 3;
+
+/// The interview of a person, with the answers so far.
+pub(super) struct Interview<'a> {
+    pub(super) asker: &'a Asker,
+    pub(super) answers: &'a mut Answers,
+    /// Whether answered questions are asked again, since one of the answers is wrong.
+    pub(super) again: bool,
+}
+
+impl Interview<'_> {
+    /// Addresses, credentials, time zone and currency.
+    pub(super) fn provider(&mut self) -> Result<()> {
+        print("\nThe provider (Enter: none, or as it stands in brackets; -: takes an answer back)\n\n")?;
+        self.ask(
+            Question::PanelUrl,
+            "Address of the panel, for VMs and billing, such as https://panel.example.com",
+            None,
+        )?;
+        if self.answers.get(Question::PanelUrl).is_some() {
+            self.ask(Question::VmApiKey, "API key of the VMs", None)?;
+            self.ask(
+                Question::BillingUsername,
+                "User of the billing data, for the cut-off and the balance",
+                None,
+            )?;
+            if self.answers.get(Question::BillingUsername).is_some() {
+                self.ask(Question::BillingPassword, "Password of that user", None)?;
+            }
+        }
+        self.ask(
+            Question::BaseUrl,
+            "Address of the hosting, for containers and sites, such as https://api.example.com",
+            None,
+        )?;
+        if self.answers.get(Question::BaseUrl).is_some() {
+            if self.answers.get(Question::HostingTokenUrl).is_none() {
+                self.ask(
+                    Question::HostingToken,
+                    "Token of the hosting; Enter if an API key fetches tokens that expire",
+                    None,
+                )?;
+            }
+            if self.answers.get(Question::HostingToken).is_none() {
+                self.ask(Question::HostingTokenUrl, "Address at which the API key fetches a token", None)?;
+                if self.answers.get(Question::HostingTokenUrl).is_some() {
+                    self.ask(Question::HostingApiKey, "API key that fetches it", None)?;
+                }
+            }
+        }
+        let zone = time_zone();
+        self.ask(
+            Question::TimeZone,
+            "Time zone of the provider's dates, such as Europe/Moscow",
+            zone.as_deref(),
+        )?;
+        self.ask(Question::Currency, "Currency, such as RUB", None)
+    }
+
+    /// Mail server, sender and recipients.
+    pub(super) fn mail(&mut self) -> Result<()> {
+        print("\nThe mails (without a mail server hostwatch is an exporter only)\n\n")?;
+        let server =
+            "Mail server, such as smtps://user%40example.com@mail.example.com or smtp://127.0.0.1:25";
+        self.ask(Question::SmtpUrl, server, None)?;
+        if self.answers.get(Question::SmtpUrl).is_none() {
+            return Ok(());
+        }
+        if self.answers.logs_in() {
+            self.ask(Question::SmtpPassword, "Password of the mail server", None)?;
+        }
+        self.ask(Question::From, "Sender, such as hostwatch@example.com", None)?;
+        self.ask(Question::To, "Who gets the mails; several with commas between", None)?;
+        self.second_recipient()
+    }
+
+    /// Asks for a chat, beside mailboxes or in their place.
+    pub(super) fn chat(&mut self) -> Result<()> {
+        self.ask(
+            Question::TelegramToken,
+            "Token of a Telegram bot that writes to you, from @BotFather",
+            None,
+        )?;
+        if self.answers.get(Question::TelegramToken).is_none() {
+            return Ok(());
+        }
+        self.ask(Question::TelegramChat, "Chat that it writes to: its number, or @name of a channel", None)
+    }
+
+    /// Asks for a second recipient: a mailbox that goes down with the account gets no mail.
+    fn second_recipient(&mut self) -> Result<()> {
+        let Some(to) = self.answers.get(Question::To).filter(|to| !to.contains(',')).map(str::to_owned)
+        else {
+            return Ok(());
+        };
+        let same = self.asker.confirm("Is this mailbox with the same provider?", false)?;
+        let question = if same {
+            print("  Then it may be off together with the account, and nobody reads that it was cut off.\n")?;
+            "A second recipient, with another provider"
+        } else {
+            "A second recipient, for when the first is away"
+        };
+        loop {
+            let second = self.asker.line(question)?;
+            if second.is_empty() {
+                return Ok(());
+            }
+            self.answers.set(Question::To, &format!("{to}, {second}"));
+            let Some(complaint) = self.answers.complaint(Question::To) else { return Ok(()) };
+            print(&format!("  {complaint}\n"))?;
+            self.answers.set(Question::To, &to);
+        }
+    }
+
+    pub(super) fn heartbeat(&mut self) -> Result<()> {
+        print(
+            "\nIf this machine or its network fails, no mail can say so. An outside service can: hostwatch fetches an\n\
+             address of yours there once a minute, and the service alerts you when that stops (https://healthchecks.io\n\
+             and others).\n\n",
+        )?;
+        self.ask(Question::HeartbeatUrl, "Address to fetch", None)
+    }
+
+    /// Asks for the names of container states, since the provider does not explain its numbers.
+    pub(super) fn container_states(&mut self, state: &AccountState) -> Result<()> {
+        let known: Vec<&str> = ContainerState::KNOWN.iter().map(ContainerState::as_str).collect();
+        for (number, containers) in doctor::account::unnamed_states(state) {
+            let count = words::count(containers.len(), "container", "containers");
+            let named = containers.iter().filter_map(|one| one.name.as_deref()).take(MOST_NAMES);
+            let named: Vec<String> = named.map(terminal::name).collect();
+            let such =
+                if named.is_empty() { String::new() } else { format!(", such as {}", named.join(", ")) };
+            print(&format!("\n{count} in state {number}{such}\n"))?;
+            for (index, name) in known.iter().enumerate() {
+                print(&format!("  {} {name}\n", index + 1))?;
+            }
+            loop {
+                let typed =
+                    self.asker.line("Which is it, as the provider's panel shows them? Enter: not known")?;
+                let chosen = typed.parse::<usize>().ok().and_then(|index| known.get(index.checked_sub(1)?));
+                match (typed.as_str(), chosen) {
+                    ("", _) => break,
+                    (_, Some(name)) => {
+                        self.answers.container_states.insert(number, (*name).to_owned());
+                        break;
+                    }
+                    (_, None) => print(&format!("  Answer 1 to {}.\n", known.len()))?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, key: Question, question: &str, default: Option<&str>) -> Result<()> {
+        if !self.again && self.answers.get(key).is_some() && self.answers.complaint(key).is_none() {
+            return Ok(());
+        }
+        loop {
+            let stands = self.answers.get(key).or(default).map(str::to_owned);
+            let typed = match &stands {
+                None if key.is_secret() => self.asker.secret(question)?,
+                None => self.asker.line(question)?,
+                Some(_) if key.is_secret() => self.asker.secret(&format!("{question} [as before]"))?,
+                Some(stands) => self.asker.line(&format!("{question} [{stands}]"))?,
+            };
+            match typed.as_str() {
+                "" => self.answers.set(key, &stands.unwrap_or_default()),
+                "-" => self.answers.set(key, ""),
+                typed => self.answers.set(key, typed),
+            }
+            let Some(complaint) = self.answers.complaint(key) else { return Ok(()) };
+            print(&format!("  {complaint}\n"))?;
+        }
+    }
+}
+
+/// This machine's time zone, if it names a place. A server on UTC shows nothing about its owner.
+fn time_zone() -> Option<String> {
+    let path = std::fs::read_link("/etc/localtime").ok()?;
+    let (_, name) = path.to_str()?.split_once("zoneinfo/")?;
+    (name.contains('/') && !name.starts_with("Etc/")).then(|| name.to_owned())
+}

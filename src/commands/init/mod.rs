@@ -1,0 +1,229 @@
+//! `hostwatch init`: from nothing to the first mail. It asks, tries the answers, and only then writes a
+//! configuration and its secrets. It never overwrites a file.
+
+mod answers;
+mod asker;
+mod interview;
+mod place;
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::output::{complain, print, style};
+use super::{doctor, test_message};
+use crate::cli::{self, Screen};
+use crate::config::{Environment, Settings};
+use crate::mail::Recipient;
+use crate::model::AccountState;
+use crate::provider::Hosts;
+use crate::terminal::doctor::{CheckOutcome, CheckSection, text};
+use crate::terminal::{Answer, in_columns};
+
+use answers::Answers;
+use asker::Asker;
+use interview::Interview;
+use place::Place;
+
+pub(super) async fn run(args: cli::Init) -> Result<Answer> {
+    let place = Place::of(&args.config.file)?;
+    let mut answers = Answers::given(&args, &Environment::of_process())?;
+    let asker = if args.no_input { None } else { Asker::new() };
+    let mut interrupts = signal(SignalKind::interrupt()).context("handling Ctrl-C")?;
+    // This task ends the program at Ctrl-C while a question waits on the main thread. A shell may have started
+    // it with Ctrl-C ignored.
+    let stops = tokio::spawn(async move {
+        interrupts.recv().await;
+        complain(&anyhow!("stopped; nothing was written"));
+        std::process::exit(1);
+    });
+    match &asker {
+        Some(asker) => ask(&args, asker, &mut answers).await?,
+        None => tried(&args, &answers).await?,
+    }
+    let settings = answers.checked()?;
+    // From here on Ctrl-C ends the program between two steps, and not within one.
+    stops.abort();
+    let mut interrupts = signal(SignalKind::interrupt()).context("handling Ctrl-C")?;
+    place.write(&answers.toml(place.store()), &answers.secrets())?;
+    let file = args.config.file.display();
+    print(&format!(
+        "\nwritten: {file}, and {} secrets in {}\n",
+        answers.secrets().len(),
+        place.credentials().display()
+    ))?;
+    if args.no_check {
+        return Ok(Answer::Fine);
+    }
+    tokio::select! {
+        answer = afterwards(&args, &settings, asker.as_ref()) => answer,
+        _ = interrupts.recv() => bail!("stopped; {file} is written: hostwatch doctor tries it"),
+    }
+}
+
+/// Asks all questions. Answers that the provider or the mail server refuses are asked again.
+async fn ask(args: &cli::Init, asker: &Asker, answers: &mut Answers) -> Result<()> {
+    print(&in_columns(&format!(
+        "hostwatch init asks what it needs, tries it, and then writes {} and a file for each secret. Ctrl-C stops it; \
+         nothing is written until the end.\n",
+        args.config.file.display()
+    )))?;
+    let mut again = false;
+    let state = loop {
+        Interview { asker, answers, again }.provider()?;
+        again = true;
+        let settings = match answers.settings() {
+            Ok(settings) => settings,
+            Err(problems) => {
+                print(&format!(
+                    "\n{}\n",
+                    problems.0.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("\n")
+                ))?;
+                continue;
+            }
+        };
+        if args.no_check {
+            break None;
+        }
+        print("\nAsking the provider …\n")?;
+        let (failures, state) = provider_failures(&settings).await;
+        if failures.checks.is_empty() {
+            break Some(state);
+        }
+        print(&text(&[failures], style(SCREEN)))?;
+        if !asker.confirm("Answer these questions again?", true)? {
+            break Some(state);
+        }
+    };
+    if let Some(state) = &state {
+        Interview { asker, answers, again }.container_states(state)?;
+    }
+    let mut again = false;
+    loop {
+        let mut interview = Interview { asker, answers, again };
+        interview.mail()?;
+        interview.chat()?;
+        again = true;
+        let Ok(settings) = answers.settings() else { continue };
+        if args.no_check {
+            break;
+        }
+        let failures = mail_failures(&settings).await;
+        if failures.checks.is_empty() {
+            break;
+        }
+        print(&text(&[failures], style(SCREEN)))?;
+        if !asker.confirm("Answer these questions again?", true)? {
+            break;
+        }
+    }
+    Interview { asker, answers, again: false }.heartbeat()
+}
+
+/// Tries the answers from flags. If something does not work, it says so and writes nothing.
+async fn tried(args: &cli::Init, answers: &Answers) -> Result<()> {
+    let settings = answers.checked()?;
+    if args.no_check {
+        return Ok(());
+    }
+    let (provider, state) = provider_failures(&settings).await;
+    let mail = mail_failures(&settings).await;
+    let failed: Vec<CheckSection> =
+        [provider, mail].into_iter().filter(|one| !one.checks.is_empty()).collect();
+    if !failed.is_empty() {
+        print(&text(&failed, style(SCREEN)))?;
+        bail!("nothing was written; mend it, or pass --no-check to write it all the same");
+    }
+    for (number, containers) in doctor::account::unnamed_states(&state) {
+        print(&in_columns(&format!(
+            "State {number} of {} containers has no name: pass --container-state {number}=NAME, with ENABLED, \
+             DISABLED_BY_SERVICE, DISABLED_BY_ADMIN or DISABLED_BY_QUOTA\n",
+            containers.len()
+        )))?;
+    }
+    Ok(())
+}
+
+/// The output uses the width and the colours of the terminal.
+const SCREEN: Screen = Screen { colour: cli::ColourWhen::Auto };
+
+async fn provider_failures(settings: &Settings) -> (CheckSection, std::sync::Arc<AccountState>) {
+    let examined = doctor::account::examine(&settings.accounts[0], &Hosts::default()).await;
+    (only_failures(examined.section), examined.state)
+}
+
+async fn mail_failures(settings: &Settings) -> CheckSection {
+    only_failures(CheckSection::new("Mail", doctor::machine::mail_checks(settings).await))
+}
+
+fn only_failures(section: CheckSection) -> CheckSection {
+    let failed = section.checks.into_iter().filter(|(_, verdict)| verdict.outcome == CheckOutcome::Fail);
+    CheckSection::new(section.title, failed.collect())
+}
+
+/// The steps after writing: doctor, the test mail, and the service.
+async fn afterwards(args: &cli::Init, settings: &Settings, asker: Option<&Asker>) -> Result<Answer> {
+    print("\n")?;
+    let doctor = cli::Doctor { screen: SCREEN, config: cli::Config { file: args.config.file.clone() } };
+    let answer = doctor::run(doctor).await?;
+    let to: Vec<String> =
+        settings.accounts.iter().flat_map(|account| &account.to).map(Recipient::address).collect();
+    if !to.is_empty() {
+        let question = format!("\nSend a test message to {}?", to.join(", "));
+        let wanted = args.test_mail
+            || match asker {
+                Some(asker) => confirm(asker, &question).await?,
+                None => false,
+            };
+        if wanted {
+            test_message::run(&args.config.file, None).await?;
+        }
+    }
+    if to.len() == 1 {
+        let advice = "One recipient gets all mails. A second one, with another provider, hears of it when the first is \
+                      away or its mailbox is down: add it to `to`.\n";
+        print(&format!("\n{}", in_columns(advice)))?;
+    }
+    start(args, asker).await?;
+    Ok(answer)
+}
+
+const UNIT: &str = "hostwatch.service";
+
+/// Starts the service, if systemd runs and has it.
+async fn start(args: &cli::Init, asker: Option<&Asker>) -> Result<()> {
+    let is_packaged =
+        args.config.file == Path::new(cli::CONFIG_FILE) && Path::new("/run/systemd/system").is_dir();
+    if !is_packaged {
+        let file = args.config.file.display();
+        return print(&format!("\nStart it: hostwatch run --config.file={file}\n"));
+    }
+    let wanted = args.start
+        || match asker {
+            Some(asker) => confirm(asker, "\nStart hostwatch now, and at every boot?").await?,
+            None => false,
+        };
+    if !wanted {
+        return print("\nStart it: systemctl enable --now hostwatch\n");
+    }
+    let status =
+        Command::new("systemctl").args(["enable", "--now", UNIT]).status().context("running systemctl")?;
+    if !status.success() {
+        bail!("systemctl enable --now hostwatch failed; journalctl -u hostwatch says why");
+    }
+    print(
+        "\nRunning. Its page, from your own machine: ssh -L 10245:127.0.0.1:10245 THIS-MACHINE, then http://127.0.0.1:10245/\n",
+    )
+}
+
+/// Asks on another thread, so that Ctrl-C works meanwhile.
+async fn confirm(_: &Asker, question: &str) -> Result<bool> {
+    let question = question.to_owned();
+    let asked = tokio::task::spawn_blocking(move || match Asker::new() {
+        Some(asker) => asker.confirm(&question, true),
+        None => Ok(false),
+    });
+    asked.await.context("asking")?
+}

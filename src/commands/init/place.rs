@@ -1,0 +1,232 @@
+//! The place of the configuration and its secrets. All files are written or none, and existing files stay.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, chown,
+};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+
+/// The package's own file. It may be replaced while nobody has changed it.
+const SAMPLE: &str = include_str!("../../../packaging/hostwatch.toml");
+/// The package's configuration file and its store.
+const PACKAGED: (&str, &str) = ("/etc/hostwatch/hostwatch.toml", "/var/lib/hostwatch/hostwatch.db");
+
+/// The place; see the module.
+pub(super) struct Place {
+    file: PathBuf,
+}
+
+impl Place {
+    /// # Errors
+    /// If there is a configuration already, or none can be written. It is better to know that before all
+    /// questions.
+    pub(super) fn of(file: &Path) -> Result<Self> {
+        let place = Self { file: file.to_owned() };
+        place.replaces_sample()?;
+        let there = place.directory().ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("."));
+        let probe = draft(&there.join("probe"));
+        File::create_new(&probe).and_then(|_| fs::remove_file(&probe)).with_context(|| {
+            format!("{} cannot be written; run it as root: sudo hostwatch init", there.display())
+        })?;
+        Ok(place)
+    }
+
+    /// The store that the file has to name.
+    pub(super) fn store(&self) -> Option<&'static str> {
+        (self.file == Path::new(PACKAGED.0)).then_some(PACKAGED.1)
+    }
+
+    pub(super) fn credentials(&self) -> PathBuf {
+        self.directory().join("credentials")
+    }
+
+    fn directory(&self) -> &Path {
+        self.file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    }
+
+    /// Whether the file is the packaged sample.
+    fn replaces_sample(&self) -> Result<bool> {
+        match fs::read_to_string(&self.file) {
+            Ok(text) if text == SAMPLE => Ok(true),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Ok(_) => bail!(
+                "{} is there already, and init overwrites nothing; change it by hand, or name another file with \
+                 --config.file",
+                self.file.display()
+            ),
+            Err(error) => Err(error).with_context(|| format!("reading {}", self.file.display())),
+        }
+    }
+
+    /// Writes all files.
+    ///
+    /// # Errors
+    /// If a file exists already, or cannot be written. Then none of them is written.
+    pub(super) fn write(&self, config: &str, secrets: &[(String, &str)]) -> Result<()> {
+        let mut made = Made::default();
+        let result = self.make(config, secrets, &mut made);
+        if result.is_err() {
+            made.take_back();
+        }
+        result
+    }
+
+    fn make(&self, config: &str, secrets: &[(String, &str)], made: &mut Made) -> Result<()> {
+        made.directory(self.directory(), 0o755)?;
+        let credentials = self.credentials();
+        if !secrets.is_empty() {
+            made.directory(&credentials, 0o700)?;
+        }
+        for (name, secret) in secrets {
+            made.file(&credentials.join(name), &format!("{secret}\n"), 0o600)?;
+        }
+        // The file comes last: the other files are read only because of it.
+        if self.replaces_sample()? {
+            let draft = draft(&self.file);
+            made.file(&draft, config, 0o644)?;
+            return fs::rename(&draft, &self.file)
+                .with_context(|| format!("writing {}", self.file.display()));
+        }
+        made.file(&self.file, config, 0o644)
+    }
+}
+
+fn draft(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.init-{}", std::process::id()))
+}
+
+/// The files and directories made so far.
+#[derive(Default)]
+struct Made {
+    files: Vec<PathBuf>,
+    directories: Vec<PathBuf>,
+}
+
+impl Made {
+    /// Makes a directory and its missing parents.
+    fn directory(&mut self, path: &Path, mode: u32) -> Result<()> {
+        if path.is_dir() {
+            return Ok(());
+        }
+        if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            self.directory(parent, 0o755)?;
+        }
+        let made = fs::DirBuilder::new().mode(mode).create(path);
+        made.with_context(|| format!("creating the directory {}", path.display()))?;
+        self.directories.push(path.to_owned());
+        belongs_with_its_directory(path)
+    }
+
+    /// Writes a whole file under its name, or none.
+    fn file(&mut self, path: &Path, text: &str, mode: u32) -> Result<()> {
+        let draft = draft(path);
+        let written = (|| {
+            let mut file = File::options().write(true).create_new(true).mode(mode).open(&draft)?;
+            file.write_all(text.as_bytes())?;
+            // The umask may have removed some of the permissions.
+            file.set_permissions(fs::Permissions::from_mode(mode))?;
+            file.sync_all()?;
+            // Unlike a rename, a link fails if the name is taken.
+            fs::hard_link(&draft, path)
+        })();
+        let _ = fs::remove_file(&draft);
+        match written {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => bail!(
+                "{} is there already, and init overwrites nothing; remove it, or name the account otherwise with \
+                 --account",
+                path.display()
+            ),
+            written => written.with_context(|| format!("writing {}", path.display()))?,
+        }
+        self.files.push(path.to_owned());
+        belongs_with_its_directory(path)
+    }
+
+    fn take_back(&self) {
+        for file in &self.files {
+            let _ = fs::remove_file(file);
+        }
+        for directory in self.directories.iter().rev() {
+            let _ = fs::remove_dir(directory);
+        }
+    }
+}
+
+/// If root writes into a user's directory, the file gets that owner, since the daemon of that user has to read
+/// it.
+fn belongs_with_its_directory(path: &Path) -> Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (own, around) = (fs::metadata(path)?, fs::metadata(parent)?);
+    if own.uid() == 0 && around.uid() != 0 {
+        chown(path, Some(around.uid()), Some(around.gid()))
+            .with_context(|| format!("giving {} to the owner of {}", path.display(), parent.display()))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(directory: &Path) -> usize {
+        fs::read_dir(directory).unwrap().count()
+    }
+
+    #[test]
+    fn all_files_are_written_or_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("deep/hostwatch.toml");
+        let secrets = [("main.vm_api_key".to_owned(), "one"), ("smtp.password".to_owned(), "two")];
+        let place = Place::of(&file).unwrap();
+        let credentials = place.credentials();
+        // Another file has the name of the second secret.
+        fs::create_dir_all(&credentials).unwrap();
+        fs::write(credentials.join("smtp.password"), "theirs").unwrap();
+        let error = place.write("# config\n", &secrets).unwrap_err().to_string();
+        assert!(error.contains("smtp.password is there already"), "{error}");
+        assert_eq!((entries(&credentials), entries(&directory.path().join("deep"))), (1, 1));
+        assert_eq!(fs::read_to_string(credentials.join("smtp.password")).unwrap(), "theirs");
+        fs::remove_dir_all(directory.path().join("deep")).unwrap();
+
+        place.write("# config\n", &secrets).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+        assert_eq!((mode(&file), mode(&credentials)), (0o644, 0o700));
+        assert_eq!(mode(&credentials.join("main.vm_api_key")), 0o600);
+        assert_eq!(fs::read_to_string(credentials.join("main.vm_api_key")).unwrap(), "one\n");
+        assert_eq!(entries(&credentials), 2, "no draft is left");
+        assert!(Place::of(&file).is_err(), "a configuration is there");
+    }
+
+    #[test]
+    fn files_that_root_writes_belong_to_the_owner_of_the_directory() {
+        let directory = tempfile::tempdir().unwrap();
+        if fs::metadata(directory.path()).unwrap().uid() != 0 {
+            return; // only root can give files away
+        }
+        chown(directory.path(), Some(64_800), Some(64_801)).unwrap();
+        let file = directory.path().join("hostwatch.toml");
+        let place = Place::of(&file).unwrap();
+        place.write("# config\n", &[("main.vm_api_key".to_owned(), "key")]).unwrap();
+        for path in [&file, &place.credentials(), &place.credentials().join("main.vm_api_key")] {
+            let of = fs::metadata(path).unwrap();
+            assert_eq!((of.uid(), of.gid()), (64_800, 64_801), "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn the_packaged_sample_may_be_replaced_until_somebody_changes_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("hostwatch.toml");
+        fs::write(&file, SAMPLE).unwrap();
+        let place = Place::of(&file).unwrap();
+        place.write("# ours\n", &[]).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "# ours\n");
+        assert_eq!(entries(directory.path()), 1);
+        assert!(place.write("# again\n", &[]).unwrap_err().to_string().contains("overwrites nothing"));
+        assert_eq!(fs::read_to_string(&file).unwrap(), "# ours\n");
+    }
+}

@@ -1,0 +1,124 @@
+//! `[telegram.NAME]`: a bot's token, which is a secret and never quoted in a message, and the chat that it
+//! writes to.
+
+use secrecy::{ExposeSecret as _, SecretString};
+use url::Url;
+
+use super::findings::Findings;
+use super::secrets::{Secret, Secrets};
+use super::values;
+use super::view::View;
+use super::webhooks::proxy;
+use crate::mail::TelegramSettings;
+use crate::model::AccountName;
+
+/// Reads all tables. An unusable one is reported and left out.
+pub(super) fn read(view: &View<'_>, secrets: &mut Secrets, findings: &mut Findings) -> Vec<TelegramSettings> {
+    let mut chats = Vec::new();
+    for name in view.names_below("telegram") {
+        // A bad name is reported with the unknown keys.
+        if name.parse::<AccountName>().is_err() {
+            continue;
+        }
+        let key = |last: &str| format!("telegram.{name}.{last}");
+        let token = token(view, &name, secrets, findings);
+        let chat = chat(view, &key("chat_id"), findings);
+        let api_url = view
+            .parsed(&key("api_url"), findings, api)
+            .map_or_else(|| DEFAULT_API.to_owned(), |url| url.as_str().trim_end_matches('/').to_owned());
+        let proxy = proxy(view, &key("proxy"), findings);
+        let (thread, buttons) = (view.get(&key("thread_id")), view.get(&key("buttons")).unwrap_or(true));
+        if let (Some(token), Some(chat)) = (token, chat) {
+            chats.push(TelegramSettings { name, token, chat, thread, api_url, proxy, buttons });
+        }
+    }
+    chats
+}
+
+/// The address of the Bot API.
+fn api(text: &str) -> Result<Url, String> {
+    let url = values::endpoint(text, true)?;
+    if url.scheme() == "http" && !url.host_str().is_some_and(values::loopback_name) {
+        return Err("plain http would show the token to the network; use https://".to_owned());
+    }
+    Ok(url)
+}
+
+const DEFAULT_API: &str = "https://api.telegram.org";
+
+fn token(
+    view: &View<'_>,
+    name: &str,
+    secrets: &mut Secrets,
+    findings: &mut Findings,
+) -> Option<SecretString> {
+    let (key, credential) = (format!("telegram.{name}.token"), format!("telegram.{name}.token"));
+    match secrets.get(view, &key, &credential, findings) {
+        Secret::Given(token) if is_token(token.expose_secret()) => Some(token),
+        Secret::Given(_) => {
+            let message = "is no token of a bot; @BotFather gives one such as 123456789:AAE…, without spaces";
+            view.error(&key, findings, message);
+            None
+        }
+        Secret::Broken => None,
+        Secret::Absent => {
+            let message = format!("missing; set it, token_file, or the systemd credential {credential}");
+            view.error(&key, findings, message);
+            None
+        }
+    }
+}
+
+/// Whether a text can be a token. It becomes a part of an address, so it must not end a path.
+fn is_token(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(bot, secret)| {
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        !bot.is_empty()
+            && bot.bytes().all(|byte| byte.is_ascii_digit())
+            && !secret.is_empty()
+            && secret.bytes().all(is_word)
+    })
+}
+
+fn chat(view: &View<'_>, key: &str, findings: &mut Findings) -> Option<String> {
+    if let Some(number) = view.get::<i64>(key) {
+        return Some(number.to_string());
+    }
+    let Some(text) = view.text(key) else {
+        view.error(key, findings, "missing; set it to the chat's number, such as -1001234567890");
+        return None;
+    };
+    let is_name = text.strip_prefix('@').is_some_and(|name| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    });
+    if is_name || text.parse::<i64>().is_ok() {
+        return Some(text.to_owned());
+    }
+    view.error(
+        key,
+        findings,
+        "is no chat; write its number, such as -1001234567890, or \"@name\" of a public one",
+    );
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_a_number_and_a_word() {
+        let table = [
+            ("123456789:AAE-x_9", true),
+            ("123456789:AAE/getMe", false),
+            ("123456789:", false),
+            (":AAE", false),
+            ("bot123:AAE", false),
+            ("hunter2", false),
+            ("123456789:AAE x", false),
+        ];
+        for (text, want) in table {
+            assert_eq!(is_token(text), want, "{text}");
+        }
+    }
+}

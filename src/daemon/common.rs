@@ -1,0 +1,42 @@
+//! The state that several loops of the daemon share.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::{Notify, mpsc};
+
+use super::carrier::Carrier;
+use super::heartbeat::Heartbeat;
+use super::liveness::Liveness;
+use super::pipeline::Message;
+use super::publish::{Delivery, SharedStore};
+use super::signals::PollRequests;
+use crate::clock::Clock;
+use crate::http::AllowedHosts;
+use crate::mail::Way;
+use crate::metrics::{Own, Page};
+use crate::model::Snapshot;
+use crate::state::Shared;
+use crate::view::Alerting;
+
+/// The state that several loops share. A reload replaces a part of it.
+pub(super) struct Common {
+    pub(super) own: Arc<Own>,
+    pub(super) store_path: PathBuf,
+    pub(super) alerting: Shared<Alerting>,
+    pub(super) delivery: Shared<Delivery>,
+    pub(super) store: SharedStore,
+    pub(super) snapshot: Shared<Snapshot>,
+    pub(super) page: Shared<Page>,
+    pub(super) liveness: Arc<Liveness>,
+    pub(super) polls: PollRequests,
+    pub(super) heartbeat: Shared<Option<Heartbeat>>,
+    pub(super) calendar_domain: Shared<String>,
+    pub(super) hosts: Shared<AllowedHosts>,
+    pub(super) clock: Clock,
+    /// Notified when the provider refuses credentials.
+    pub(super) refusals: Arc<Notify>,
+    pub(super) carriers: BTreeMap<Way, Shared<Carrier>>,
+    pub(super) messages: mpsc::Sender<Message>,
+}

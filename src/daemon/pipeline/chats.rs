@@ -1,0 +1,215 @@
+//! Messages in chats: their numbers there, the buttons below them, and their last edit once all of their
+//! incidents are over.
+
+use chrono::Duration;
+
+use super::super::telegram::{Edit, Pressed};
+use super::Pipeline;
+use crate::alert::{Key, Phase};
+use crate::failpoint;
+use crate::mail::{Press, SILENT_HOURS, Way, noted, over};
+use crate::model::{AccountName, Language, say};
+use crate::store::{self, ChatMessage, Rendered};
+use crate::view::Reader;
+
+impl Pipeline {
+    /// Notes the number of a message in its chat, and where the chat is, before the result is used for anything
+    /// else.
+    pub(super) fn note_chat(
+        &mut self,
+        way: &Way,
+        to: &str,
+        mail: &Rendered,
+        number: Option<i64>,
+        moved: Option<(String, i64)>,
+    ) {
+        let mut store = self.published.store.lock();
+        if let Some(number) = number
+            && let Err(error) = store.number_chat_message(to, &mail.message_id, number)
+        {
+            tracing::debug!(%error, "a message in a chat will not be edited");
+        }
+        let (Some((from, number)), Way::Named(_, name)) = (moved, way) else { return };
+        if store.chat_moved(name, &from).ok().flatten() == Some(number) {
+            return;
+        }
+        tracing::warn!(
+            recipient = to,
+            "the group became a supergroup and is written to as {number}; set telegram.{name}.chat_id to that"
+        );
+        if let Err(error) = store.move_chat(name, &from, number) {
+            tracing::warn!(%error, "where a Telegram chat moved to cannot be kept");
+        }
+    }
+
+    /// Carries out a press of a button, once.
+    pub(super) fn pressed(&mut self, pressed: Pressed) {
+        let reply = self.press(&pressed);
+        if let Err(error) = &reply {
+            tracing::warn!(%error, "what was pressed in a Telegram chat cannot be kept; it is read again");
+        }
+        // The listener may have ended.
+        let _ = pressed.reply.send(reply.map_err(drop));
+        let taken = self.take_decisions();
+        let committed = taken.and_then(|()| self.commit(&[]));
+        self.note_store_result(committed);
+        self.dispatch();
+    }
+
+    fn press(&mut self, pressed: &Pressed) -> Result<String, store::StoreError> {
+        let Pressed { to, bot, update, press, id, number, who, .. } = pressed;
+        let mut store = self.published.store.lock();
+        if store.pressed_until(bot, self.now)?.is_some_and(|last| *update <= last) {
+            return Ok(String::new());
+        }
+        let message = store.chat_message(to, id)?;
+        let open: Vec<(Key, u32)> =
+            message.iter().flat_map(|message| &message.told).filter_map(|told| self.open(told)).collect();
+        let until = self.now + Duration::hours(SILENT_HOURS.into());
+        let account = open.first().and_then(|(key, _)| self.known.get(&key.account));
+        // One bot may serve several chats; the message says which one.
+        let chat = message.as_ref().map_or("", |message| &message.recipient);
+        let language = self.language(chat, open.iter().map(|(key, _)| &key.account));
+        let reader = Reader::new(language, self.now).of(account.map(|known| known.state()));
+        let until_words = reader.moment(until);
+        let (words, note) = match (press, &message, open.is_empty()) {
+            (_, None, _) => {
+                let unknown = language.pick(
+                    "hostwatch does not know this message any more",
+                    "hostwatch уже не помнит это сообщение",
+                );
+                (unknown.to_owned(), None)
+            }
+            (_, Some(_), true) => (language.pick("It is over already", "Это уже позади").to_owned(), None),
+            (Press::Seen, Some(_), false) => (
+                language
+                    .pick("Acknowledged: no more reminders", "Принято: напоминаний больше не будет")
+                    .to_owned(),
+                Some(say!(language, "Seen by {who}", "Этим занимается {who}")),
+            ),
+            (Press::Silence, Some(_), false) => (
+                say!(language, "Silent until {until_words}", "Тишина до {until_words}"),
+                Some(say!(
+                    language,
+                    "Silent until {until_words}, by {who}",
+                    "Тишина до {until_words}, включил {who}"
+                )),
+            ),
+        };
+        let edited = message.zip(note).and_then(|(message, note)| {
+            let raw = noted(&message.raw, &note, &[*press])?;
+            Some(ChatMessage { raw, number: Some(*number), ..message })
+        });
+        let (acks, silences) = match press {
+            Press::Seen => (open, Vec::new()),
+            Press::Silence => (Vec::new(), open.into_iter().map(|(key, _)| (key, until)).collect()),
+        };
+        for key in acks.iter().map(|(key, _)| key).chain(silences.iter().map(|(key, _)| key)) {
+            tracing::info!(incident = %key, who, "{}", note_of(*press));
+        }
+        let comment = format!("{who}, in Telegram");
+        let message = edited.clone();
+        let done = store::Pressed { bot, update: *update, comment: &comment, acks, silences, message };
+        store.press(&done, self.now)?;
+        drop(store);
+        failpoint::reach("pressed");
+        if let Some(message) = edited {
+            self.edit(&message, message.raw.clone(), false);
+        }
+        Ok(words)
+    }
+
+    /// The incident of an event key, if that episode is open.
+    fn open(&self, event_key: &str) -> Option<(Key, u32)> {
+        let (key, episode) = episode_of(event_key)?;
+        let incident = self.engine.incidents().get(&key)?;
+        (incident.episode == episode && incident.phase.is_open()).then_some((key, episode))
+    }
+
+    /// Edits messages whose incidents are all over: the text says so, and the buttons go.
+    pub(super) fn edit_what_is_over(&mut self) {
+        if self.edits.is_empty() {
+            return;
+        }
+        let messages = match self.published.store.lock().chat_messages() {
+            Ok(messages) => messages,
+            Err(error) => return tracing::debug!(%error, "which messages in chats are over is not known"),
+        };
+        for message in messages {
+            let is_open = message.told.iter().any(|told| self.open(told).is_some());
+            let is_asked = self.editing.contains(&(message.recipient.clone(), message.message_id.clone()));
+            if is_open || is_asked {
+                continue;
+            }
+            let note = self.how_it_ended(&message);
+            if let Some(raw) = over(&message.raw, &note) {
+                self.edit(&message, raw, true);
+            }
+        }
+    }
+
+    /// `Over since Tue 24 Nov 07:15 MSK`: the end of its last incident.
+    fn how_it_ended(&self, message: &ChatMessage) -> String {
+        let keys = message.told.iter().filter_map(|told| episode_of(told));
+        let ended = keys.filter_map(|(key, _)| self.engine.incidents().get(&key));
+        let ended = ended.filter_map(|one| Some((one.ended?, one.phase, &one.key.account)));
+        let last = ended.max_by_key(|(at, ..)| *at);
+        let language = self.language(&message.recipient, last.map(|(.., account)| account));
+        let Some((at, phase, account)) = last else {
+            return language.pick("Over", "Решено").to_owned();
+        };
+        let reader = Reader::new(language, self.now).of(self.known.get(account).map(|known| known.state()));
+        let since = reader.since(at);
+        match phase {
+            Phase::Unwatched => {
+                say!(language, "No longer watched {since}", "Больше не отслеживается {since}")
+            }
+            Phase::Pending | Phase::Firing | Phase::Recovering | Phase::Resolved | Phase::Removed => {
+                say!(language, "Over {since}", "Решено {since}")
+            }
+        }
+    }
+
+    fn language<'a>(&self, to: &str, accounts: impl IntoIterator<Item = &'a AccountName>) -> Language {
+        self.mail_writer.as_ref().map(|writer| writer.language(to, accounts)).unwrap_or_default()
+    }
+
+    fn edit(&mut self, message: &ChatMessage, raw: Vec<u8>, is_last: bool) {
+        let (Some(number), Some(edits)) = (message.number, self.edits.get(&message.recipient)) else {
+            return;
+        };
+        let (to, message_id) = (message.recipient.clone(), message.message_id.clone());
+        if is_last {
+            self.editing.insert((to.clone(), message_id.clone()));
+        }
+        // A listener that has ended did so with the daemon.
+        let _ = edits.send(Edit { to, message_id, number, raw, is_last });
+    }
+
+    /// Forgets a message that was edited for the last time, or that cannot be edited.
+    pub(super) fn edited(&mut self, edit: &Edit, is_done: bool) {
+        if !edit.is_last {
+            return;
+        }
+        self.editing.remove(&(edit.to.clone(), edit.message_id.clone()));
+        if is_done
+            && let Err(error) = self.published.store.lock().end_chat_message(&edit.to, &edit.message_id)
+        {
+            tracing::debug!(%error, "a message in a chat is edited once more");
+        }
+    }
+}
+
+fn note_of(press: Press) -> &'static str {
+    match press {
+        Press::Seen => "acknowledged in Telegram",
+        Press::Silence => "silenced in Telegram",
+    }
+}
+
+/// `main/vm_error/17#2#opened`, or `main/disconnect/account#1.2#rung:3`: the incident and its episode.
+fn episode_of(event_key: &str) -> Option<(Key, u32)> {
+    let (rest, _) = event_key.rsplit_once('#')?;
+    let (key, episode) = rest.rsplit_once('#')?;
+    Some((key.parse().ok()?, episode.split('.').next()?.parse().ok()?))
+}

@@ -1,0 +1,283 @@
+//! Mails that can leave. Each is claimed from the notification log, rendered, and stored with its bytes; only
+//! then its sender gets it. The result comes back and goes into the log.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use tokio::sync::mpsc::{self, UnboundedSender};
+use tokio::time::Instant;
+
+use super::super::delivery::{Fault, SendFailure, ServerHold};
+use super::super::mails::Aside;
+use super::super::sender::{Job, Tried};
+use super::decide::facts;
+use super::{Message, Paced, Pipeline, story};
+use crate::alert::{Attempt, Lane, NotReached, Notice, Outgoing};
+use crate::failpoint;
+use crate::mail::Way;
+use crate::metrics::own::Notification;
+use crate::model::lives_on;
+use crate::store::{Rendered, StoreError};
+
+/// The senders, and the state of their servers.
+#[derive(Debug, Default)]
+pub(in crate::daemon) struct Senders {
+    jobs: BTreeMap<Way, [UnboundedSender<Job>; 2]>,
+    holds: BTreeMap<Way, ServerHold>,
+    /// The number of mails without a result, by way. After a hold only one mail is handed over at a time.
+    flying: BTreeMap<Way, usize>,
+    /// Recipients that no mail can leave to now, and the time at which that may change.
+    quiet: BTreeMap<String, Option<DateTime<Utc>>>,
+}
+
+/// The longest pause between two updates of the outbox, since the machine may have stood still during one.
+const SHOW_PAUSE_AT_MOST: Duration = Duration::from_secs(10);
+
+/// How long the pipeline takes in results after the daemon was asked to stop. It is a little longer than
+/// senders wait for replies.
+const LAST_REPLIES: Duration = Duration::from_millis(3500);
+
+impl Senders {
+    /// `jobs`: for each way the sender of mails about money, and that of all others.
+    pub(in crate::daemon) fn new(jobs: BTreeMap<Way, [UnboundedSender<Job>; 2]>) -> Self {
+        Self { jobs, ..Self::default() }
+    }
+
+    /// Whether there is a server for this way.
+    pub(super) fn serves(&self, way: &Way) -> bool {
+        self.jobs.contains_key(way)
+    }
+
+    /// Allows attempts at once: somebody asked for them, or the servers' settings changed. A pause that a
+    /// server asked for stays.
+    pub(super) fn try_now(&mut self) {
+        self.holds.retain(|_, hold| hold.is_asked_for());
+        self.quiet.clear();
+    }
+
+    /// Something new is owed: recipients are no longer quiet, and a server that could not be reached is tried
+    /// again soon.
+    pub(super) fn stir(&mut self) {
+        self.quiet.clear();
+        self.holds.values_mut().for_each(ServerHold::shorten);
+    }
+
+    /// The clock was set: recipients that were quiet until a time may not be.
+    pub(super) fn forget_quiet(&mut self) {
+        self.quiet.clear();
+    }
+
+    /// Whether this server gets no mail now: it could not be used, or one mail is finding out whether it can be
+    /// used again.
+    fn is_closed(&self, way: &Way, now: DateTime<Utc>) -> bool {
+        let is_probed = |_: &ServerHold| self.flying.get(way).is_some_and(|flying| *flying > 0);
+        self.holds.get(way).is_some_and(|hold| hold.is_on(now) || is_probed(hold))
+    }
+
+    fn hand_over(&mut self, way: &Way, job: Job) {
+        let Some([money, others]) = self.jobs.get(way) else { return };
+        let sender = if job.lane == Lane::Money { money } else { others };
+        // If the sender has ended, the daemon ends too: the next start finds the mail in the store.
+        if sender.send(job).is_ok() {
+            *self.flying.entry(way.clone()).or_default() += 1;
+        }
+    }
+}
+
+impl Pipeline {
+    /// Hands over every mail that can leave now.
+    pub(super) fn dispatch(&mut self) {
+        if self.mail_writer.is_none() || self.looking.is_catching_up {
+            return;
+        }
+        if self.log.take_news() {
+            self.senders.stir();
+        }
+        let now = self.now;
+        for to in self.log.recipients() {
+            let way = Way::to(&to);
+            let is_quiet =
+                self.senders.quiet.get(&to).is_some_and(|until| until.is_none_or(|until| now < until));
+            while !is_quiet && self.senders.serves(&way) && !self.senders.is_closed(&way, now) {
+                match self.claim(&to, &way) {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(error) => {
+                        self.note_store_result(Err(error));
+                        return;
+                    }
+                }
+            }
+        }
+        self.show_outbox();
+    }
+
+    /// Shows the debts to all recipients. If there are many, it does not do so at every change.
+    fn show_outbox(&mut self) {
+        if !self.outbox_shown.is_due(Duration::ZERO, SHOW_PAUSE_AT_MOST) {
+            return;
+        }
+        let began = Instant::now();
+        self.published.show_outbox(&self.log.debts(self.now), self.housekeeping.last_sent);
+        self.outbox_shown = Paced::since(began);
+    }
+
+    /// Claims the next mail to a recipient; false if none can leave.
+    fn claim(&mut self, to: &str, way: &Way) -> Result<bool, StoreError> {
+        let Some(writer) = &self.mail_writer else { return Ok(false) };
+        let (snapshot, id) = (self.snapshot.get(), writer.new_id());
+        let facts = facts!(self, &snapshot);
+        let Some(Outgoing { lane, notice, unreached, .. }) = self.log.claim(to, &id, &facts) else {
+            self.senders.quiet.insert(to.to_owned(), self.log.next_try(to, self.now));
+            self.commit(&[])?;
+            return Ok(false);
+        };
+        let mail = match notice {
+            Some(notice) => self.render(&notice, &unreached, &id),
+            None => self.published.store.lock().rendered(to, lane)?,
+        };
+        let Some(mail) = mail else {
+            // The notice cannot be rendered. It is tried again as a mail is that the server refused.
+            let facts = facts!(self, &snapshot);
+            self.log.settle(to, lane, Attempt::MailRefused, &facts);
+            self.commit(&[])?;
+            return Ok(true);
+        };
+        if let Err(error) = self.commit(std::slice::from_ref(&mail)) {
+            let facts = facts!(self, &snapshot);
+            self.log.settle(to, lane, Attempt::Away, &facts);
+            return Err(error);
+        }
+        failpoint::reach("claimed");
+        self.senders.hand_over(way, Job { to: to.to_owned(), lane, mail });
+        Ok(true)
+    }
+
+    fn render(&mut self, notice: &Notice, unreached: &[NotReached], id: &str) -> Option<Rendered> {
+        let writer = self.mail_writer.as_ref()?;
+        let snapshot = self.snapshot.get();
+        let language = writer.language(&notice.to, &notice.accounts);
+        let mut notes = self.housekeeping.store_notes.for_recipient(&notice.to, language);
+        let difference = self.clock.difference().filter(|(_, decides)| *decides);
+        notes.extend(difference.map(|(words, _)| format!("{words}.")));
+        let home = lives_on(&snapshot, &self.addresses);
+        let aside = Aside { notes: &notes, unreached, home: home.as_ref() };
+        match writer.write(notice, id, &snapshot, aside, self.now) {
+            Ok(mail) => Some(mail),
+            Err(error) => {
+                tracing::error!(%error, to = notice.to, "no mail can be made of a notice");
+                None
+            }
+        }
+    }
+
+    /// Takes in the result of an attempt.
+    pub(super) fn tried(&mut self, tried: Tried) {
+        let Tried { way, job, sent, moved } = tried;
+        let Job { to, lane, mail } = job;
+        if let Some(flying) = self.senders.flying.get_mut(&way) {
+            *flying = flying.saturating_sub(1);
+        }
+        let failure = sent.as_ref().err();
+        if failure.is_none_or(|failure| failure.fault != Fault::Untried) {
+            self.note_attempt(&way, &to, lane, &mail, failure);
+        }
+        self.note_chat(&way, &to, &mail, sent.as_ref().ok().copied().flatten(), moved);
+        let snapshot = self.snapshot.get();
+        let attempt = failure.map_or(Attempt::Sent, SendFailure::attempt);
+        let facts = facts!(self, &snapshot);
+        self.log.settle(&to, lane, attempt, &facts);
+        self.senders.quiet.remove(&to);
+        let committed = self.commit(&[]);
+        failpoint::reach("recorded");
+        self.note_store_result(committed);
+        self.edit_what_is_over();
+    }
+
+    /// Logs, counts and shows the result of an attempt, and its meaning for the server.
+    fn note_attempt(
+        &mut self,
+        way: &Way,
+        to: &str,
+        lane: Lane,
+        mail: &Rendered,
+        failure: Option<&SendFailure>,
+    ) {
+        let incident = story::several(self.log.in_mail(to, lane));
+        let result = failure.map(|failure| (failure.attempt(), failure.error.as_str()));
+        self.log_result(way, to, mail, incident.as_deref(), result);
+        let unusable = failure.filter(|failure| failure.is_of_server());
+        self.published.show_mail_server(way, unusable);
+        if let Some(failure) = unusable {
+            let hold = ServerHold::after(self.senders.holds.get(way), failure, self.now);
+            self.senders.holds.insert(way.clone(), hold);
+        } else if self.senders.holds.remove(way).is_some() {
+            tracing::info!("{} accepts mail again", way.words());
+            self.senders.quiet.clear();
+        }
+        if let Some(failure) = failure {
+            self.log.failed(to, lane, &mail.subject, &failure.error, failure.is_refusal(), self.now);
+        } else {
+            self.housekeeping.store_notes.told(to);
+            self.housekeeping.last_sent = Some(self.now);
+        }
+    }
+
+    /// The daemon stops. Results are still taken in while the senders wait for their last replies.
+    pub(super) async fn finish(&mut self, messages: &mut mpsc::Receiver<Message>) {
+        let end = Instant::now() + LAST_REPLIES;
+        while self.senders.flying.values().any(|flying| *flying > 0) {
+            match tokio::time::timeout_at(end, messages.recv()).await {
+                Ok(Some(Message::Tried(tried))) => self.tried(*tried),
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => return,
+            }
+        }
+    }
+
+    fn log_result(
+        &self,
+        way: &Way,
+        recipient: &str,
+        mail: &Rendered,
+        incident: Option<&str>,
+        failure: Option<(Attempt, &str)>,
+    ) {
+        let Rendered { message_id, subject, .. } = mail;
+        let counted = match failure {
+            None => {
+                tracing::info!(recipient, incident, subject, message_id, "mail sent");
+                Notification::Sent
+            }
+            Some((Attempt::Away, error)) => {
+                if !self.senders.holds.contains_key(way) {
+                    tracing::warn!(%error, "{} cannot be used; mails wait", way.words());
+                }
+                Notification::Retry
+            }
+            Some((Attempt::RecipientRefused | Attempt::MailRefused, error)) => {
+                tracing::error!(recipient, incident, subject, message_id, %error, "mail refused");
+                Notification::Refused
+            }
+            Some((Attempt::Sent | Attempt::Deferred | Attempt::ReplyLost, error)) => {
+                tracing::warn!(recipient, incident, subject, message_id, %error, "mail will be tried again");
+                Notification::Retry
+            }
+        };
+        self.own.notification(counted);
+    }
+
+    /// Forgets recipients whose webhook, chat or mail server left the configuration: they are owed nothing.
+    pub(super) fn forget_unserved(&mut self) {
+        let unserved: Vec<String> =
+            self.log.recipients().into_iter().filter(|to| !self.senders.serves(&Way::to(to))).collect();
+        for to in unserved {
+            tracing::warn!(
+                recipient = to,
+                "nothing carries mails to this recipient any more: nothing is owed there"
+            );
+            self.log.forget(&to);
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Requests of commands, answered from the pipeline's state, one between two messages.
+
+use super::super::control::{Question, Request, World, answer_from};
+use super::Pipeline;
+
+impl Pipeline {
+    pub(super) fn answer(&mut self, question: Question) {
+        let Question { request, reply } = question;
+        let dropped =
+            if let Request::Drop { to, key } = &request { Some((to.clone(), key.clone())) } else { None };
+        let changes_debts = matches!(request, Request::Retry { .. } | Request::Drop { .. });
+        let snapshot = self.snapshot.get();
+        let answer = {
+            let world = World {
+                engine: &self.engine,
+                log: &mut self.log,
+                snapshot: &snapshot,
+                muted: &self.muted,
+                store: &mut self.published.store.lock(),
+                mails: self.mail_writer.is_some(),
+                now: self.now,
+            };
+            answer_from(world, request)
+        };
+        if let (Some((recipient, key)), true) = (dropped, answer.is_ok()) {
+            let incident = key.unwrap_or_else(|| "all".to_owned());
+            tracing::info!(recipient, incident, "dropped from the outbox");
+        }
+        // The client may have gone.
+        let _ = reply.send(answer);
+        let taken = self.take_decisions();
+        if changes_debts {
+            self.senders.try_now();
+        }
+        let committed = taken.and_then(|()| self.commit(&[]));
+        self.note_store_result(committed);
+        self.dispatch();
+    }
+}

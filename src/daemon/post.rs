@@ -1,0 +1,100 @@
+//! One POST to a recipient's service: the address is a secret, and a proxy of its own may be set. It follows no
+//! redirect, and it neither repeats nor logs.
+
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::{Client, Proxy, Response, Url};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::provider::{http_client, innermost};
+
+/// The time limits for a connection and for the whole request.
+const CONNECT: Duration = Duration::from_secs(5);
+pub(super) const WHOLE: Duration = Duration::from_secs(30);
+
+/// The limit of an answer's size.
+const MOST_BYTES: usize = 4 << 20;
+
+/// The reason why no answer came. It holds no address.
+#[derive(Debug)]
+pub(super) enum NoAnswer {
+    /// The request cannot be made.
+    Setup(String),
+    /// Name look-up, proxy, TCP or TLS failed before anything was sent.
+    Connection(String),
+    /// The request may have arrived.
+    Lost(String),
+}
+
+/// Posts JSON.
+pub(super) struct Poster {
+    client: Client,
+}
+
+impl Poster {
+    /// # Errors
+    /// If TLS cannot be set up, or the proxy's address is invalid.
+    pub(super) fn new(proxy: Option<&SecretString>) -> Result<Self, String> {
+        let mut builder = http_client(WHOLE).connect_timeout(CONNECT).pool_max_idle_per_host(0);
+        if let Some(proxy) = proxy {
+            let proxy =
+                Proxy::all(proxy.expose_secret()).map_err(|_| "its proxy is no address".to_owned())?;
+            builder = builder.proxy(proxy);
+        }
+        let client = builder.build().map_err(|error| error.without_url().to_string())?;
+        Ok(Self { client })
+    }
+
+    /// Posts within `patience`, and reads the head of the answer.
+    #[allow(clippy::disallowed_methods)] // to whoever is told, not to the provider
+    pub(super) async fn post(
+        &self,
+        url: &Url,
+        headers: HeaderMap,
+        body: Vec<u8>,
+        patience: Duration,
+    ) -> Result<Response, NoAnswer> {
+        let request = self.client.post(url.clone()).timeout(patience).headers(headers);
+        let request = request.header(CONTENT_TYPE, HeaderValue::from_static("application/json")).body(body);
+        request.send().await.map_err(|error| {
+            let (is_setup, is_connect) = (error.is_builder(), error.is_connect());
+            let reason = reason(error, url);
+            if is_setup {
+                NoAnswer::Setup(reason)
+            } else if is_connect {
+                NoAnswer::Connection(reason)
+            } else {
+                NoAnswer::Lost(reason)
+            }
+        })
+    }
+}
+
+/// The body of an answer.
+///
+/// # Errors
+/// If it breaks off, or is larger than any expected one.
+pub(super) async fn body(mut answer: Response, url: &Url) -> Result<Vec<u8>, String> {
+    let mut all = Vec::new();
+    while let Some(part) = answer.chunk().await.map_err(|error| reason(error, url))? {
+        all.extend_from_slice(&part);
+        if all.len() > MOST_BYTES {
+            return Err("it is too large".to_owned());
+        }
+    }
+    Ok(all)
+}
+
+/// The innermost cause, without the address.
+fn reason(error: reqwest::Error, url: &Url) -> String {
+    if error.is_timeout() {
+        return "it took too long".to_owned();
+    }
+    without_host(&innermost(&error.without_url()).to_string(), url)
+}
+
+/// The text of an error without the host; complaints about certificates name it.
+pub(crate) fn without_host(text: &str, url: &Url) -> String {
+    url.host_str().map_or_else(|| text.to_owned(), |host| text.replace(host, "its host"))
+}

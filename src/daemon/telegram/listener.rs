@@ -1,0 +1,241 @@
+//! Reads presses of buttons below messages, with a call that Telegram holds until one is pressed, and edits
+//! sent messages. The pipeline decides and stores.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::bot::{BotError, Trouble};
+use super::chat::{Callback, Chat, ChatUpdate, Person};
+use crate::clock::Clock;
+use crate::daemon::carrier::Carrier;
+use crate::daemon::pipeline::Message;
+use crate::daemon::publish::SharedStore;
+use crate::failpoint;
+use crate::mail::{Press, Service};
+use crate::model::sanitize;
+use crate::state::Shared;
+
+/// A press of a button.
+#[derive(Debug)]
+pub(in crate::daemon) struct Pressed {
+    /// The recipients that have this chat.
+    pub(in crate::daemon) to: Vec<String>,
+    /// The numbers of the bot and of its update.
+    pub(in crate::daemon) bot: String,
+    pub(in crate::daemon) update: i64,
+    pub(in crate::daemon) press: Press,
+    /// The id of the message, up to its `@`, and its number in the chat.
+    pub(in crate::daemon) id: String,
+    pub(in crate::daemon) number: i64,
+    pub(in crate::daemon) who: String,
+    /// The words shown to the person who pressed; an error if the press could not be stored.
+    pub(in crate::daemon) reply: oneshot::Sender<Result<String, ()>>,
+}
+
+/// A new text for a message in a chat.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in crate::daemon) struct Edit {
+    pub(in crate::daemon) to: String,
+    pub(in crate::daemon) message_id: String,
+    pub(in crate::daemon) number: i64,
+    pub(in crate::daemon) raw: Vec<u8>,
+    /// Whether all of its incidents are over.
+    pub(in crate::daemon) is_last: bool,
+}
+
+/// The loop of one chat.
+pub(in crate::daemon) struct Listener {
+    pub(in crate::daemon) name: String,
+    /// All chats. The first of the chats that share a bot listens for all of them.
+    pub(in crate::daemon) chats: BTreeMap<String, Shared<Carrier>>,
+    pub(in crate::daemon) edits: mpsc::UnboundedReceiver<Edit>,
+    pub(in crate::daemon) messages: mpsc::Sender<Message>,
+    pub(in crate::daemon) store: SharedStore,
+    pub(in crate::daemon) clock: Clock,
+}
+
+/// How often an idle listener checks whether it has to listen, as after a reload.
+const LOOK_EVERY: Duration = Duration::from_secs(30);
+/// The pauses while another program reads the updates, and while the token is refused.
+const SELDOM: Duration = Duration::from_secs(600);
+const REFUSED: Duration = Duration::from_secs(300);
+/// The first pause after a failure; it doubles up to `AT_MOST`.
+const AGAIN: Duration = Duration::from_secs(5);
+const AT_MOST: Duration = Duration::from_secs(300);
+
+/// The state between two calls.
+#[derive(Default)]
+struct Heard {
+    /// The number of the next update, if it is known.
+    offset: Option<i64>,
+    failures: u32,
+    has_said_conflict: bool,
+}
+
+impl Listener {
+    /// Listens until it is stopped.
+    pub(in crate::daemon) async fn run(mut self, stop: CancellationToken) {
+        let mut heard = Heard::default();
+        let mut pause = Duration::ZERO;
+        let mut bot = String::new();
+        while !stop.is_cancelled() {
+            let Some(carrier) = self.chats.get(&self.name).map(Shared::get) else {
+                return stop.cancelled().await;
+            };
+            let Some(chat) = carrier.chat() else { return stop.cancelled().await };
+            if bot != chat.bot.number() {
+                bot = chat.bot.number().to_owned();
+                let until = self.store.lock().pressed_until(&bot, self.clock.now());
+                heard = Heard { offset: until.ok().flatten().map(|last| last + 1), ..Heard::default() };
+            }
+            let listens = self.listens(chat);
+            let (wait, offset) = (pause, heard.offset);
+            let call = async move {
+                tokio::time::sleep(wait).await;
+                if listens {
+                    return chat.updates(offset).await;
+                }
+                tokio::time::sleep(LOOK_EVERY / failpoint::haste()).await;
+                Ok(Vec::new())
+            };
+            tokio::pin!(call);
+            let called = loop {
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    called = &mut call => break called,
+                    Some(edit) = self.edits.recv() => Self::edit(chat, edit, &self.messages).await,
+                }
+            };
+            pause = match called {
+                Ok(updates) => self.take(chat, updates, &mut heard).await,
+                Err(error) => self.failed(&error, &mut heard),
+            };
+        }
+    }
+
+    /// Whether this is the first of the chats with buttons that share the bot.
+    fn listens(&self, chat: &Chat) -> bool {
+        let mut same = self.chats.iter().filter(|(_, other)| {
+            other.get().chat().is_some_and(|other| other.buttons && other.bot.is_same(&chat.bot))
+        });
+        same.next().is_some_and(|(name, _)| *name == self.name)
+    }
+
+    /// Takes in updates. Returns the pause before the next call.
+    async fn take(&self, chat: &Chat, updates: Vec<ChatUpdate>, heard: &mut Heard) -> Duration {
+        if heard.has_said_conflict {
+            tracing::info!(chat = self.name, "what is pressed in the Telegram chat is read here again");
+        }
+        (heard.failures, heard.has_said_conflict) = (0, false);
+        for ChatUpdate { update_id, callback_query } in updates {
+            if let Some(callback) = callback_query
+                && !self.press(chat, update_id, callback).await
+            {
+                // The update was not confirmed, so Telegram sends it again.
+                return AGAIN / failpoint::haste();
+            }
+            heard.offset = Some(update_id + 1);
+        }
+        Duration::ZERO
+    }
+
+    /// Carries out a press; false if it could not be stored.
+    async fn press(&self, chat: &Chat, update: i64, callback: Callback) -> bool {
+        let (Some(message), Some((press, id))) = (&callback.message, Press::of(&callback.data)) else {
+            return true;
+        };
+        let is_there = |other: &Shared<Carrier>| {
+            let carrier = other.get();
+            carrier.chat().is_some_and(|other| {
+                other.buttons && other.bot.is_same(&chat.bot) && other.is_here(&message.chat)
+            })
+        };
+        let there = self.chats.iter().filter(|(_, other)| is_there(other));
+        let to: Vec<String> =
+            there.map(|(name, _)| format!("{}{name}", Service::Telegram.prefix())).collect();
+        if to.is_empty() {
+            return true;
+        }
+        let (reply, answer) = oneshot::channel();
+        let pressed = Pressed {
+            to,
+            bot: chat.bot.number().to_owned(),
+            update,
+            press,
+            id: id.to_owned(),
+            number: message.message_id,
+            who: name_of(&callback.from),
+            reply,
+        };
+        if self.messages.send(Message::Pressed(Box::new(pressed))).await.is_err() {
+            return false;
+        }
+        match answer.await {
+            Ok(Ok(words)) => {
+                if let Err(error) = chat.answer(&callback.id, &words).await {
+                    tracing::debug!(%error, "nobody was told what a button did");
+                }
+                true
+            }
+            Ok(Err(())) | Err(_) => false,
+        }
+    }
+
+    /// Logs an error that somebody can correct. Returns the pause.
+    fn failed(&self, error: &BotError, heard: &mut Heard) -> Duration {
+        let pause = match error.trouble {
+            Trouble::Conflict => {
+                if !heard.has_said_conflict {
+                    heard.has_said_conflict = true;
+                    tracing::warn!(
+                        %error,
+                        chat = self.name,
+                        "the buttons in a Telegram chat do nothing: another program reads what is pressed, or a webhook is \
+                         set for the bot; give hostwatch a bot of its own, or set buttons = false"
+                    );
+                }
+                SELDOM
+            }
+            // The sender reports this error.
+            Trouble::Login => REFUSED,
+            Trouble::Busy(wait) => return wait.max(Duration::from_secs(1)),
+            Trouble::Away
+            | Trouble::ReplyLost
+            | Trouble::Moved(_)
+            | Trouble::Chat
+            | Trouble::Message
+            | Trouble::Later => {
+                heard.failures = (heard.failures + 1).min(16);
+                tracing::debug!(%error, "what was pressed cannot be read");
+                AT_MOST.min(AGAIN * 2_u32.pow(heard.failures - 1))
+            }
+        };
+        pause / failpoint::haste()
+    }
+
+    /// Edits a message; best effort.
+    async fn edit(chat: &Chat, edit: Edit, messages: &mpsc::Sender<Message>) {
+        let edited = chat.edit(edit.number, &edit.raw).await;
+        if let Err(error) = &edited {
+            tracing::debug!(%error, to = edit.to, "a message in a chat was not edited");
+        }
+        // A message that was deleted, or that has this text already, will not take it later either.
+        let is_done =
+            edited.err().is_none_or(|error| matches!(error.trouble, Trouble::Message | Trouble::Chat));
+        let _ = messages.send(Message::Edited(Box::new(edit), is_done)).await;
+    }
+}
+
+/// `Ann Smith (@ann)`.
+fn name_of(person: &Person) -> String {
+    let name = format!("{} {}", person.first_name, person.last_name);
+    let name = sanitize::one_line(&name, 60);
+    if person.username.is_empty() {
+        name
+    } else {
+        format!("{name} (@{})", sanitize::one_line(&person.username, 40))
+    }
+}

@@ -1,0 +1,51 @@
+//! The language of a page: the one in its address, otherwise the browser's, otherwise the account's.
+
+use hyper::HeaderMap;
+use hyper::header::ACCEPT_LANGUAGE;
+
+use crate::model::{AccountState, Language};
+
+/// The language of a page about these accounts.
+pub(super) fn of(asked: Option<Language>, headers: &HeaderMap, accounts: &[&AccountState]) -> Language {
+    let account = || accounts.first().map(|state| state.profile.language);
+    asked.or_else(|| accepted(headers)).or_else(account).unwrap_or_default()
+}
+
+/// The available language that the browser prefers: `ru-RU, ru;q=0.9, en;q=0.8`.
+fn accepted(headers: &HeaderMap) -> Option<Language> {
+    let text = headers.get(ACCEPT_LANGUAGE)?.to_str().ok()?;
+    let mut best: Option<(f32, Language)> = None;
+    for part in text.split(',') {
+        let mut parts = part.split(';').map(str::trim);
+        let tag = parts.next().unwrap_or_default().to_ascii_lowercase();
+        let Ok(language) = tag.split('-').next().unwrap_or_default().parse() else { continue };
+        let quality = parts.find_map(|one| one.strip_prefix("q=")?.parse().ok()).unwrap_or(1.0);
+        if quality > best.map_or(0.0, |(known, _)| known) {
+            best = Some((quality, language));
+        }
+    }
+    best.map(|(_, language)| language)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_browsers_first_supported_language_is_used() {
+        for (text, want) in [
+            ("ru-RU,ru;q=0.9,en-US;q=0.8,en;q=0.7", Some(Language::Ru)),
+            ("en-GB, ru;q=0.5", Some(Language::En)),
+            ("de-DE, ru;q=0.3, en;q=0.2", Some(Language::Ru)),
+            ("en;q=0, ru", Some(Language::Ru)),
+            ("de, fr", None),
+            ("*", None),
+        ] {
+            let headers = [(ACCEPT_LANGUAGE, text.parse().unwrap())].into_iter().collect();
+            assert_eq!(accepted(&headers), want, "{text}");
+        }
+        let headers = HeaderMap::new();
+        assert_eq!(of(Some(Language::Ru), &headers, &[]), Language::Ru);
+        assert_eq!(of(None, &headers, &[]), Language::En);
+    }
+}

@@ -1,0 +1,76 @@
+//! The resources of a digest that somebody pays for and perhaps nobody needs: VMs that have been stopped for long, IP addresses
+//! without a VM. No amounts: the provider does not tell what a stopped VM costs. Pure.
+
+use chrono::Duration;
+
+use super::accounts::AccountWeek;
+use crate::alert::{Item, Kind};
+use crate::mail::body::Section;
+use crate::mail::context::Context;
+use crate::mail::parts::MOST_NAMES;
+use crate::model::freshness::is_fresh;
+use crate::model::{AccountState, Collector, sanitize, say};
+use crate::view::words;
+
+/// The time for which a VM has been stopped.
+const STOPPED_FOR: Duration = Duration::days(30);
+
+/// A line for each of both; `None` if there are neither.
+pub(super) fn section(
+    open: &[&Item],
+    accounts: &[AccountWeek<'_>],
+    context: &Context<'_>,
+) -> Option<Section> {
+    let language = context.language;
+    let several = accounts.len() > 1;
+    let whose = |name: String, account: &dyn std::fmt::Display| {
+        if several { format!("{name} ({account})") } else { name }
+    };
+    let is_long = |item: &&&Item| item.key.kind == Kind::VmStopped && context.now - item.began >= STOPPED_FOR;
+    let stopped = open.iter().filter(is_long);
+    let stopped: Vec<String> = stopped.map(|item| whose(item.name().to_owned(), &item.key.account)).collect();
+    let states = accounts.iter().filter_map(|account| account.state);
+    let free = states.flat_map(|state| {
+        let addresses = without_vm(state, context).into_iter();
+        addresses.map(|address| whose(address, &state.profile.name)).collect::<Vec<_>>()
+    });
+    let free: Vec<String> = free.collect();
+    let mut section = Section::new(language.pick("Perhaps no longer needed", "Возможно, больше не нужно"));
+    if !stopped.is_empty() {
+        let names = words::few(&stopped, MOST_NAMES, language);
+        section.lines.push(say!(
+            language,
+            "VMs stopped for 30 days or longer: {names}.",
+            "Серверы, остановленные 30 дней или дольше: {names}."
+        ));
+    }
+    if !free.is_empty() {
+        let names = words::few(&free, MOST_NAMES, language);
+        section.lines.push(say!(
+            language,
+            "IP addresses without a VM: {names}.",
+            "IP-адреса без сервера: {names}."
+        ));
+    }
+    (!section.lines.is_empty()).then_some(section)
+}
+
+/// The addresses that no VM has, by whole and fresh listings. The interface does not tell how such an address is shown (2.7), so
+/// at least one address has to name its VM.
+fn without_vm(state: &AccountState, context: &Context<'_>) -> Vec<String> {
+    let is_known = |collector, complete: bool, read_at| {
+        complete && is_fresh(&state.profile, collector, read_at, context.now)
+    };
+    let (ips, vms) = (&state.ips, &state.vms);
+    let are_known = is_known(Collector::Ips, ips.complete, ips.read_at)
+        && is_known(Collector::Vms, vms.complete, vms.read_at);
+    if !are_known || ips.rows.iter().all(|ip| ip.vm.is_none()) {
+        return Vec::new();
+    }
+    let free = ips.rows.iter().filter(|ip| ip.vm.is_none_or(|vm| vms.get(vm).is_none()));
+    free.map(|ip| {
+        let address = ip.address.as_deref();
+        address.map_or_else(|| ip.id.to_string(), |address| sanitize::one_line(address, 45))
+    })
+    .collect()
+}

@@ -1,0 +1,257 @@
+//! A notice as a message to a Telegram chat: plain text of at most six lines with the words of its mail, and
+//! buttons below a problem. Pure: the same notice and context give the same bytes. The sender knows the chat.
+
+use serde::{Deserialize, Serialize};
+
+use super::body::Body;
+use super::context::{Context, RenderError};
+use super::message::Rendered;
+use super::parts::MOST_NAMES;
+use super::render::{about_mails, content, test_content};
+use super::{disconnect, parts, subject};
+use crate::alert::{Form, Item, Notice, Severity};
+use crate::model::{Language, sanitize, say};
+use crate::view::{Link, advice, words};
+
+/// Telegram counts UTF-16 units.
+const MOST_UNITS: usize = 4096;
+const MOST_LINES: usize = 6;
+/// A mail about money has a link to pay and one to the page.
+const MOST_LINKS: usize = 2;
+/// The length of a line that is no link, in units.
+const LONGEST_LINE: usize = 400;
+/// The length of a list, and of all facts without a line of their own.
+const LONGEST_LIST: usize = 1200;
+
+/// The hours for which the second button silences.
+pub(crate) const SILENT_HOURS: u32 = 4;
+
+/// The effect of a button.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Press {
+    Seen,
+    Silence,
+}
+
+/// The arguments of `sendMessage`, without the chat.
+#[derive(Serialize, Deserialize)]
+struct Message {
+    text: String,
+    disable_notification: bool,
+    link_preview_options: LinkPreview,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reply_markup: Option<Keyboard>,
+}
+
+/// A preview would fill a phone with the picture of a sign-in page.
+#[derive(Serialize, Deserialize)]
+struct LinkPreview {
+    is_disabled: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Keyboard {
+    inline_keyboard: Vec<Vec<Button>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Button {
+    text: String,
+    callback_data: String,
+}
+
+impl Press {
+    const ALL: [Self; 2] = [Self::Seen, Self::Silence];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Seen => "seen",
+            Self::Silence => "silence",
+        }
+    }
+
+    fn label(self, language: Language) -> String {
+        match self {
+            Self::Seen => language.pick("Seen", "Вижу, занимаюсь").to_owned(),
+            Self::Silence => say!(language, "Silent for {SILENT_HOURS} h", "Тишина на {SILENT_HOURS} ч"),
+        }
+    }
+
+    /// The data of a button: its effect, and the message's id up to its `@`.
+    pub(crate) fn of(data: &str) -> Option<(Self, &str)> {
+        let (word, id) = data.split_once(':')?;
+        Some((Self::ALL.into_iter().find(|one| one.word() == word)?, id))
+    }
+}
+
+/// Writes a notice for a chat, under the id that the notification log has for it.
+pub(crate) fn render_telegram(
+    notice: &Notice,
+    id: &str,
+    buttons: bool,
+    context: &Context<'_>,
+) -> Result<Rendered, RenderError> {
+    let (subject, body) = content(notice, context);
+    let lines = facts(notice, &body, context);
+    let keyboard = (buttons && has_problem(notice)).then(|| keyboard(id, context.language));
+    rendered(id, subject.line, &body, &lines, !is_loud(notice), keyboard)
+}
+
+/// Writes the test message of `hostwatch test-message`, with the sound of a critical alert.
+pub(crate) fn render_telegram_test(id: &str, context: &Context<'_>) -> Result<Rendered, RenderError> {
+    let (subject, body) = test_content(context);
+    rendered(id, subject.line, &body, &[], false, None)
+}
+
+/// The edit of a message that adds a line and removes some buttons.
+pub(crate) fn noted(raw: &[u8], note: &str, without: &[Press]) -> Option<Vec<u8>> {
+    let mut message: Message = serde_json::from_slice(raw).ok()?;
+    let note = line(note, LONGEST_LINE);
+    let mut lines: Vec<&str> = message.text.lines().collect();
+    while units(&lines) + note.encode_utf16().count() + 1 > MOST_UNITS {
+        lines.pop()?;
+    }
+    lines.push(&note);
+    message.text = lines.join("\n");
+    if let Some(keyboard) = &mut message.reply_markup {
+        let stays = |button: &Button| {
+            Press::of(&button.callback_data).is_some_and(|(press, _)| !without.contains(&press))
+        };
+        keyboard.inline_keyboard.iter_mut().for_each(|row| row.retain(stays));
+        keyboard.inline_keyboard.retain(|row| !row.is_empty());
+    }
+    message.reply_markup = message.reply_markup.filter(|keyboard| !keyboard.inline_keyboard.is_empty());
+    serde_json::to_vec(&message).ok()
+}
+
+/// The edit of a message whose problems are all over: it removes all buttons.
+pub(crate) fn over(raw: &[u8], note: &str) -> Option<Vec<u8>> {
+    noted(raw, note, &Press::ALL)
+}
+
+fn rendered(
+    id: &str,
+    subject: String,
+    body: &Body,
+    facts: &[String],
+    disable_notification: bool,
+    reply_markup: Option<Keyboard>,
+) -> Result<Rendered, RenderError> {
+    let text = text(&subject, body, facts);
+    let link_preview_options = LinkPreview { is_disabled: true };
+    let message = Message { text, disable_notification, link_preview_options, reply_markup };
+    let raw = serde_json::to_vec(&message).map_err(RenderError::Json)?;
+    // No column holds the chat, since a group that becomes a supergroup gets another number.
+    Ok(Rendered { message_id: id.to_owned(), sender: String::new(), subject, raw })
+}
+
+/// The subject, the mail's first line, the facts, and the links.
+fn text(subject: &str, body: &Body, facts: &[String]) -> String {
+    let mut links: Vec<String> =
+        body.links.iter().map(|Link { word, url }| format!("{word}: {url}")).collect();
+    if links.len() > MOST_LINKS {
+        // The link to pay and the link to the page stay; the panel stands between them.
+        links.drain(1..links.len() - 1);
+    }
+    let mut lines = vec![line(subject, LONGEST_LINE), line(&body.lead, LONGEST_LINE)];
+    let room = MOST_LINES - lines.len() - links.len();
+    let (alone, together) = facts.split_at((room - 1).min(facts.len()));
+    lines.extend(alone.iter().map(|fact| line(fact, LONGEST_LINE)));
+    if !together.is_empty() {
+        lines.push(line(&together.join(" · "), LONGEST_LIST));
+    }
+    for link in links {
+        lines.push(link);
+        // A part of an address is no use.
+        if units(&lines) > MOST_UNITS {
+            lines.pop();
+        }
+    }
+    lines.join("\n")
+}
+
+fn units<T: AsRef<str>>(lines: &[T]) -> usize {
+    lines.iter().map(|line| line.as_ref().encode_utf16().count() + 1).sum()
+}
+
+/// One line of at most `most` units; a smiley has two. The spaces within an amount stay.
+fn line(text: &str, most: usize) -> String {
+    let mut units = 0;
+    let fits = |c: &char| {
+        units += c.len_utf16();
+        units <= most
+    };
+    let plain = text.chars().map(|c| if sanitize::is_control(c) { ' ' } else { c });
+    let mut line: String = plain.take_while(fits).collect();
+    if units > most {
+        line.push('…');
+    }
+    line
+}
+
+/// The lines beside the first one, the most important first: the amounts to pay, the advice, the resource, and
+/// other notes.
+fn facts(notice: &Notice, body: &Body, context: &Context<'_>) -> Vec<String> {
+    let mut facts = match (&notice.form, notice.items.as_slice()) {
+        (Form::Disconnect, [item]) => disconnect::lines(item, context),
+        (Form::Digest(_) | Form::Disconnect, _) | (_, []) => Vec::new(),
+        (Form::Covered, _) => vec![listed(body)],
+        (_, [item]) => about(item, context),
+        (_, items) => vec![list(items, body, context.language)],
+    };
+    let others = body.notes.iter().cloned().chain(about_mails(&notice.accounts, context));
+    let place = facts.len().min(1);
+    facts.splice(place..place, others);
+    facts
+}
+
+/// The advice and the provider's resource.
+fn about(item: &Item, context: &Context<'_>) -> Vec<String> {
+    let state = context.account(&item.key.account);
+    let language = context.language;
+    let which = state.and_then(|state| advice::which(&item.key, state, language));
+    let which = which.map(|which| format!("{} {}", words::sort_label(which.sort, language), which.in_full()));
+    let what_to_do = (!item.event.is_end()).then(|| advice::of(&item.key, state, language).to_owned());
+    let causes = words::few(&parts::causes(item, context), MOST_NAMES, language);
+    let causes = (!causes.is_empty()).then(|| say!(language, "Causes: {causes}", "Следствия: {causes}"));
+    what_to_do.into_iter().chain(causes).chain(which).collect()
+}
+
+/// The list of a mail about several incidents, or their names.
+fn list(items: &[Item], body: &Body, language: Language) -> String {
+    let listed = listed(body);
+    if !listed.is_empty() {
+        return listed;
+    }
+    let items = parts::open_first(items).into_iter();
+    let names: Vec<String> = items.map(|item| sanitize::one_line(item.name(), 80)).collect();
+    words::few(&names, MOST_NAMES, language)
+}
+
+fn listed(body: &Body) -> String {
+    let lists = body.sections.iter().flat_map(|section| &section.list);
+    lists.map(String::as_str).collect::<Vec<_>>().join("; ")
+}
+
+/// Whether the message makes a sound: a critical incident is open.
+fn is_loud(notice: &Notice) -> bool {
+    if let Form::Started(facts) = &notice.form {
+        return subject::started_severity(facts, &notice.items) == Severity::Critical;
+    }
+    let is_open = |item: &Item| !item.event.is_end() && item.severity == Severity::Critical;
+    !matches!(notice.form, Form::Digest(_)) && notice.items.iter().any(is_open)
+}
+
+/// Whether the message has an open problem that can be acknowledged.
+fn has_problem(notice: &Notice) -> bool {
+    !matches!(notice.form, Form::Digest(_)) && notice.items.iter().any(|item| !item.event.is_end())
+}
+
+fn keyboard(id: &str, language: Language) -> Keyboard {
+    let name = id.split('@').next().unwrap_or_default();
+    let button = |press: Press| Button {
+        text: press.label(language),
+        callback_data: format!("{}:{name}", press.word()),
+    };
+    Keyboard { inline_keyboard: vec![Press::ALL.map(button).into()] }
+}

@@ -1,0 +1,153 @@
+//! The parts that the clients of all accounts share: connections, places in flight by host, the clock, and the
+//! limits of time and size.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use parking_lot::Mutex;
+use reqwest::{Client, ClientBuilder, Url, redirect};
+
+use super::endpoints::Priority;
+use super::error::{ErrorKind, innermost};
+use super::limits::{Gate, Permit};
+use super::retry;
+use crate::clock::Clock;
+use crate::failpoint;
+
+/// The number of requests in flight to one host.
+const IN_FLIGHT: u32 = 8;
+
+/// Time and size limits. Only tests use other values.
+#[derive(Clone, Debug)]
+pub(super) struct RequestTiming {
+    pub connect: Duration,
+    /// The time from sending to the end of the body.
+    pub whole: Duration,
+    pub backoff: [Duration; 2],
+    /// The time between two purchases of a token.
+    pub purchases_apart: Duration,
+    pub page_bytes: u64,
+    pub report_bytes: u64,
+    pub report_moments: u64,
+    pub pages: u32,
+    /// The JSON of one listing, or of the orders of one report.
+    pub listing_bytes: u64,
+}
+
+impl Default for RequestTiming {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(5),
+            whole: Duration::from_secs(30) / failpoint::time_out_haste(),
+            backoff: retry::BACKOFF.map(|pause| pause / failpoint::haste()),
+            purchases_apart: Duration::from_secs(60) / failpoint::haste(),
+            page_bytes: 32 << 20,
+            report_bytes: 1 << 30,
+            report_moments: 2_000_000,
+            pages: 10_000,
+            listing_bytes: 128 << 20,
+        }
+    }
+}
+
+/// The settings of all HTTP requests: our own user agent, a limit of `whole`, no redirects, no referrer, and no
+/// proxy from the environment.
+pub(crate) fn http_client(whole: Duration) -> ClientBuilder {
+    // Only the first call installs it.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::builder()
+        .user_agent(concat!("hostwatch/", env!("CARGO_PKG_VERSION")))
+        .timeout(whole)
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        .no_proxy()
+}
+
+/// The shared parts; see the module. Clones share them, and all accounts should share one. A client for each
+/// account would hold the TLS authorities once more, half a megabyte.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Hosts {
+    gates: Arc<Mutex<HashMap<String, Arc<Gate>>>>,
+    http: Arc<Mutex<Option<Client>>>,
+    /// Held while a large page is decoded. A server cannot hold it up, since the page is here already.
+    pub(super) decoding: Arc<tokio::sync::Mutex<()>>,
+    clock: Clock,
+    pub(super) timing: RequestTiming,
+}
+
+impl Hosts {
+    /// No hosts yet. The times in their answers go to this clock.
+    pub(crate) fn told_to(clock: Clock) -> Self {
+        Self { clock, ..Self::default() }
+    }
+
+    /// Other limits than the usual ones.
+    #[cfg(test)]
+    pub(super) fn limited(timing: RequestTiming) -> Self {
+        Self { timing, ..Self::default() }
+    }
+
+    /// Notes the time in an answer from this host.
+    pub(super) fn heard(&self, url: &Url, date: DateTime<Utc>) {
+        self.clock.heard(url.host_str().unwrap_or(""), date);
+    }
+
+    /// The present time.
+    pub(super) fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
+    /// Waits for a place. Dropping the permit frees it.
+    pub(super) async fn place(&self, url: &Url, priority: Priority) -> Permit {
+        let host = format!("{}:{}", url.host_str().unwrap_or(""), url.port_or_known_default().unwrap_or(0));
+        let gate = {
+            let mut gates = self.gates.lock();
+            Arc::clone(gates.entry(host).or_insert_with(|| Arc::new(Gate::new(IN_FLIGHT, Duration::ZERO))))
+        };
+        gate.enter(priority).await
+    }
+
+    /// The shared HTTP client, which the first call makes.
+    pub(super) fn http(&self) -> Result<Client, ErrorKind> {
+        let mut http = self.http.lock();
+        if let Some(client) = http.as_ref() {
+            return Ok(client.clone());
+        }
+        let made = self.client().build().map_err(|error| ErrorKind::Setup(innermost(&error).to_string()))?;
+        Ok(http.insert(made).clone())
+    }
+
+    /// The settings of a connection to the provider.
+    pub(super) fn client(&self) -> ClientBuilder {
+        http_client(self.timing.whole)
+            .connect_timeout(self.timing.connect)
+            // This is shorter than servers keep idle connections, so that a connection is seldom closed while it
+            // is used.
+            .pool_idle_timeout(Duration::from_secs(30))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn each_host_has_at_most_eight_calls_at_a_time() {
+        let hosts = Hosts::default();
+        let url = |text: &str| text.parse::<Url>().unwrap();
+        let here = url("https://a.example/x");
+        let mut places = Vec::new();
+        for _ in 0..8 {
+            places.push(hosts.clone().place(&here, Priority::State).await);
+        }
+        let second = Duration::from_secs(1);
+        let same = url("https://a.example:443/other");
+        let ninth = tokio::time::timeout(second, hosts.place(&same, Priority::State)).await;
+        assert!(ninth.is_err(), "the ninth waits");
+        hosts.place(&url("https://b.example/"), Priority::State).await;
+        places.pop();
+        assert!(tokio::time::timeout(second, hosts.place(&same, Priority::State)).await.is_ok());
+    }
+}

@@ -1,0 +1,177 @@
+//! Messages in chats, as rows, kept until their problems are over. Also the new numbers of groups that moved,
+//! and the last press of a button that was carried out.
+
+use chrono::{DateTime, Duration, Utc};
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use serde::{Deserialize, Serialize};
+
+use super::rows::{Columns as _, meta, set_meta, stamp};
+use super::{Store, StoreError};
+use crate::alert::{Flight, Key, Lane};
+use crate::model::TELEGRAM;
+
+/// The table of messages. `told`: the event keys of its problems, as JSON. `raw`: its present text. `number`:
+/// its number in the chat, once that is known.
+pub(super) const TABLE: &str = "
+CREATE TABLE chat_messages (
+  recipient TEXT NOT NULL, message_id TEXT NOT NULL, told TEXT NOT NULL, raw BLOB NOT NULL, number INTEGER,
+  created_at TEXT NOT NULL, PRIMARY KEY (recipient, message_id)
+) STRICT;
+";
+
+/// Prefixes among the store's single values: before the name of a chat's table, and before the number of a bot.
+const MOVED: &str = "telegram_moved:";
+const OFFSET: &str = "telegram_offset:";
+
+/// Telegram keeps updates for a day, and restarts their numbers at random after a week without any.
+const OFFSET_HOLDS: Duration = Duration::days(6);
+
+/// One message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct ChatMessage {
+    pub recipient: String,
+    pub message_id: String,
+    /// The event keys of its problems.
+    pub told: Vec<String>,
+    pub raw: Vec<u8>,
+    pub number: Option<i64>,
+}
+
+/// The effect of a button, written in one transaction.
+#[derive(Clone, Debug)]
+pub(crate) struct Pressed<'a> {
+    pub bot: &'a str,
+    pub update: i64,
+    pub comment: &'a str,
+    /// Episodes that somebody acknowledged.
+    pub acks: Vec<(Key, u32)>,
+    /// Incidents that are silenced until a time.
+    pub silences: Vec<(Key, DateTime<Utc>)>,
+    /// The message with the button, with its new text.
+    pub message: Option<ChatMessage>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Moved {
+    from: String,
+    to: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Offset {
+    update: i64,
+    at: DateTime<Utc>,
+}
+
+/// Stores a message that is on its way from now on.
+pub(super) fn begin(
+    transaction: &Transaction<'_>,
+    to: &str,
+    lane: &str,
+    flight: &Flight,
+    raw: &[u8],
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    let digest: &str = Lane::Digest.into();
+    if !to.starts_with(TELEGRAM) || lane == digest {
+        return Ok(());
+    }
+    let problems = flight.items.iter().filter(|item| !item.event.is_end());
+    let told: Vec<&str> = problems.map(|item| item.event_key.as_str()).collect();
+    if told.is_empty() {
+        return Ok(());
+    }
+    transaction
+        .prepare_cached(
+            "INSERT OR REPLACE INTO chat_messages (recipient, message_id, told, raw, number, created_at)
+             VALUES (?1, ?2, ?3, ?4, NULL, ?5)",
+        )?
+        .execute(params![to, flight.id, serde_json::to_string(&told)?, raw, stamp(now)])?;
+    Ok(())
+}
+
+impl Store {
+    /// Notes the number of a message in its chat.
+    pub(crate) fn number_chat_message(&mut self, to: &str, id: &str, number: i64) -> Result<(), StoreError> {
+        self.connection.execute(
+            "UPDATE chat_messages SET number = ?3 WHERE recipient = ?1 AND message_id = ?2",
+            params![to, id, number],
+        )?;
+        Ok(())
+    }
+
+    /// The messages that are in a chat.
+    pub(crate) fn chat_messages(&self) -> Result<Vec<ChatMessage>, StoreError> {
+        let sql =
+            "SELECT recipient, message_id, told, raw, number FROM chat_messages WHERE number IS NOT NULL
+                   ORDER BY created_at, rowid";
+        self.all(sql, [], read)
+    }
+
+    /// The message with this id (up to its `@`) to one of these recipients.
+    pub(crate) fn chat_message(&self, to: &[String], id: &str) -> Result<Option<ChatMessage>, StoreError> {
+        let sql = "SELECT recipient, message_id, told, raw, number FROM chat_messages
+                   WHERE substr(message_id, 1, length(?1) + 1) = ?1 || '@'";
+        let found: Vec<ChatMessage> = self.all(sql, [id], read)?;
+        Ok(found.into_iter().find(|one| to.contains(&one.recipient)))
+    }
+
+    /// Forgets a message that needs no further edit.
+    pub(crate) fn end_chat_message(&mut self, to: &str, id: &str) -> Result<(), StoreError> {
+        let sql = "DELETE FROM chat_messages WHERE recipient = ?1 AND message_id = ?2";
+        self.connection.execute(sql, [to, id])?;
+        Ok(())
+    }
+
+    /// Writes the effect of a press, and that it was carried out: the next start continues after it.
+    pub(crate) fn press(&mut self, pressed: &Pressed<'_>, now: DateTime<Utc>) -> Result<(), StoreError> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for (key, episode) in &pressed.acks {
+            super::silences::acknowledge(&transaction, key, *episode, pressed.comment, now)?;
+        }
+        for (key, until) in &pressed.silences {
+            super::silences::silence(&transaction, &key.to_string(), *until, pressed.comment, now)?;
+        }
+        if let Some(message) = &pressed.message {
+            transaction.execute(
+                "UPDATE chat_messages SET raw = ?3, number = ?4 WHERE recipient = ?1 AND message_id = ?2",
+                params![message.recipient, message.message_id, message.raw, message.number],
+            )?;
+        }
+        let offset = serde_json::to_string(&Offset { update: pressed.update, at: now })?;
+        set_meta(&transaction, &format!("{OFFSET}{}", pressed.bot), &offset)?;
+        Ok(transaction.commit()?)
+    }
+
+    /// The number of the last press that was carried out.
+    pub(crate) fn pressed_until(&self, bot: &str, now: DateTime<Utc>) -> Result<Option<i64>, StoreError> {
+        let offset: Option<Offset> = json(&self.connection, &format!("{OFFSET}{bot}"))?;
+        Ok(offset.filter(|offset| now - offset.at < OFFSET_HOLDS).map(|offset| offset.update))
+    }
+
+    /// The new number of a group that became a supergroup, if `from` was its number.
+    pub(crate) fn chat_moved(&self, name: &str, from: &str) -> Result<Option<i64>, StoreError> {
+        let moved: Option<Moved> = json(&self.connection, &format!("{MOVED}{name}"))?;
+        Ok(moved.filter(|moved| moved.from == from).map(|moved| moved.to))
+    }
+
+    /// Notes the new number of a group that became a supergroup.
+    pub(crate) fn move_chat(&mut self, name: &str, from: &str, to: i64) -> Result<(), StoreError> {
+        let moved = serde_json::to_string(&Moved { from: from.to_owned(), to })?;
+        Ok(set_meta(&self.connection, &format!("{MOVED}{name}"), &moved)?)
+    }
+}
+
+fn read(row: &rusqlite::Row<'_>) -> Result<ChatMessage, StoreError> {
+    Ok(ChatMessage {
+        recipient: row.text(0)?,
+        message_id: row.text(1)?,
+        told: row.json(2)?,
+        raw: row.get(3)?,
+        number: row.get(4)?,
+    })
+}
+
+fn json<T: serde::de::DeserializeOwned>(connection: &Connection, key: &str) -> Result<Option<T>, StoreError> {
+    Ok(meta(connection, key)?.map(|text| serde_json::from_str(&text)).transpose()?)
+}

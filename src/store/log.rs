@@ -1,0 +1,221 @@
+//! The notification log as rows: the entries of all recipients, the bytes of mails on their way, the standing
+//! of each recipient, and sent mails. One transaction writes all changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Utc};
+use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
+
+use super::incidents::digested_until_of;
+use super::rows::{Columns as _, meta, meta_moment, set_meta};
+use super::{Store, StoreError, chats, history, polls, sent, truth};
+use crate::alert::{Changes, CutOff, Digest, Incident, Key, Lane, Log, Stored};
+use crate::failpoint;
+pub(crate) use crate::model::mails::Rendered;
+use crate::model::{AccountName, LastReport};
+
+/// The tables of the notification log, which replace the outbox of version 7.
+pub(super) const TABLES: &str = "
+CREATE TABLE cut_offs (account TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT;
+-- What one recipient was told of one incident, as JSON.
+CREATE TABLE notification_log (
+  key TEXT NOT NULL, recipient TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (key, recipient)
+) STRICT;
+-- Mails that were handed to a server, or are about to be; `body` says what was told before them.
+CREATE TABLE in_flight (
+  recipient TEXT NOT NULL, lane TEXT NOT NULL, message_id TEXT NOT NULL, sender TEXT NOT NULL, subject TEXT NOT NULL,
+  body TEXT NOT NULL, raw BLOB NOT NULL, PRIMARY KEY (recipient, lane)
+) STRICT;
+-- How mails to a recipient go: holds, pauses, the last hour's mails, the first mail.
+CREATE TABLE standings (recipient TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT;
+-- `told`: the event keys of its items, as JSON.
+CREATE TABLE sent (
+  message_id TEXT NOT NULL, recipient TEXT NOT NULL, subject TEXT NOT NULL, told TEXT NOT NULL,
+  created_at TEXT NOT NULL, sent_at TEXT NOT NULL, PRIMARY KEY (message_id, recipient)
+) STRICT;
+CREATE INDEX sent_by_time ON sent (sent_at);
+";
+
+/// The state that a start finds.
+#[derive(Debug)]
+pub(crate) struct Restored {
+    pub incidents: BTreeMap<Key, Incident>,
+    pub cut_offs: BTreeMap<AccountName, CutOff>,
+    /// Accounts that each collector that sees states has read once.
+    pub known: BTreeSet<AccountName>,
+    pub log: Log,
+    /// The last time that the daemon watched; `None` for a store that was never used.
+    pub watched_until: Option<DateTime<Utc>>,
+    /// The time until which digests were decided.
+    pub digested_until: Option<DateTime<Utc>>,
+}
+
+impl Store {
+    /// Writes all changes in one transaction. Each mail that is on its way from now on needs its bytes in
+    /// `mails`. `reports` were read since the last call.
+    ///
+    /// # Errors
+    /// If the store cannot be written, or a mail has no bytes. Then nothing is written.
+    pub(crate) fn save(
+        &mut self,
+        changes: &Changes<'_>,
+        mails: &[Rendered],
+        reports: &[(AccountName, LastReport)],
+        now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        write(&transaction, changes, mails, now)?;
+        polls::write_reports(&transaction, reports)?;
+        if changes.is_started && meta(&transaction, "started")?.is_none() {
+            set_meta(&transaction, "started", &now.to_rfc3339())?;
+        }
+        history::watched(&transaction, now)?;
+        failpoint::reach("committing");
+        transaction.commit()?;
+        if let Some(left) = &mut self.fallback {
+            left.is_empty = false;
+        }
+        Ok(())
+    }
+
+    /// Writes the changes of a command if no daemon runs.
+    ///
+    /// # Errors
+    /// If a daemon holds the store, since it would not notice these changes.
+    pub(crate) fn save_beside(
+        &mut self,
+        changes: &Changes<'_>,
+        now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        let path = self.path.clone().unwrap_or_default();
+        if Self::is_held(&path).unwrap_or(false) {
+            return Err(StoreError::Locked(path));
+        }
+        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        write(&transaction, changes, &[], now)?;
+        Ok(transaction.commit()?)
+    }
+
+    /// Everything that the daemon continues from.
+    pub(crate) fn restore(&self) -> Result<Restored, StoreError> {
+        let entries = self.all("SELECT key, recipient, body FROM notification_log", [], |row| {
+            Ok(((row.parsed(0)?, row.text(1)?), row.json(2)?))
+        })?;
+        let flights = self.all("SELECT recipient, lane, body FROM in_flight", [], |row| {
+            Ok(((row.text(0)?, row.parsed(1)?), row.json(2)?))
+        })?;
+        let addressees =
+            self.all("SELECT recipient, body FROM standings", [], |row| Ok((row.text(0)?, row.json(1)?)))?;
+        let is_started = meta(&self.connection, "started")?.is_some();
+        Ok(Restored {
+            incidents: self.incidents_by_key()?,
+            cut_offs: self.cut_offs()?,
+            known: self.known_accounts()?,
+            log: Stored { entries, flights, addressees, is_started }.into(),
+            watched_until: meta_moment(&self.connection, "watched_until")?,
+            digested_until: meta_moment(&self.connection, "digested_until")?,
+        })
+    }
+
+    /// The bytes of the mail to a recipient that is on its way.
+    pub(crate) fn rendered(&self, to: &str, lane: Lane) -> Result<Option<Rendered>, StoreError> {
+        let lane: &str = lane.into();
+        let sql = "SELECT message_id, sender, subject, raw FROM in_flight WHERE recipient = ?1 AND lane = ?2";
+        let read = |row: &rusqlite::Row<'_>| {
+            let (message_id, sender, subject, raw) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+            Ok(Rendered { message_id, sender, subject, raw })
+        };
+        Ok(self.connection.query_row(sql, [to, lane], read).optional()?)
+    }
+}
+
+/// Writes the changes.
+pub(super) fn write(
+    transaction: &Transaction<'_>,
+    changes: &Changes<'_>,
+    mails: &[Rendered],
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    truth::write(transaction, changes, now)?;
+    write_entries(transaction, changes)?;
+    // A mail that arrived moves from one table to the other.
+    sent::write(transaction, changes.arrived)?;
+    write_flights(transaction, changes, mails, now)?;
+    write_addressees(transaction, changes)
+}
+
+fn write_entries(transaction: &Transaction<'_>, changes: &Changes<'_>) -> Result<(), StoreError> {
+    let mut put = transaction.prepare_cached(
+        "INSERT OR REPLACE INTO notification_log (key, recipient, body) VALUES (?1, ?2, ?3)",
+    )?;
+    let mut forget =
+        transaction.prepare_cached("DELETE FROM notification_log WHERE key = ?1 AND recipient = ?2")?;
+    for (key, to, entry) in &changes.entries {
+        let key = key.to_string();
+        match entry {
+            Some(entry) => put.execute(params![key, to, serde_json::to_string(entry)?])?,
+            None => forget.execute(params![key, to])?,
+        };
+    }
+    Ok(())
+}
+
+fn write_flights(
+    transaction: &Transaction<'_>,
+    changes: &Changes<'_>,
+    mails: &[Rendered],
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    let mut put = transaction.prepare_cached(
+        "INSERT OR REPLACE INTO in_flight (recipient, lane, message_id, sender, subject, body, raw)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?;
+    let mut change = transaction.prepare_cached(
+        "UPDATE in_flight SET body = ?4 WHERE recipient = ?1 AND lane = ?2 AND message_id = ?3",
+    )?;
+    let mut forget =
+        transaction.prepare_cached("DELETE FROM in_flight WHERE recipient = ?1 AND lane = ?2")?;
+    for (to, lane, flight) in &changes.flights {
+        let lane: &str = lane.into();
+        let Some(flight) = flight else {
+            forget.execute([to, lane])?;
+            continue;
+        };
+        let (id, body) = (&flight.id, serde_json::to_string(flight)?);
+        match mails.iter().find(|mail| mail.message_id == *id) {
+            Some(Rendered { sender, subject, raw, .. }) => {
+                put.execute(params![to, lane, id, sender, subject, body, raw])?;
+                chats::begin(transaction, to, lane, flight, raw, now)?;
+            }
+            None if change.execute(params![to, lane, id, body])? == 0 => {
+                return Err(StoreError::NoBytes { message_id: id.clone(), recipient: (*to).to_owned() });
+            }
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+fn write_addressees(transaction: &Transaction<'_>, changes: &Changes<'_>) -> Result<(), StoreError> {
+    let mut put =
+        transaction.prepare_cached("INSERT OR REPLACE INTO standings (recipient, body) VALUES (?1, ?2)")?;
+    let mut forget = transaction.prepare_cached("DELETE FROM standings WHERE recipient = ?1")?;
+    for (to, addressee) in &changes.addressees {
+        match addressee {
+            Some(addressee) => put.execute(params![to, serde_json::to_string(addressee)?])?,
+            None => forget.execute([to])?,
+        };
+        if let Some(digest) = addressee.as_ref().and_then(|one| one.digest.as_ref()) {
+            set_digested(transaction, digest)?;
+        }
+    }
+    Ok(())
+}
+
+/// Notes that the next digest of these accounts begins at the end of this one.
+fn set_digested(transaction: &Transaction<'_>, digest: &Digest) -> rusqlite::Result<()> {
+    let until = digest.to.to_rfc3339();
+    set_meta(transaction, "digested_until", &until)?;
+    let accounts = digest.accounts.iter().map(|account| digested_until_of(&account.name));
+    accounts.into_iter().try_for_each(|key| set_meta(transaction, &key, &until))
+}

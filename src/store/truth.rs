@@ -1,0 +1,122 @@
+//! Incidents as rows, with their history and the reasons for their changes, and cut-offs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Transaction, params};
+
+use super::rows::{Columns as _, set_meta, stamp};
+use super::{Store, StoreError};
+use crate::alert::{Cause, Changes, CutOff, Incident, Key, Phase};
+use crate::model::AccountName;
+
+/// The prefix of an account's name among the store's single values.
+const KNOWN: &str = "known:";
+
+impl Store {
+    /// All incidents.
+    pub(super) fn incidents_by_key(&self) -> Result<BTreeMap<Key, Incident>, StoreError> {
+        self.all("SELECT key, body FROM incidents", [], |row| Ok((row.parsed(0)?, row.json(1)?)))
+    }
+
+    /// Accounts that each collector that sees states has read once.
+    pub(super) fn known_accounts(&self) -> Result<BTreeSet<AccountName>, StoreError> {
+        self.all("SELECT substr(key, length(?1) + 1) FROM meta WHERE key LIKE ?1 || '%'", [KNOWN], |row| {
+            row.parsed(0)
+        })
+    }
+
+    pub(super) fn cut_offs(&self) -> Result<BTreeMap<AccountName, CutOff>, StoreError> {
+        self.all("SELECT account, body FROM cut_offs", [], |row| Ok((row.parsed(0)?, row.json(1)?)))
+    }
+}
+
+pub(super) fn write(
+    transaction: &Transaction<'_>,
+    changes: &Changes<'_>,
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    let mut put = transaction.prepare_cached(
+        "INSERT OR REPLACE INTO incidents (key, phase, severity, updated_at, body) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    let mut forget = transaction.prepare_cached("DELETE FROM incidents WHERE key = ?1")?;
+    for (key, titled) in &changes.incidents {
+        let key = key.to_string();
+        let Some((incident, title)) = titled else {
+            forget.execute([&key])?;
+            continue;
+        };
+        let (phase, severity) = (incident.phase.as_str(), incident.severity.as_str());
+        put.execute(params![key, phase, severity, stamp(now), serde_json::to_string(incident)?])?;
+        write_episode(transaction, &key, incident, &title.stored(), now)?;
+        write_reason(transaction, &key, incident, now)?;
+    }
+    let mut put =
+        transaction.prepare_cached("INSERT OR REPLACE INTO cut_offs (account, body) VALUES (?1, ?2)")?;
+    let mut forget = transaction.prepare_cached("DELETE FROM cut_offs WHERE account = ?1")?;
+    for (account, cut_off) in &changes.cut_offs {
+        match cut_off {
+            Some(cut_off) => put.execute([account.as_str(), &serde_json::to_string(cut_off)?])?,
+            None => forget.execute([account.as_str()])?,
+        };
+    }
+    for (account, is_known) in &changes.known {
+        let key = format!("{KNOWN}{account}");
+        match is_known {
+            true => set_meta(transaction, &key, "")?,
+            false => drop(transaction.execute("DELETE FROM meta WHERE key = ?1", [key])?),
+        }
+    }
+    Ok(())
+}
+
+/// Writes an episode into the history once it opened. An episode that was over as soon as it was seen is
+/// written too.
+fn write_episode(
+    transaction: &Transaction<'_>,
+    key: &str,
+    incident: &Incident,
+    title: &str,
+    now: DateTime<Utc>,
+) -> rusqlite::Result<()> {
+    let (episode, since) = (incident.episode, stamp(incident.since));
+    let sql = match incident.phase {
+        _ if episode == 0 => return Ok(()),
+        Phase::Firing | Phase::Recovering => {
+            "INSERT INTO episodes (key, episode, since, ended_at, severity, title) VALUES (?1, ?2, ?3, NULL, ?4, ?5)
+             ON CONFLICT (key, episode) DO UPDATE SET since = excluded.since, ended_at = NULL,
+               severity = excluded.severity, title = excluded.title"
+        }
+        Phase::Pending | Phase::Resolved | Phase::Removed | Phase::Unwatched => {
+            "INSERT INTO episodes (key, episode, since, ended_at, severity, title) VALUES (?1, ?2, ?3, ?6, ?4, ?5)
+             ON CONFLICT (key, episode) DO UPDATE SET ended_at = coalesce(ended_at, excluded.ended_at)"
+        }
+    };
+    let ended = stamp(incident.ended.unwrap_or(now));
+    let severity = incident.severity.as_str();
+    let mut write = transaction.prepare_cached(sql)?;
+    if incident.phase.is_open() {
+        write.execute(params![key, episode, since, severity, title])?;
+    } else {
+        write.execute(params![key, episode, since, severity, title, ended])?;
+    }
+    Ok(())
+}
+
+/// Writes a reason, unless it is the last one again: repeats at each poll would bury the important ones.
+fn write_reason(
+    transaction: &Transaction<'_>,
+    key: &str,
+    incident: &Incident,
+    now: DateTime<Utc>,
+) -> rusqlite::Result<()> {
+    let mut last =
+        transaction.prepare_cached("SELECT reason FROM decisions WHERE key = ?1 ORDER BY id DESC LIMIT 1")?;
+    let known: Option<String> = last.query_row([key], |row| row.get(0)).ok();
+    if known.and_then(|known| Cause::of_stored(&known)).as_ref() != Some(&incident.why) {
+        let mut add = transaction
+            .prepare_cached("INSERT INTO decisions (key, decided_at, reason) VALUES (?1, ?2, ?3)")?;
+        add.execute(params![key, stamp(now), incident.why.stored()])?;
+    }
+    Ok(())
+}

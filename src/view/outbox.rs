@@ -1,0 +1,133 @@
+//! The outbox in numbers: what is owed and did not leave yet, in total and by account. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Utc};
+
+use crate::alert::{Debts, Key, Kind};
+use crate::model::AccountName;
+use crate::model::mails::OutboxSummary;
+
+impl OutboxSummary {
+    /// All debts and the mails on their way.
+    pub(crate) fn of(debts: &[Debts]) -> Self {
+        debts.iter().map(|debt| Self::part(debt, None)).fold(Self::default(), Self::and)
+    }
+
+    /// The same for each account.
+    pub(crate) fn of_accounts(debts: &[Debts]) -> BTreeMap<AccountName, Self> {
+        let mut all: BTreeMap<AccountName, Self> = BTreeMap::new();
+        for debt in debts {
+            let on_their_way = debt.in_flight.iter().flat_map(|(_, keys)| keys);
+            let keys = debt.owed.iter().map(|(key, _)| key).chain(on_their_way);
+            for account in keys.map(|key| &key.account).collect::<BTreeSet<_>>() {
+                let known = all.entry(account.clone()).or_default();
+                *known = known.and(Self::part(debt, Some(account)));
+            }
+        }
+        all
+    }
+
+    /// The debt to one recipient, or the part of it that concerns one account.
+    fn part(debt: &Debts, account: Option<&AccountName>) -> Self {
+        let is_its = |key: &Key| account.is_none_or(|account| key.account == *account);
+        let owed = || debt.owed.iter().filter(|(key, _)| is_its(key));
+        let on_their_way =
+            debt.in_flight.iter().filter(|(_, keys)| account.is_none() || keys.iter().any(is_its));
+        let on_their_way: Vec<DateTime<Utc>> = on_their_way.map(|(since, _)| *since).collect();
+        // The first mail and the digest concern no single account.
+        let others = [debt.first, debt.digest.filter(|_| !debt.limited)];
+        let others = others.into_iter().flatten().filter(|_| account.is_none());
+        let is_owed =
+            owed().next().is_some() || (account.is_none() && (debt.first.is_some() || debt.digest.is_some()));
+        let undelivered = owed().filter(|(key, _)| is_undelivered(debt, key)).map(|(_, owed)| owed.since);
+        Self {
+            owed: u64::from(is_owed),
+            in_flight: on_their_way.len() as u64,
+            refused: u64::from(is_owed && debt.refused_since.is_some()),
+            oldest: on_their_way.into_iter().chain(others).chain(undelivered).min(),
+        }
+    }
+
+    fn and(self, part: Self) -> Self {
+        Self {
+            owed: self.owed + part.owed,
+            in_flight: self.in_flight + part.in_flight,
+            refused: self.refused + part.refused,
+            oldest: self.oldest.into_iter().chain(part.oldest).min(),
+        }
+    }
+}
+
+/// Whether a debt counts as undelivered. The hourly limit holds mails back on purpose.
+fn is_undelivered(debt: &Debts, key: &Key) -> bool {
+    !debt.limited || key.kind == Kind::Disconnect
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::Duration;
+
+    use super::*;
+    use crate::alert::{Event, Owed};
+
+    fn at(minute: i64) -> DateTime<Utc> {
+        DateTime::UNIX_EPOCH + Duration::minutes(minute)
+    }
+
+    fn key(account: &str, kind: Kind) -> Key {
+        Key::new(&account.parse().unwrap(), kind, 7)
+    }
+
+    fn owed(account: &str, kind: Kind, minute: i64) -> (Key, Owed) {
+        let since = at(minute);
+        let event = Some(Event::Opened);
+        (key(account, kind), Owed { since, episode: 1, began: since, event, event_since: since })
+    }
+
+    fn debts(owed: Vec<(Key, Owed)>) -> Debts {
+        Debts { recipient: "ops@example.com".to_owned(), owed, ..Debts::default() }
+    }
+
+    #[test]
+    fn a_recipient_is_counted_once_and_an_account_by_the_mails_about_it() {
+        let all = [
+            debts(vec![
+                owed("a", Kind::VmError, 5),
+                owed("a", Kind::VmStuck, 3),
+                owed("b", Kind::VmError, 9),
+            ]),
+            Debts { refused_since: Some(at(1)), ..debts(vec![owed("b", Kind::SiteError, 8)]) },
+            Debts {
+                in_flight: vec![(at(2), vec![key("a", Kind::VmError), key("c", Kind::VmError)])],
+                refused_since: Some(at(1)),
+                ..debts(Vec::new())
+            },
+            Debts { digest: Some(at(7)), ..debts(Vec::new()) },
+        ];
+        let summary = |owed, in_flight, refused, oldest: i64| OutboxSummary {
+            owed,
+            in_flight,
+            refused,
+            oldest: Some(at(oldest)),
+        };
+        assert_eq!(OutboxSummary::of(&all), summary(3, 1, 1, 2));
+        let of_accounts: Vec<(String, OutboxSummary)> =
+            OutboxSummary::of_accounts(&all).into_iter().map(|(name, one)| (name.to_string(), one)).collect();
+        let want = [("a", summary(1, 1, 0, 2)), ("b", summary(2, 0, 1, 8)), ("c", summary(0, 1, 0, 2))];
+        assert_eq!(of_accounts, want.map(|(name, one)| (name.to_owned(), one)));
+        assert_eq!(OutboxSummary::of(&[]), OutboxSummary::default());
+    }
+
+    #[test]
+    fn mails_that_wait_for_the_hourly_limit_are_not_stuck_except_those_about_money() {
+        let waits = Debts { limited: true, digest: Some(at(1)), ..debts(vec![owed("a", Kind::VmError, 2)]) };
+        let money = Debts { limited: true, ..debts(vec![owed("a", Kind::Disconnect, 3)]) };
+        for (debts, oldest) in [(waits, None), (money, Some(at(3)))] {
+            let all = OutboxSummary::of(std::slice::from_ref(&debts));
+            assert_eq!((all.owed, all.oldest), (1, oldest));
+            let of_accounts = OutboxSummary::of_accounts(&[debts]);
+            assert_eq!(of_accounts.into_values().collect::<Vec<_>>(), [all]);
+        }
+    }
+}

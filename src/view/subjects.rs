@@ -1,0 +1,171 @@
+//! The subjects of incidents and the states of the provider, in words, for the inside of a sentence. Pure.
+
+use super::words::{self, all_of, collected};
+use crate::alert::{Key, Subject, Target};
+use crate::model::{Collector, Language, Sort, say};
+
+/// The tense of a sentence about an incident.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Tense {
+    Is,
+    Still,
+    /// It is wrong again and again.
+    Keeps,
+    Was,
+    /// It was wrong again and again.
+    Kept,
+    /// It is right again.
+    Again,
+    /// It is not wrong in this way, and its present state is not known.
+    NoLonger,
+    /// The provider lists it no more.
+    NotListed,
+    Unwatched,
+}
+
+/// A state of the provider. English shows the provider's name for it, Russian a word if there is one.
+pub(crate) fn state(name: &str, language: Language) -> String {
+    let russian = match name {
+        "active" | "Active" => "работает",
+        "stopped" | "Stopped" => "остановлен",
+        "pending" => "в очереди",
+        "building" | "Building" => "создаётся",
+        "blocked" => "заблокирован",
+        "error" | "Error" => "ошибка",
+        "Starting" => "запускается",
+        "Stopping" => "останавливается",
+        "Restarting" => "перезапускается",
+        "Updating" => "обновляется",
+        "Backuping" => "идёт резервное копирование",
+        "Restoring" => "восстанавливается из копии",
+        "StoppedByAdmin" => "остановлен администратором",
+        "StoppedByService" => "остановлен провайдером",
+        "StoppedByQuota" => "остановлен по квоте",
+        "ENABLED" => "включён",
+        "DISABLED_BY_SERVICE" => "отключён провайдером",
+        "DISABLED_BY_ADMIN" => "отключён администратором",
+        "DISABLED_BY_QUOTA" => "отключён по квоте",
+        "AWAITING" => "ожидает",
+        "ORDERED" => "действует",
+        "SUSPENDED" => "приостановлен",
+        "COMPLETED" => "завершён",
+        "REJECTED" => "отклонён",
+        other => other,
+    };
+    if language == Language::En { name.to_owned() } else { russian.to_owned() }
+}
+
+/// The subject of an incident: `VM web-1`.
+pub(crate) fn name(subject: &Subject, key: &Key, language: Language) -> String {
+    match subject {
+        Subject::Resource { sort, name } => format!("{} {name}", words::sort(*sort, language)),
+        Subject::Order { name } => say!(language, "order {name}", "заказ {name}"),
+        Subject::Account => {
+            let account = &key.account;
+            say!(language, "account {account}", "аккаунт {account}")
+        }
+        Subject::Report => language.pick("balance report", "отчёт о балансе").to_owned(),
+        Subject::Credentials => {
+            let group = if let Target::Group(group) = key.resource { group.as_str() } else { "API" };
+            say!(language, "credentials of the {group} endpoints", "учётные данные API «{group}»")
+        }
+        Subject::Unread { .. }
+        | Subject::Silent
+        | Subject::State { .. }
+        | Subject::Drop { .. }
+        | Subject::Dearer { .. } => itself(subject, Tense::Is, language).unwrap_or_default(),
+        Subject::Text(text) => text.clone(),
+    }
+}
+
+/// A subject that is a whole sentence by itself.
+pub(super) fn itself(subject: &Subject, tense: Tense, language: Language) -> Option<String> {
+    Some(match subject {
+        Subject::Unread { collectors } => unread(collectors, tense, language),
+        Subject::Silent => silent(tense, language),
+        Subject::State { sort, name } => unknown_state(*sort, name, tense, language),
+        Subject::Drop { missing, currency } => {
+            let amount = words::to_pay(*missing, currency, language);
+            say!(
+                language,
+                "balance dropped {amount} more than expected",
+                "баланс упал на {amount} сильнее, чем ожидалось"
+            )
+        }
+        Subject::Dearer { name, from, to, currency } => {
+            let (from, to) =
+                (words::to_pay(*from, currency, language), words::to_pay(*to, currency, language));
+            say!(
+                language,
+                "order {name} now costs {to} a day, was {from}",
+                "заказ {name} подорожал: {to} в день, было {from}"
+            )
+        }
+        Subject::Text(text) if tense == Tense::Is => text.clone(),
+        Subject::Resource { .. }
+        | Subject::Order { .. }
+        | Subject::Account
+        | Subject::Report
+        | Subject::Credentials
+        | Subject::Text(_) => return None,
+    })
+}
+
+fn unread(collectors: &[Collector], tense: Tense, language: Language) -> String {
+    let names: Vec<&str> = collectors.iter().map(|&one| collected(one, language)).collect();
+    let what = all_of(&names, language);
+    match tense {
+        Tense::Is | Tense::Keeps => say!(language, "cannot read {what}", "{what}: нет данных"),
+        Tense::Still => say!(language, "still cannot read {what}", "{what}: всё ещё нет данных"),
+        Tense::Was | Tense::Kept | Tense::NotListed => {
+            say!(language, "could not read {what}", "{what}: данных не было")
+        }
+        Tense::Again | Tense::NoLonger => {
+            say!(language, "can read {what} again", "{what}: данные снова поступают")
+        }
+        Tense::Unwatched => say!(language, "{what} no longer watched", "{what}: больше не отслеживается"),
+    }
+}
+
+fn silent(tense: Tense, language: Language) -> String {
+    let said = match tense {
+        Tense::Is | Tense::Keeps => language.pick(
+            "provider API does not answer: nothing is watched",
+            "API провайдера не отвечает: наблюдение остановлено",
+        ),
+        Tense::Still => language.pick(
+            "provider API still does not answer: nothing is watched",
+            "API провайдера всё ещё не отвечает: наблюдение остановлено",
+        ),
+        Tense::Was | Tense::Kept | Tense::NotListed => language.pick(
+            "provider API did not answer: nothing was watched",
+            "API провайдера не отвечал: наблюдения не было",
+        ),
+        Tense::Again | Tense::NoLonger => {
+            language.pick("provider API answers again", "API провайдера снова отвечает")
+        }
+        Tense::Unwatched => {
+            language.pick("provider API no longer watched", "API провайдера больше не отслеживается")
+        }
+    };
+    said.to_owned()
+}
+
+fn unknown_state(sort: Sort, state: &str, tense: Tense, language: Language) -> String {
+    let nothing = ("", "");
+    let (before, after) = match tense {
+        Tense::Is => (nothing, nothing),
+        Tense::Still => (("still ", "всё ещё "), nothing),
+        Tense::Keeps | Tense::Kept => (nothing, (" again and again", " снова и снова")),
+        Tense::Was | Tense::NotListed => (("", "встречалось "), (" was seen", "")),
+        Tense::Again | Tense::NoLonger => (nothing, (" no longer seen", " больше не встречается")),
+        Tense::Unwatched => (nothing, (" no longer watched", " больше не отслеживается")),
+    };
+    let [before, after] = [before, after].map(|(en, ru)| language.pick(en, ru));
+    let of = words::of_sort(sort, language);
+    say!(
+        language,
+        "{before}unknown {of} state \"{state}\"{after}",
+        "{before}неизвестное состояние {of} «{state}»{after}"
+    )
+}

@@ -1,0 +1,308 @@
+//! `hostwatch init` end to end: with flags, and with questions in a terminal, up to the first mail of the
+//! daemon that it set up.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use chrono::TimeDelta;
+use hostwatch_sim::{Args, Span};
+
+use crate::common::smtp::SmtpServer;
+use crate::common::*;
+
+/// A provider that sells its hosting tokens.
+fn selling() -> Provider {
+    let args = Args { token_lifetime: Some(Span(TimeDelta::seconds(300))), ..Args::default() };
+    Provider::start_with(&args, SCENARIO)
+}
+
+/// A daemon without any file of its own.
+fn nothing(provider: &Provider, smtp: &SmtpServer) -> Daemon {
+    let daemon = Daemon::prepare(provider, smtp.address, "");
+    fs::remove_file(daemon.config()).unwrap();
+    daemon
+}
+
+/// All flags, and the directory with the secrets, which lives as long as it is held.
+fn flags(daemon: &Daemon, provider: &Provider, smtp: &SmtpServer) -> (Vec<String>, tempfile::TempDir) {
+    let secrets = tempfile::tempdir().unwrap();
+    let secret = |name: &str, text: &str| {
+        let file = secrets.path().join(name);
+        fs::write(&file, format!("{text}\n")).unwrap();
+        file.display().to_string()
+    };
+    let url = format!("http://{}", provider.address);
+    let pairs = [
+        ("--config.file", daemon.config().display().to_string()),
+        ("--panel-url", url.clone()),
+        ("--vm-api-key-file", secret("vm", "vm-api-key")),
+        ("--billing-username", "billing-user".to_owned()),
+        ("--billing-password-file", secret("billing", "billing-password")),
+        ("--base-url", url.clone()),
+        ("--hosting-token-url", format!("{url}/token/")),
+        ("--hosting-api-key-file", secret("hosting", "hosting-api-key")),
+        ("--time-zone", "UTC".to_owned()),
+        ("--container-state", "0=ENABLED".to_owned()),
+        ("--smtp-url", format!("smtp://{}", smtp.address)),
+        ("--from", "hostwatch <hostwatch@example.com>".to_owned()),
+        ("--to", "ops@example.com".to_owned()),
+        ("--to", "Ann <ann@example.net>".to_owned()),
+    ];
+    let pairs = pairs.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]);
+    let all = ["init", "--no-input"].map(str::to_owned).into_iter().chain(pairs).collect();
+    (all, secrets)
+}
+
+/// Exit status and both outputs.
+fn run(args: &[String]) -> (i32, String) {
+    let output = Command::new(binary()).args(args).env_clear().stdin(Stdio::null()).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code().unwrap(), flat(&String::from_utf8(said).unwrap()))
+}
+
+fn with(mut args: Vec<String>, flag: &str, value: &str) -> Vec<String> {
+    let at = args.iter().position(|arg| arg == flag).unwrap();
+    value.clone_into(&mut args[at + 1]);
+    args
+}
+
+fn entries(directory: &Path) -> usize {
+    fs::read_dir(directory).unwrap().count()
+}
+
+#[test]
+fn flags_lead_from_nothing_to_the_first_mail() {
+    let (provider, smtp) = (selling(), SmtpServer::plain());
+    let mut daemon = nothing(&provider, &smtp);
+    let (mut args, _secrets) = flags(&daemon, &provider, &smtp);
+    args.push("--test-mail".to_owned());
+    // The key's variable sets a value that no flag has.
+    let output = Command::new(binary())
+        .args(&args)
+        .env_clear()
+        .env("HOSTWATCH_ACCOUNTS__MAIN__CURRENCY", "RUB")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(flat(&said).contains("ok token fetched, holds until"), "{said}");
+    assert!(flat(&said).contains("warn heartbeat heartbeat.url is empty"), "{said}");
+    let to: Vec<String> = smtp.seen().accepted().iter().flat_map(|mail| mail.to.clone()).collect();
+    assert_eq!(to, ["ann@example.net", "ops@example.com"], "the test mail: {said}");
+
+    let config = fs::read_to_string(daemon.config()).unwrap();
+    assert!(config.contains("currency = \"RUB\"\n") && config.contains("0 = \"ENABLED\"\n"), "{config}");
+    assert!(config.contains("to = [\"ops@example.com\", \"Ann <ann@example.net>\"]\n"), "{config}");
+    let credentials = daemon.directory.path().join("credentials");
+    for (name, secret) in [
+        ("main.vm_api_key", "vm-api-key"),
+        ("main.billing_password", "billing-password"),
+        ("main.hosting_api_key", "hosting-api-key"),
+    ] {
+        let file = credentials.join(name);
+        assert_eq!(fs::read_to_string(&file).unwrap(), format!("{secret}\n"));
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
+        assert!(!config.contains(secret) && !said.contains(secret), "{config}\n{said}");
+    }
+    assert_eq!(entries(&credentials), 3);
+
+    // The daemon finds the secrets without any variable.
+    daemon.run();
+    wait_for(&smtp, STARTED);
+    assert_eq!(daemon.stop(), 0);
+    // A second run overwrites nothing.
+    let (code, said) = run(&args);
+    assert!(code == 1 && said.contains("is there already, and init overwrites nothing"), "{said}");
+    assert_eq!(fs::read_to_string(daemon.config()).unwrap(), config);
+    let other = with(args, "--config.file", daemon.directory.path().join("other.toml").to_str().unwrap());
+    let (code, said) = run(&other);
+    assert!(code == 1 && said.contains("main.vm_api_key is there already"), "{said}");
+    assert!(!daemon.directory.path().join("other.toml").exists());
+}
+
+#[test]
+fn a_bad_flag_is_named_with_the_remedy_and_nothing_is_written() {
+    let (provider, smtp) = (selling(), SmtpServer::plain());
+    let daemon = nothing(&provider, &smtp);
+    let (good, _secrets) = flags(&daemon, &provider, &smtp);
+    let wrong = daemon.directory.path().join("wrong");
+    fs::write(&wrong, "wrong").unwrap();
+    let wrong = wrong.to_str().unwrap();
+    for (flag, value, says) in [
+        (
+            "--time-zone",
+            "Mars",
+            "--time-zone: 'Mars' is not a time zone name; use one like \"Europe/Moscow\"",
+        ),
+        ("--time-zone", "", "--time-zone: missing; billing is polled"),
+        ("--panel-url", "panel", "--panel-url: has no https:// in front"),
+        ("--to", "nobody", "--to: 'nobody' is no mail address"),
+        ("--vm-api-key-file", "/nowhere/key", "--vm-api-key-file: reading /nowhere/key: No such file"),
+        ("--hosting-api-key-file", wrong, "answered 403; check hosting_api_key"),
+        ("--smtp-url", "smtp://127.0.0.1:9", "FAIL mail server 127.0.0.1:9: "),
+    ] {
+        let (code, said) = run(&with(good.clone(), flag, value));
+        assert!(code == 1 && said.contains(says), "{flag} {value}: {code} {said}");
+        assert_eq!(entries(daemon.directory.path()), 1, "{flag}: {said}");
+    }
+    let (code, said) = run(&with(good, "--container-state", "0=FINE"));
+    assert!(code == 2 && said.contains("expected CODE=NAME"), "{said}");
+}
+
+/// A program in a terminal of its own.
+struct Terminal {
+    child: Child,
+    keys: ChildStdin,
+    shown: Arc<Mutex<String>>,
+    read: usize,
+}
+
+impl Terminal {
+    fn start(args: &[&str]) -> Self {
+        let line = format!("exec {} {}", binary().display(), args.join(" "));
+        let mut child = Command::new("script")
+            .args(["-qec", &line, "/dev/null"])
+            .env_clear()
+            .env("SHELL", "/bin/sh")
+            .env("TERM", "dumb")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let shown = Arc::new(Mutex::new(String::new()));
+        let (into, mut from) = (Arc::clone(&shown), child.stdout.take().unwrap());
+        std::thread::spawn(move || {
+            let mut piece = [0; 4096];
+            while let Ok(count @ 1..) = from.read(&mut piece) {
+                into.lock().unwrap().push_str(&String::from_utf8_lossy(&piece[..count]));
+            }
+        });
+        let keys = child.stdin.take().unwrap();
+        Self { child, keys, shown, read: 0 }
+    }
+
+    fn shown(&self) -> String {
+        self.shown.lock().unwrap().clone()
+    }
+
+    /// Waits for a question after the last one, and types.
+    fn answer(&mut self, question: &str, keys: &str) {
+        let mut found = None;
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while found.is_none() {
+            let looked = self.shown();
+            found = looked[self.read..].find(question).map(|at| self.read + at + question.len());
+            assert!(std::time::Instant::now() < end, "no {question:?} in {looked}");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        self.read = found.unwrap();
+        if keys.is_empty() {
+            return;
+        }
+        until(&format!("the end of {question}"), || self.shown()[self.read..].contains(": "));
+        self.keys.write_all(keys.as_bytes()).unwrap();
+        self.keys.flush().unwrap();
+    }
+
+    /// The exit status.
+    fn ended(&mut self) -> i32 {
+        let mut status = None;
+        until("its end", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap().code().unwrap()
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn questions_in_a_terminal_lead_there_too() {
+    let (provider, smtp) = (selling(), SmtpServer::plain());
+    let mut daemon = nothing(&provider, &smtp);
+    let url = format!("http://{}", provider.address);
+    let config = daemon.config();
+    let mut person = Terminal::start(&["init", "--config.file", config.to_str().unwrap()]);
+    person.answer("Address of the panel", "panel.example.com\n");
+    person.answer("has no https:// in front", "");
+    person.answer("Address of the panel", &format!("{url}\n"));
+    person.answer("API key of the VMs", "vm-api-key\n");
+    person.answer("User of the billing data", "billing-user\n");
+    person.answer("Password of that user", "\n");
+    person.answer("Password of that user", "billing-password\n");
+    person.answer("Address of the hosting", &format!("{url}\n"));
+    person.answer("Token of the hosting", "\n");
+    person.answer("Address at which the API key", &format!("{url}/token/\n"));
+    person.answer("API key that fetches it", "typed-wrong\n");
+    person.answer("Time zone", "UTC\n");
+    person.answer("Currency", "RUB\n");
+    person.answer("Answer these questions again?", "\n");
+    assert!(flat(&person.shown()).contains("answered 403; check hosting_api_key"), "{}", person.shown());
+    for question in
+        ["Address of the panel", "API key of the VMs", "User of the billing", "Password of that user"]
+    {
+        person.answer(question, "\n");
+    }
+    person.answer("Address of the hosting", "\n");
+    person.answer("Address at which the API key", "\n");
+    person.answer("API key that fetches it", "hosting-api-kex\u{7f}y\n");
+    person.answer("Time zone", "\n");
+    person.answer("Currency", "\n");
+    person.answer("2 containers in state 0, such as", "");
+    person.answer("Which is it", "1\n");
+    person.answer("Mail server", &format!("smtp://{}\n", smtp.address));
+    person.answer("Sender", "hostwatch@example.com\n");
+    person.answer("Who gets the mails", "ops@example.com\n");
+    person.answer("Is this mailbox with the same provider?", "y\n");
+    person.answer("A second recipient, with another provider", "nobody\n");
+    person.answer("A second recipient, with another provider", "ann@example.net\n");
+    person.answer("Token of a Telegram bot", "\n");
+    person.answer("Address to fetch", "\n");
+    person.answer("Send a test message to ops@example.com, ann@example.net?", "\n");
+    person.answer("Start it: hostwatch run", "");
+    assert_eq!(person.ended(), 0, "{}", person.shown());
+    let shown = person.shown();
+    for secret in ["vm-api-key", "billing-password", "typed-wrong", "hosting-api-k"] {
+        assert!(!shown.contains(secret), "{shown}");
+    }
+    assert_eq!(smtp.seen().accepted().len(), 2, "{shown}");
+    daemon.run();
+    wait_for(&smtp, STARTED);
+}
+
+#[test]
+fn an_interrupted_init_leaves_nothing_behind() {
+    let (provider, smtp) = (selling(), SmtpServer::plain());
+    let daemon = nothing(&provider, &smtp);
+    let config = daemon.config();
+    let start = || {
+        let mut person = Terminal::start(&["init", "--config.file", config.to_str().unwrap()]);
+        person.answer("Address of the panel", &format!("http://{}\n", provider.address));
+        person
+    };
+    let (ctrl_c, ctrl_d) = ("\u{3}", "\u{4}");
+    for keys in [ctrl_c, ctrl_d] {
+        // Once while the input is hidden, and once while it is not.
+        let mut person = start();
+        person.answer("API key of the VMs", keys);
+        assert_eq!(person.ended(), 1, "{}", person.shown());
+        assert!(person.shown().contains("nothing was written"), "{}", person.shown());
+        let mut person = start();
+        person.answer("API key of the VMs", "vm-api-key\n");
+        person.answer("User of the billing data", keys);
+        assert_ne!(person.ended(), 0, "{}", person.shown());
+    }
+    assert_eq!(entries(daemon.directory.path()), 0);
+}

@@ -1,0 +1,159 @@
+//! Polls that fail: each account has one incident, whose value is the set of failing collectors.
+
+use super::{World, stories, stories_of};
+
+#[test]
+fn each_failure_has_one_incident_and_its_time() {
+    // (collector and failure, told at once, told once it has lasted)
+    let table = [
+        ("vms", "", "collector_failing opened"),
+        ("vms missing", "", "collector_failing opened"),
+        ("vms credentials", "credentials_rejected/vm opened", ""),
+        ("containers", "", "collector_failing opened"),
+        ("report", "", "collector_failing opened"),
+        ("report credentials", "credentials_rejected/billing opened", ""),
+        ("report missing", "billing_report opened", ""),
+        ("report error", "billing_report opened", ""),
+    ];
+    for (what, at_once, later) in table {
+        stories(
+            World::healthy,
+            &format!("fail {what} => {at_once}\nidle 14m =>\nidle 1m => {later}\nidle 1h =>"),
+        );
+    }
+}
+
+#[test]
+fn credentials_are_rejected_where_every_call_of_their_group_is_refused() {
+    stories(
+        World::unborn,
+        "fail ips credentials, look => started
+
+         fail ips credentials, fail vms credentials, look => credentials_rejected/vm started",
+    );
+    stories(
+        World::healthy,
+        "containers, fail sites credentials, later 8m, containers, sites, later 8m, containers, sites \
+         => collector_failing opened
+         later 20m, sites => credentials_rejected/hosting opened
+         containers 2 => credentials_rejected/hosting resolved
+
+         fail containers credentials =>",
+    );
+}
+
+#[test]
+fn a_collector_that_answers_again_is_told() {
+    stories(
+        World::healthy,
+        "fail vms, idle 15m => collector_failing opened
+         words: Cannot read VMs
+         detail: it did not work
+         fail vms credentials => credentials_rejected/vm opened
+         words: Credentials of the vm endpoints rejected
+         heal vms, vms =>
+         vms => credentials_rejected/vm resolved collector_failing resolved
+
+         fail report error => billing_report opened
+         words: Balance report not available
+         fail report, report, report, heal report, report =>
+         report => billing_report resolved
+
+         fail vms, fail vms credentials => credentials_rejected/vm opened
+         idle 30m =>
+         heal vms, vms 2 => credentials_rejected/vm resolved
+
+         fail vms, idle 16m, heal vms, vms => opened
+         idle 5m =>
+         vms => resolved
+         detail: answers again",
+    );
+}
+
+#[test]
+fn failing_collectors_are_one_incident_that_is_told_again_when_its_set_changed_for_good() {
+    stories(
+        World::healthy,
+        "fail vms, fail report, 20m => collector_failing opened
+         severity: warning
+         2h =>
+
+         fail vms, 20m, fail containers, 10m => opened
+         2h => collector_failing opened
+         words: Cannot read VMs and containers
+
+         fail vms, 20m, fail containers, idle 5m, heal containers, containers 2, fail containers, idle 10m, \
+         heal containers, containers 2, 1h => opened
+
+         fail vms, fail containers, 20m, fail sites, idle 10m, heal sites, sites 2, 1h => opened
+
+         fail vms, fail containers, 20m, heal containers, 1h => opened opened
+         heal vms, vms 2, 5m => resolved
+
+         fail vms, 20m, restart 1m, look, 40m => opened
+         fail containers, 30m => opened
+
+         fail vms, 10m, restart 1m, look, 10m =>
+
+         fail vms, fail sites, idle 10m, heal everything, look, look, fail vms, fail sites, idle 10m =>",
+    );
+}
+
+#[test]
+fn a_provider_of_whose_states_nothing_can_be_read_is_one_critical_mail() {
+    stories_of(
+        World::healthy,
+        &["fail everything", "fail vms, fail containers, fail sites"],
+        "{}, 20m => collector_failing opened
+         severity: critical
+         heal everything, look, look, 1h => collector_failing resolved",
+    );
+    stories(
+        World::healthy,
+        "fail everything, 20m => opened
+         words: Provider API does not answer: nothing is watched",
+    );
+}
+
+#[test]
+fn a_failure_is_told_to_who_joins_and_ends_for_those_who_acknowledged_it() {
+    stories(
+        World::healthy,
+        "fail vms, 20m, to ops ann, 10m => opened; ann: opened
+         heal vms, vms 2, 10m => resolved; ann: resolved
+
+         fail report, 20m, ack collector_failing/account, 9d => opened
+         heal report, report 2, 1h => resolved",
+    );
+}
+
+#[test]
+fn a_collector_whose_rule_is_off_is_not_told_or_watched_no_longer() {
+    stories(
+        World::healthy,
+        "fail vms, rule collector_failing off, idle 1h =>
+
+         fail vms, 20m, rule collector_failing off, 3m => opened unwatched
+         heal vms, 40m =>",
+    );
+}
+
+#[test]
+fn mails_about_resources_wait_while_their_collector_fails_and_a_cut_off_waits_for_nothing() {
+    stories(
+        World::healthy,
+        "recover 1, vm1=error, cut-off 8d => vm_error/1 opened disconnect rung:14
+         fail vms, fail report, idle 26h => ops[vm]:; ops[disconnect]: rung:7
+         heal vms, vms, tick => ops[vm]: reminder:1
+
+         cut-off 8d, fail report, idle 25h => ops[disconnect]: rung:14 rung:7
+         reason: less than 7 days left (as of Mon 2 Mar 12:02 UTC; no newer report confirms it)
+
+         vm1=error, fail vms, 20m, heal vms, vm1=active, vms, 10m => ops[vm]: opened resolved
+
+         everybody away, vm1=error, fail vms, 5m, everybody accepts, 1h => ops[vm]:
+         heal vms, look, 1m => ops[vm]: opened
+
+         fail everything, cut-off 6d, heal report, report, 1m => ops[disconnect]: rung:7",
+    );
+}

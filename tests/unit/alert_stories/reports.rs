@@ -1,0 +1,173 @@
+//! Reports of the balance: which of them open a cut-off, which of them end it, and which prove nothing.
+
+use super::{World, cut_off_in, money, report, rich, start, stories, stories_of};
+use crate::alert::{Kind, Severity};
+use crate::model::forecast::Disconnect;
+use crate::model::{Edd, Report};
+use crate::view::headline::Urgency;
+use chrono::Duration;
+
+#[test]
+fn only_reports_that_prove_it_are_an_all_clear() {
+    let edited = |change: fn(&mut Report)| {
+        let mut report = rich();
+        change(&mut report);
+        report
+    };
+    let doubtful = [
+        ("a null date beside a negative balance", report("25.50", Edd::Null)),
+        ("a date that cannot be read", report("5000", Edd::Unknown)),
+        ("an unknown expected balance", edited(|report| report.expected_balance = None)),
+        (
+            "a moment that is not positive",
+            edited(|report| report.moments.edit(|all| all[40].positive = Some(false))),
+        ),
+        ("an end before the known date", edited(|report| report.date = Some(start() + Duration::hours(50)))),
+        ("moments that could not be read", edited(|report| report.moments_rejected = 2)),
+    ];
+    for (what, doubtful) in doubtful {
+        let mut world = World::healthy();
+        world.report(cut_off_in(53));
+        (0..5).for_each(|_| world.report(doubtful.clone()));
+        assert_eq!(world.take_ladder(), ["rung:3"], "{what}");
+        assert!(world.is_open(Kind::Disconnect, "account"), "{what}");
+    }
+    stories(
+        World::healthy,
+        "cut-off 53h, fail report error, heal report, paid => ops[disconnect]: rung:3
+         report => ops[disconnect]: resolved
+         cut-off 53h => rung:3",
+    );
+}
+
+/// The expected balance is that of the report's last day, so it is below 0 whenever a date is ahead.
+#[test]
+fn a_report_whose_charges_cannot_be_read_is_no_overdue_account() {
+    let mut world = World::healthy();
+    world.report(cut_off_in(13 * 24));
+    let mut unreadable = cut_off_in(13 * 24);
+    unreadable.expected_balance = Some(money("-400"));
+    unreadable.moments.edit(Vec::clear);
+    unreadable.moments_rejected = 90;
+    world.report(unreadable);
+    world.report(cut_off_in(13 * 24));
+    assert_eq!(world.take_events(), ["main/disconnect/account rung:14"]);
+}
+
+#[test]
+fn a_cut_off_is_computed_from_the_charges_where_no_date_is_named() {
+    let mut world = World::healthy();
+    let at = world.now + Duration::days(3);
+    world.live("no-date 2550");
+    assert_eq!(world.heard("ops", ""), "rung:3");
+    let cut_off = Disconnect::At { at, computed: true };
+    assert_eq!(world.row(Kind::Disconnect, "account").unwrap().cut_off, Some(cut_off));
+    // A date that its own charges contradict by more than a day says so.
+    stories(
+        World::healthy,
+        "cut-off 6d 2550 => rung:7
+         detail: cut-off Sun 8 Mar 12:01 UTC; by its own charges Thu 5 Mar 12:01 UTC
+         cut-off 3d 2550 => rung:3
+         detail: cut-off Thu 5 Mar 12:02 UTC
+
+         bare 0 => rung:0
+         detail: the balance is used up",
+    );
+}
+
+#[test]
+fn a_report_without_charges_proves_nothing_until_it_held_for_a_day() {
+    // With a null date, the balance may be that of the report's last day, which is used up whenever a date is ahead.
+    stories_of(
+        World::healthy,
+        &["-400", "0"],
+        "cut-off 13d 2550 => rung:14
+         bare {}, hourly 23 =>
+         hourly 1 => rung:0
+         reason: the balance is used up
+         detail: the balance is used up; cut-off Sun 15 Mar 12:01 UTC",
+    );
+    stories(
+        World::healthy,
+        "bare -4 => rung:0
+
+         cut-off 53h, bare 50000, hourly 23 => rung:3
+         hourly 3 => .. resolved",
+    );
+    // Charges of 0.00 name orders that cost nothing, and tell as little about others.
+    let mut world = World::healthy();
+    world.report(cut_off_in(53));
+    let mut free = rich();
+    free.expected_balance = Some(money("500"));
+    free.moments.edit(|moments| {
+        for moment in moments {
+            (moment.amount, moment.balance) = (money("0.00"), money("500"));
+        }
+    });
+    (0..4).for_each(|_| world.report(free.clone()));
+    assert_eq!(world.take_ladder(), ["rung:3"]);
+    for _ in 0..25 {
+        world.later(Duration::hours(1));
+        world.report(free.clone());
+    }
+    assert_eq!(world.take_ladder().last().unwrap(), "resolved");
+}
+
+#[test]
+fn a_date_that_cannot_be_read_takes_no_known_one_back() {
+    stories(
+        World::healthy,
+        "cut-off 13d 2550, unreadable-bare -400, report 2 => rung:14
+         idle 7d => rung:7
+
+         cut-off 40d 2550, unreadable-bare -400, report 2 => ops[disconnect]:
+         idle 34d => ops[disconnect]: .. rung:7
+
+         unreadable-bare -400 => rung:0",
+    );
+}
+
+#[test]
+fn a_date_beyond_every_rung_goes_as_quietly_as_it_came() {
+    let mut world = World::healthy();
+    let is_known = |world: &World| world.calendar().is_some_and(|entry| !entry.cancelled);
+    for steps in ["cut-off 40d 500000", "paid", "cut-off 40d 500000", "paid"] {
+        assert!(is_known(world.live(steps)), "one good report is not yet two");
+    }
+    assert!(!is_known(world.live("report")));
+    assert_eq!(world.heard("ops", ""), "");
+}
+
+/// The account never had a mail, or was paid while the date was far or near: only the report decides.
+#[test]
+fn one_report_has_one_verdict_after_any_mail_before() {
+    let then = report("315.50", Edd::At(start() + Duration::hours(31 * 24 + 12)));
+    let day = |days| start() + Duration::days(days);
+    let mails = [(None, None), (Some(0), Some(Severity::Info)), (Some(3), Some(Severity::Warning))];
+    for (paid_on, mailed) in mails {
+        let mut world = World::modest();
+        world.report(if paid_on.is_some() { report("45.50", Edd::At(day(5))) } else { then.clone() });
+        world.now = day(paid_on.unwrap_or(0)) + Duration::minutes(5);
+        world.report(then.clone());
+        let told = world.mails().into_iter().rfind(|mail| mail.form == "disconnect");
+        assert_eq!(told.map(|mail| mail.items[0].severity), mailed);
+        for (days, level, sentence, severity) in [
+            (7, Urgency::Fine, "All 7 resources fine · paid until 3 Apr (main)", Severity::Info),
+            (
+                18,
+                Urgency::Attention,
+                "Cut-off Fri 3 Apr: pay 165 RUB by Mon 30 Mar (main)",
+                Severity::Warning,
+            ),
+            (28, Urgency::Attention, "Cut-off Fri 3 Apr: pay 265 RUB today (main)", Severity::Critical),
+        ] {
+            world.now = day(days);
+            world.report(then.clone());
+            let status = world.status();
+            let headline = &status.headline;
+            assert_eq!((headline.level, headline.sentence.as_str()), (level, sentence), "day {days}");
+            let open = status.incidents.open.first();
+            assert!(open.is_none_or(|row| row.severity == severity), "day {days}");
+        }
+    }
+}

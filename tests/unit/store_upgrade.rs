@@ -1,0 +1,279 @@
+//! Stores of hostwatch 0.2: each recipient who was told a beginning is told its end, and nothing is told twice.
+//!
+//! Each fixture is named after the event before the stop of 0.2; accounts are otherwise healthy.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::alert_support::{Fate, NOTHING, World, cut_off_in, moment, money, report, rich, start};
+use crate::alert::{Event, Kind};
+use crate::model::{Collector, Edd, FailureKind, Report};
+use chrono::{DateTime, Duration, Utc};
+
+const WELL: [(u64, &str); 2] = [(1, "active"), (2, "active")];
+const IN_ERROR: [(u64, &str); 2] = [(1, "error"), (2, "active")];
+
+/// The only recipient, except in tests that name others.
+const OPS: [&str; 1] = ["ops"];
+const BOTH: [&str; 2] = ["ops", "bob"];
+
+/// Reads everything for the first time since the update: VMs, report and container 10 as given, everything else
+/// well.
+fn look_at(world: &mut World, vms: &[(u64, &str)], container: &str, report: Report) {
+    world.vms(vms);
+    world.containers(&[(10, container), (11, "ENABLED")]);
+    world.sites(10, &[(100, "Active"), (101, "Active")]);
+    world.sites(11, &[(110, "Active")]);
+    world.report(report);
+    world.end(Collector::Sites, None);
+}
+
+fn look(world: &mut World, vms: &[(u64, &str)]) {
+    look_at(world, vms, "ENABLED", rich());
+}
+
+fn recovers(world: &mut World) {
+    world.vms(&WELL);
+    world.vms(&WELL);
+}
+
+/// A store, and what is still wrong after the update: VMs and the report.
+type Still = (&'static str, &'static [(u64, &'static str)], fn() -> Report);
+
+const STILL: [Still; 19] = [
+    ("vm_in_error", &IN_ERROR, rich),
+    ("vm_reminded_twice", &IN_ERROR, rich),
+    ("vm_silenced", &IN_ERROR, rich),
+    ("vm_flapping", &WELL, rich),
+    ("vm_in_error_at_the_first_start", &IN_ERROR, rich),
+    ("first_mail_waits", &[(1, "error"), (2, "error")], rich),
+    ("opening_waits", &IN_ERROR, rich),
+    ("opening_dropped", &IN_ERROR, rich),
+    ("opening_held_back", &IN_ERROR, rich),
+    ("opening_being_sent", &IN_ERROR, rich),
+    ("opening_reply_lost", &IN_ERROR, rich),
+    ("opening_reply_lost_and_being_sent", &IN_ERROR, rich),
+    ("opening_refused_to_bob", &IN_ERROR, rich),
+    ("end_waits", &WELL, rich),
+    ("rung_7_told", &WELL, || cut_off_in(7 * 24 - 5)),
+    ("rung_7_waits", &WELL, || cut_off_in(6 * 24)),
+    ("rung_7_being_sent", &WELL, || cut_off_in(6 * 24)),
+    ("overdue_for_a_day", &WELL, || cut_off_in(20)),
+    ("vm_blocked_by_an_overdue_account", &[(1, "blocked"), (2, "active")], || cut_off_in(-1)),
+];
+
+/// Everything stays as it was for thirty hours, then all is well for three, and then VM 1 is in error again. A
+/// mail that 0.2 was sending is sent again by its bytes.
+#[test]
+fn each_store_of_0_2_is_continued() {
+    let mut log = String::new();
+    for (fixture, vms, report) in STILL {
+        let recipients: &[&str] = if fixture == "opening_refused_to_bob" { &BOTH } else { &OPS };
+        let mut world = World::updated(fixture, recipients);
+        let mut put = |world: &mut World, what: &str| {
+            for to in recipients {
+                let told = world.take_of(to).join(", ");
+                writeln!(log, "  {what}, {to}: {told}").unwrap();
+            }
+        };
+        (0..2).for_each(|_| look_at(&mut world, vms, "ENABLED", report()));
+        world.pass(Duration::hours(30));
+        put(&mut world, "goes on");
+        for _ in 0..3 {
+            look(&mut world, &WELL);
+            world.pass(Duration::hours(1));
+        }
+        put(&mut world, "ends");
+        world.vms(&IN_ERROR);
+        world.pass(Duration::minutes(10));
+        put(&mut world, "begins again");
+        for (id, bytes) in &world.system.handed {
+            let number: u32 = id.trim_start_matches("mail-").parse().unwrap();
+            let is_old = number < 1000;
+            assert!(!is_old || *bytes == world.bytes_before_the_update(id), "{fixture}: {id}");
+        }
+        let old = world.system.handed.iter().filter(|(id, _)| id.len() < "mail-1000".len()).count();
+        writeln!(log, "{fixture}: {old} mails of 0.2 were sent again\n").unwrap();
+    }
+    insta::assert_snapshot!("stores_of_0_2", log);
+}
+
+#[test]
+fn the_end_refers_to_the_mail_of_the_beginning() {
+    let mut world = World::updated("vm_in_error", &OPS);
+    look(&mut world, &IN_ERROR);
+    recovers(&mut world);
+    assert_eq!(world.last_told().thread.as_deref(), Some("mail-1"));
+}
+
+#[test]
+fn an_opening_that_waits_and_is_over_by_now_is_told_as_past() {
+    let mut world = World::updated("opening_waits", &OPS);
+    world.server_all(Fate::Away);
+    recovers(&mut world);
+    world.server_all(Fate::Accept);
+    world.pass(Duration::minutes(40));
+    assert_eq!(world.last_told().since, moment("2026-03-02T12:02:01Z"));
+    assert_eq!(world.take_events(), ["main/vm_error/1 was-down"]);
+}
+
+#[test]
+fn a_mail_that_was_being_sent_and_is_outdated_is_not_sent_again() {
+    let mut world = World::updated("opening_reply_lost", &OPS);
+    recovers(&mut world);
+    world.pass(Duration::hours(2));
+    assert_eq!(world.take_events(), ["main/vm_error/1 resolved"], "as if its beginning had arrived");
+}
+
+#[test]
+fn a_payment_after_the_update_is_told_once() {
+    let mut world = World::updated("rung_7_told_on_a_small_balance", &OPS);
+    look_at(&mut world, &WELL, "ENABLED", report("30.00", Edd::At(start() + Duration::days(6))));
+    world.report(report("80.00", Edd::At(start() + Duration::days(11))));
+    world.report(report("80.00", Edd::At(start() + Duration::days(11))));
+    let told = world.take_ladder();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("paid:"), "{told:?}");
+}
+
+#[test]
+fn an_incident_that_an_overdue_account_explains_stays_explained() {
+    let mut world = World::updated("vm_blocked_by_an_overdue_account", &OPS);
+    look_at(&mut world, &[(1, "blocked"), (2, "active")], "ENABLED", cut_off_in(-1));
+    world.pass(Duration::hours(5));
+    assert_eq!(world.take_events(), NOTHING);
+    assert_eq!(world.cause(Kind::VmBlocked, "1").as_deref(), Some("main/disconnect/account"));
+    // Another VM joins, and is told in a mail of the cause.
+    world.vms(&[(1, "blocked"), (2, "blocked")]);
+    world.pass(Duration::minutes(70));
+    assert_eq!(world.last_told().covers, ["VM vm-2 blocked"]);
+    assert_eq!(world.take_events(), ["main/disconnect/account covered:2"]);
+    world.report(rich());
+    world.report(rich());
+    assert_eq!(world.take_events(), ["main/disconnect/account resolved"]);
+    recovers(&mut world);
+    world.pass(Duration::hours(1));
+    assert_eq!(world.take_events(), NOTHING, "both are over with their cause");
+}
+
+#[test]
+fn the_sites_that_the_mail_about_a_container_named_are_not_told_again() {
+    let mut world = World::updated("container_over_quota", &OPS);
+    look_at(&mut world, &WELL, "DISABLED_BY_QUOTA", rich());
+    world.sites(10, &[(100, "Error"), (101, "Active")]);
+    world.pass(Duration::hours(2));
+    assert_eq!(world.take_events(), NOTHING);
+    world.containers(&[(10, "ENABLED"), (11, "ENABLED")]);
+    world.containers(&[(10, "ENABLED"), (11, "ENABLED")]);
+    assert_eq!(world.take_events(), ["main/container_disabled/10 resolved"]);
+    world.sites(10, &[(100, "Error"), (101, "Active")]);
+    world.pass(Duration::minutes(5));
+    assert_eq!(world.take_events(), ["main/site_error/100 opened"]);
+}
+
+#[test]
+fn a_recipient_whose_mails_were_all_refused_hears_no_end() {
+    let mut world = World::updated("opening_refused_to_bob", &BOTH);
+    world.server("bob", Fate::RefuseRecipient);
+    recovers(&mut world);
+    world.server("bob", Fate::Accept);
+    world.pass(Duration::hours(30));
+    assert_eq!(world.take_of("bob"), ["main/vm_error/1 was-down"]);
+}
+
+#[test]
+fn collectors_that_fail_become_one_incident_and_end_once() {
+    let mut world = World::updated("collectors_failing", &OPS);
+    world.fail(Collector::Vms, FailureKind::Other);
+    world.pass(Duration::hours(2));
+    assert_eq!(world.take_events(), NOTHING);
+    for _ in 0..3 {
+        look(&mut world, &WELL);
+    }
+    assert_eq!(world.take_events(), ["main/collector_failing/account resolved"]);
+}
+
+#[test]
+fn an_incident_told_as_no_longer_watched_is_told_no_more() {
+    let mut world = World::updated("vm_no_longer_watched", &OPS);
+    world.leave();
+    world.pass(Duration::days(2));
+    assert_eq!(world.take_events(), NOTHING);
+    world.come_back();
+    look(&mut world, &IN_ERROR);
+    assert_eq!(world.take_events(), ["main/vm_error/1 opened"], "it is watched again, and still so");
+}
+
+#[test]
+fn events_that_the_hourly_limit_held_back_are_owed() {
+    let mut world = World::updated("opening_held_back", &OPS);
+    world.server_all(Fate::Away);
+    recovers(&mut world);
+    world.server_all(Fate::Accept);
+    world.pass(Duration::minutes(40));
+    assert_eq!(world.take_events(), ["main/vm_error/1 was-down"]);
+}
+
+#[test]
+fn mails_that_were_sent_stay_known() {
+    let world = World::updated("vm_in_error", &OPS);
+    let sent = world.system.store().sent(9).unwrap();
+    assert_eq!(sent.len(), 2);
+    assert_eq!(sent[0].subject, "VM vm-1 in error");
+    assert_eq!(sent[0].sent_at, moment("2026-03-02T12:02:01Z"));
+}
+
+#[test]
+fn an_amount_is_believed_as_it_was() {
+    let mut world = World::updated("small_balance", &OPS);
+    look_at(&mut world, &WELL, "ENABLED", super::alert_support::modest());
+    let balance = world.system.engine.cut_offs().values().next().unwrap().balance;
+    assert_eq!(balance, Some(money("8.00")));
+}
+
+/// Once all is well and mails are delivered, each beginning that was told has exactly one end, for every event
+/// before the update.
+#[test]
+fn each_beginning_from_before_the_update_has_one_end() {
+    for number in 0..40 {
+        let fixture = format!("random/{number:02}");
+        let mut world = World::updated(&fixture, &BOTH);
+        let from = world.now;
+        for _ in 0..4 {
+            world.report(rich());
+            world.vms(&WELL);
+            world.containers(&[(10, "ENABLED"), (11, "ENABLED")]);
+            world.sites(10, &[(100, "Active"), (101, "Active")]);
+            world.sites(11, &[(110, "Active")]);
+            world.end(Collector::Sites, None);
+            world.pass(Duration::minutes(40));
+        }
+        for to in BOTH {
+            each_beginning_has_one_end(&world, to, from, &fixture);
+        }
+    }
+}
+
+fn each_beginning_has_one_end(world: &World, to: &str, from: DateTime<Utc>, fixture: &str) {
+    let mut told: BTreeMap<String, Vec<(Event, DateTime<Utc>)>> = BTreeMap::new();
+    let mut log = String::new();
+    let mine = world.received.iter().filter(|one| one.mail.to == to);
+    let since = mine.flat_map(|received| {
+        received.mail.items.iter().map(|item| (received.at, item.key.clone(), item.event.clone()))
+    });
+    for (at, key, event) in world.told_before_the_update(to).into_iter().chain(since) {
+        // All collectors of an account now share one incident.
+        let is_of_collectors = key.kind == Kind::CollectorFailing;
+        let key = if is_of_collectors { "collectors".to_owned() } else { key.to_string() };
+        log.push_str(&format!("{at} {key} {event}\n"));
+        told.entry(key).or_default().push((event, at));
+    }
+    for (key, events) in told.iter().filter(|(key, _)| !key.contains("balance_drop")) {
+        assert!(events.last().unwrap().0.is_end(), "{fixture}, {to}, {key}: {events:?}\n{log}");
+        let is_twice = |pair: &[(Event, DateTime<Utc>)]| {
+            pair[0].0.is_end() && pair[1].0.is_end() && pair[1].0 != Event::WasDown && pair[1].1 >= from
+        };
+        assert!(!events.windows(2).any(is_twice), "{fixture}, {to}, {key}: {events:?}\n{log}");
+    }
+}
