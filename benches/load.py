@@ -265,11 +265,10 @@ http {{
   server {{
     listen 127.0.0.1:{port}; root {work}/www;
     location = /gzip {{ add_header Content-Encoding gzip; add_header Vary "Accept, Accept-Encoding"; }}
-    location = /zstd {{ add_header Content-Encoding zstd; add_header Vary "Accept, Accept-Encoding"; }}
   }}
 }}
 """
-CODINGS = ("gzip", "zstd")
+CODINGS = ("gzip",)
 
 
 def family(pid):

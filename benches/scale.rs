@@ -130,9 +130,6 @@ fn encoding(c: &mut Criterion<Cpu>) {
             encoder.finish().unwrap()
         });
     });
-    group.bench_function("zstd alone, of its text at once", |b| {
-        b.iter(|| zstd::bulk::compress(&text, 1).unwrap());
-    });
     group.throughput(Throughput::Elements(1));
     let mut changed = |group: &mut criterion::BenchmarkGroup<'_, _>, name, reads: [Read; 2], which| {
         let mut turn = false;

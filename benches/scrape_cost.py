@@ -93,7 +93,7 @@ def main():
             for _ in range(args.rounds):
                 for name, protocol, compressed in WAYS:
                     found[name].append(measure(args, work, running.port, protocol, compressed))
-            sizes = {coding: len(fetched(running.port, coding)) for coding in ("identity", "gzip", "zstd")}
+            sizes = {coding: len(fetched(running.port, coding)) for coding in ("identity", "gzip")}
     print("bytes of the page: " + ", ".join(f"{coding} {size}" for coding, size in sizes.items()))
     print("| a scrape | CPU | | allocated | | objects | lasts |\n|---|---|---|---|---|---|---|")
     middle = {name: [statistics.median(column) for column in zip(*rows)] for name, rows in found.items()}

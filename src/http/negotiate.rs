@@ -20,7 +20,6 @@ const ESCAPINGS: [&str; 4] = ["allow-utf-8", "underscores", "dots", "values"];
 pub(super) enum Coding {
     Identity,
     Gzip,
-    Zstd,
 }
 
 impl PageFormat {
@@ -69,24 +68,16 @@ pub(super) fn format(headers: &HeaderMap) -> (PageFormat, Option<&'static str>) 
     (format, ESCAPINGS.into_iter().find(|known| escaping == Some(known)))
 }
 
-/// zstd is used if the client names it with a q-value at least gzip's. No compression is used if the client
-/// prefers that.
+/// gzip, unless the client refuses it or prefers none.
 pub(super) fn coding(headers: &HeaderMap) -> Coding {
     let items: Vec<Item> = items(headers, ACCEPT_ENCODING).collect();
     let quality = |names: &[&str]| {
         items.iter().find(|item| names.contains(&item.name.as_str())).map(|item| item.quality)
     };
     let gzip = quality(&["gzip", "x-gzip"]).or_else(|| quality(&["*"])).unwrap_or(0);
-    let zstd = quality(&["zstd"]).unwrap_or(0);
     // `identity` is always acceptable, with the lowest q-value if the client does not name it.
     let identity = quality(&["identity"]).unwrap_or(0);
-    if zstd > 0 && zstd >= gzip.max(identity) {
-        Coding::Zstd
-    } else if gzip > 0 && gzip >= identity {
-        Coding::Gzip
-    } else {
-        Coding::Identity
-    }
+    if gzip > 0 && gzip >= identity { Coding::Gzip } else { Coding::Identity }
 }
 
 /// An item of a list header in lower case.
@@ -207,21 +198,11 @@ mod tests {
             ("identity", Coding::Identity),
             ("gzipped", Coding::Identity),
             ("", Coding::Identity),
-            ("zstd", Coding::Zstd),
-            ("ZSTD", Coding::Zstd),
-            ("gzip, deflate, br, zstd", Coding::Zstd),
-            ("gzip;q=1.0, zstd;q=0.9", Coding::Gzip),
-            ("gzip;q=0.5, zstd;q=0.5", Coding::Zstd),
-            ("gzip;q=0.5, zstd;q=0.6", Coding::Zstd),
-            ("zstd;q=0", Coding::Identity),
-            ("zstd;q=0, gzip", Coding::Gzip),
-            ("zstd;q=0.5, *", Coding::Gzip),
-            ("zstandard", Coding::Identity),
+            ("zstd", Coding::Identity),
+            ("gzip, deflate, br, zstd", Coding::Gzip),
             ("identity, gzip;q=0.5", Coding::Identity),
-            ("identity;q=0.6, gzip;q=0.5, zstd;q=0.4", Coding::Identity),
-            ("identity;q=0.1, zstd;q=0.05", Coding::Identity),
+            ("identity;q=0.6, gzip;q=0.5", Coding::Identity),
             ("identity;q=0.5, gzip;q=0.5", Coding::Gzip),
-            ("identity;q=0.5, gzip;q=0.4, zstd;q=0.5", Coding::Zstd),
             ("identity;q=0, gzip;q=0.1", Coding::Gzip),
             ("identity;q=0", Coding::Identity),
         ];

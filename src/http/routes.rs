@@ -220,7 +220,6 @@ fn compressed(
     place: Option<OwnedSemaphorePermit>,
 ) -> Response<Body> {
     let (body, coding) = match negotiate::coding(request.headers()) {
-        Coding::Zstd => (Body::pieces(page.zstd(&tail)), Some("zstd")),
         Coding::Gzip => (Body::pieces(page.gzip(&tail)), Some("gzip")),
         Coding::Identity => (Body::inflated(page.identity(tail)), None),
     };

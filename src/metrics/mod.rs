@@ -24,7 +24,6 @@ mod states;
 mod text;
 mod vectors;
 mod vm;
-mod zstd;
 
 pub(crate) use encoder::Encoder;
 pub(crate) use own::Own;

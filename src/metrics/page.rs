@@ -1,9 +1,8 @@
 //! A page of metrics that is kept compressed. Chunks are compressed once a change. They are served one after
-//! the other as one gzip or zstd stream, or inflated again while they are streamed.
+//! the other as one gzip stream, or inflated again while they are streamed.
 //!
 //! A chunk ends in a full flush, so it consists of whole bytes and refers to nothing before it. Chunks can
 //! therefore be joined in any order, and a final empty block with the combined CRC-32 makes them a gzip member.
-//! In zstd each chunk is a frame, and frames one after the other are a stream.
 
 use std::io::Write as _;
 use std::sync::{Arc, OnceLock};
@@ -13,13 +12,10 @@ use crc32fast::Hasher;
 use flate2::write::DeflateEncoder;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
-use super::zstd::Zstd;
-
 /// A compressed piece of text.
 #[derive(Clone, Debug)]
 pub(super) struct Chunk {
     deflated: Bytes,
-    frame: Bytes,
     crc: u32,
     length: u64,
 }
@@ -31,17 +27,21 @@ impl Chunk {
     }
 }
 
-/// Makes chunks. It keeps one compressor of each sort, since their tables are large.
+/// Makes chunks and reads them back. It keeps its tables, since they are large.
 #[derive(Debug)]
 pub(super) struct Compressor {
     compress: Compress,
-    zstd: Zstd,
+    decompress: Decompress,
     out: Vec<u8>,
 }
 
 impl Compressor {
     pub(super) fn new() -> Self {
-        Self { compress: Compress::new(Compression::fast(), false), zstd: Zstd::new(), out: Vec::new() }
+        Self {
+            compress: Compress::new(Compression::fast(), false),
+            decompress: Decompress::new(false),
+            out: Vec::new(),
+        }
     }
 
     pub(super) fn compress(&mut self, text: &[u8]) -> Chunk {
@@ -62,7 +62,6 @@ impl Compressor {
         }
         Chunk {
             deflated: Bytes::copy_from_slice(&self.out),
-            frame: self.zstd.frame(text).into_boxed_slice().into(),
             crc: crc32fast::hash(text),
             length: text.len() as u64,
         }
@@ -70,7 +69,12 @@ impl Compressor {
 
     /// The text of a chunk.
     pub(super) fn text(&mut self, chunk: &Chunk) -> Vec<u8> {
-        self.zstd.text(&chunk.frame, chunk.len())
+        self.decompress.reset(false);
+        let mut text = Vec::with_capacity(chunk.len());
+        self.decompress
+            .decompress_vec(&chunk.deflated, &mut text, FlushDecompress::None)
+            .expect("a chunk that was made here is whole");
+        text
     }
 }
 
@@ -80,7 +84,6 @@ impl Compressor {
 pub(crate) struct Page {
     lists: Vec<Arc<Vec<Chunk>>>,
     deflated: OnceLock<Bytes>,
-    frames: OnceLock<Bytes>,
     sum: OnceLock<Sum>,
 }
 
@@ -105,15 +108,14 @@ impl Page {
     }
 
     /// Joins the chunks to one piece, since each write of a small piece would wake the reader.
-    fn joined(&self, of: impl Fn(&Chunk) -> &Bytes) -> Bytes {
-        let length = self.chunks().map(|chunk| of(chunk).len()).sum();
-        let mut whole = Vec::with_capacity(length);
-        self.chunks().for_each(|chunk| whole.extend_from_slice(of(chunk)));
-        whole.into()
-    }
-
     fn deflated(&self) -> Bytes {
-        self.deflated.get_or_init(|| self.joined(|chunk| &chunk.deflated)).clone()
+        let joined = || {
+            let length = self.chunks().map(|chunk| chunk.deflated.len()).sum();
+            let mut whole = Vec::with_capacity(length);
+            self.chunks().for_each(|chunk| whole.extend_from_slice(&chunk.deflated));
+            whole.into()
+        };
+        self.deflated.get_or_init(joined).clone()
     }
 
     /// The sum, which is computed at the first call.
@@ -142,12 +144,6 @@ impl Page {
         // The format stores the length modulo 2^32.
         end.extend_from_slice(&(length as u32).to_le_bytes());
         [Bytes::from_static(&GZIP_HEADER), self.deflated(), end.into()]
-    }
-
-    /// The same as one zstd stream.
-    pub(crate) fn zstd(&self, tail: &[u8]) -> [Bytes; 2] {
-        let frames = self.frames.get_or_init(|| self.joined(|chunk| &chunk.frame));
-        [frames.clone(), Zstd::new().frame(tail).into()]
     }
 
     /// The page and `tail` after it as text, inflated piece by piece.
@@ -226,11 +222,6 @@ mod tests {
         out
     }
 
-    fn unzstd(pieces: &[Bytes]) -> Vec<u8> {
-        let whole: Vec<u8> = pieces.iter().flatten().copied().collect();
-        ::zstd::decode_all(whole.as_slice()).unwrap()
-    }
-
     fn text(length: usize, seed: u64) -> Vec<u8> {
         let mut state = seed;
         let step = |state: &mut u64| {
@@ -246,6 +237,9 @@ mod tests {
         let sizes = [0, 1, 100, 70_000, 3, 1_000_000, 65_536];
         let texts: Vec<_> = sizes.iter().zip(1..).map(|(&size, seed)| text(size, seed)).collect();
         let mut chunks: Vec<_> = texts.iter().map(|text| compressor.compress(text)).collect();
+        for (chunk, text) in chunks.iter().zip(&texts) {
+            assert!(compressor.text(chunk) == *text, "{} bytes", text.len());
+        }
         for turn in 0..2 {
             for tail in [b"".as_slice(), b"the end\n"] {
                 let page = Page::of(vec![
@@ -254,7 +248,6 @@ mod tests {
                     Arc::new(chunks[3..].to_vec()),
                 ]);
                 let got = gunzip(&page.gzip(tail));
-                assert!(unzstd(&page.zstd(tail)) == got, "turn {turn}");
                 let streamed = page.identity(Bytes::copy_from_slice(tail));
                 assert_eq!(streamed.left(), got.len() as u64);
                 let streamed: Vec<u8> = streamed.flatten().collect();
@@ -274,8 +267,6 @@ mod tests {
     fn a_page_without_chunks_is_its_tail() {
         let page = Page::default();
         assert_eq!(gunzip(&page.gzip(b"x 1\n")), b"x 1\n");
-        assert_eq!(unzstd(&page.zstd(b"x 1\n")), b"x 1\n");
-        assert_eq!(unzstd(&page.zstd(b"")), b"");
         assert_eq!(page.identity("x 1\n").collect::<Vec<_>>(), ["x 1\n"]);
         assert_eq!(page.identity("").count(), 0);
     }

@@ -32,6 +32,11 @@ pub fn run(tool: &str, args: &[&str]) -> Option<Run> {
     }
 }
 
+/// Whether tests that have a sample run all of it: `HOSTWATCH_TESTS=all`, as `.ci/full` sets it.
+pub fn runs_all() -> bool {
+    std::env::var_os("HOSTWATCH_TESTS").is_some_and(|value| value == "all")
+}
+
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }

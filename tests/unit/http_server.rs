@@ -117,6 +117,12 @@ async fn head_is_get_without_the_body() {
     }
 }
 
+fn unzipped(body: &[u8]) -> String {
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(body).read_to_string(&mut text).unwrap();
+    text
+}
+
 #[tokio::test]
 async fn metrics_are_negotiated_and_never_refused() {
     let server = Server::start(&[&full("main")], false).await;
@@ -128,18 +134,12 @@ async fn metrics_are_negotiated_and_never_refused() {
     let zipped = server.ask("GET", "/metrics", "Accept-Encoding: gzip\r\n").await;
     assert_eq!(zipped.header("content-encoding"), Some("gzip"));
     assert_eq!(zipped.header("vary"), Some("Accept, Accept-Encoding"));
-    let mut text = String::new();
-    flate2::read::GzDecoder::new(zipped.body.as_slice()).read_to_string(&mut text).unwrap();
-    assert_eq!(text, identity.text());
+    assert_eq!(unzipped(&zipped.body), identity.text());
 
-    let frames = server.ask("GET", "/metrics", "Accept-Encoding: gzip;q=0.5, zstd\r\n").await;
-    assert_eq!(frames.header("content-encoding"), Some("zstd"));
-    let text = zstd::decode_all(frames.body.as_slice()).unwrap();
-    assert_eq!(String::from_utf8(text).unwrap(), identity.text());
-    let frames = server.ask("GET", "/sd/vms", "Accept-Encoding: zstd\r\n").await;
+    let zipped = server.ask("GET", "/sd/vms", "Accept-Encoding: gzip\r\n").await;
     let plain = server.get("/sd/vms").await;
     assert_eq!(plain.header("content-type"), Some("application/json"));
-    assert_eq!(zstd::decode_all(frames.body.as_slice()).unwrap(), plain.body);
+    assert_eq!(unzipped(&zipped.body), plain.text());
 
     let accept = "Accept: application/openmetrics-text;version=1.0.0;q=0.8, text/plain;q=0.5\r\n";
     let open = server.ask("GET", "/metrics", accept).await;
