@@ -32,9 +32,10 @@ impl Money {
         self.0
     }
 
-    /// Whether it is above zero, which the interface calls `positive` (2.8).
+    /// Whether it is above zero, which the interface calls `positive` (2.8). What floats leave over is nothing.
     pub(crate) fn is_positive(self) -> bool {
-        self.0 > Decimal::ZERO
+        const REMAINDER: Decimal = Decimal::from_parts(1, 0, 0, false, 6);
+        self.0 > REMAINDER
     }
 
     /// The amount rounded up to whole units, as mails name amounts to pay, so that it is never too low.
@@ -188,5 +189,13 @@ mod tests {
         assert_eq!(money("7.004").rounded(), money("7"));
         assert_eq!(money("-2.5").to_f64(), -2.5);
         assert_eq!(-money("2.5"), money("-2.5"));
+    }
+
+    #[test]
+    fn a_remainder_of_floats_is_no_money() {
+        for (text, want) in [("0.01", true), ("0.00001", true), ("0.0000000000000284", false), ("-5", false)]
+        {
+            assert_eq!(money(text).is_positive(), want, "{text}");
+        }
     }
 }

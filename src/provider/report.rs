@@ -18,8 +18,8 @@ use super::address::Endpoint;
 use super::client::Client;
 use super::error::{ApiError, ErrorKind};
 use super::wire::{
-    DecodeContext, Diagnostics, Field, MomentRow, OrderRecord, Reader, Record, Stamp, decimal, edd,
-    error_text, mended, tolerant,
+    DecodeContext, Diagnostics, Field, Mended, MomentRow, OrderRecord, Reader, Record, Stamp, decimal, edd,
+    error_text,
 };
 
 /// The number of pieces of the body that may wait to be decoded.
@@ -127,7 +127,7 @@ pub(crate) fn decode(
     notes: &mut Diagnostics,
 ) -> Result<Report, ErrorKind> {
     let since = Cell::new(0);
-    let body = BufReader::with_capacity(64 << 10, Metered { body, since: &since });
+    let body = BufReader::with_capacity(64 << 10, Mended::new(Metered { body, since: &since }));
     let mut parts = ReportParts::new(context, most, notes, &since);
     let mut json = serde_json::Deserializer::from_reader(body);
     let read = json.deserialize_any(&mut parts).and_then(|()| json.end());
@@ -231,13 +231,7 @@ impl<'a> ReportParts<'a> {
     }
 
     fn take_moment(&mut self, raw: &RawValue) {
-        match serde_json::from_str(raw.get()) {
-            Ok(row) => self.take_row(row),
-            Err(_) => self.take_row(serde_json::from_str(&mended(raw.get().as_bytes())).unwrap_or_default()),
-        }
-    }
-
-    fn take_row(&mut self, row: Field<MomentRow<'_>>) {
+        let row = serde_json::from_str::<Field<MomentRow<'_>>>(raw.get()).unwrap_or_default();
         let index = self.moments.len() + self.rejected as usize;
         let mut reader =
             Reader { context: self.context, notes: self.notes, list: Some(("charge_moments", index)) };
@@ -269,7 +263,7 @@ impl<'a> ReportParts<'a> {
         if let Some(&place) = OrderRecord::id_in(raw.get()).and_then(|id| self.places.get(&id)) {
             return Some(place);
         }
-        let Ok(Field::Value(row)) = tolerant::<Field<OrderRecord>>(raw.get().as_bytes()) else {
+        let Ok(Field::Value(row)) = serde_json::from_str::<Field<OrderRecord>>(raw.get()) else {
             return reader.odd("moment.order", "no object");
         };
         let Ok(mut order) = row.into_model((), &mut reader) else {

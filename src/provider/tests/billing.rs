@@ -45,11 +45,15 @@ fn read(json: &Value) -> Result<Report, ErrorKind> {
 }
 
 fn read_text(text: &str) -> (Result<Report, ErrorKind>, Diagnostics) {
+    read_bytes(text.as_bytes())
+}
+
+fn read_bytes(body: &[u8]) -> (Result<Report, ErrorKind>, Diagnostics) {
     let settings = settings();
     let context = DecodeContext { zone: settings.time_zone, container_states: settings.container_states };
     let mut notes = Diagnostics::default();
     let most = Most { moments: 1_000, order_bytes: u64::MAX };
-    (decode(text.as_bytes(), &context, most, &mut notes), notes)
+    (decode(body, &context, most, &mut notes), notes)
 }
 
 fn money(text: &str) -> Money {
@@ -182,6 +186,35 @@ fn a_moment_without_time_amount_or_balance_is_counted_as_rejected() {
     assert_eq!(read.expected_balance, Some(money("12345678901234567890.12")));
     let moment = read.moments.first().unwrap();
     assert_eq!((moment.amount, moment.balance, moment.positive), (money("0.1"), money("-0.3"), Some(false)));
+}
+
+#[test]
+fn a_report_is_read_whatever_its_bytes() {
+    let with = |from: &str, to: &[u8]| {
+        let text = report().to_string();
+        let at = text.find(from).unwrap();
+        [&text.as_bytes()[..at], to, &text.as_bytes()[at + from.len()..]].concat()
+    };
+    let comment = "order 9";
+    for (body, want) in [
+        (with(comment, b"\xcf\xf0\xe8"), "\u{fffd}\u{fffd}\u{fffd}"),
+        (with(comment, b"a\tb\0\n"), "a b  "),
+        (with(comment, b"\\ud800"), "\u{fffd}"),
+        (with("{", b"\xef\xbb\xbf\r\n{"), comment),
+        (with(r#""end_date":null"#, br#""end_date":NaN"#), comment),
+        (with(r#"{"amount""#, br#"{"x":[-Infinity,1e999],"amount""#), comment),
+    ] {
+        let (read, notes) = read_bytes(&body);
+        let read = read.unwrap();
+        assert_eq!((read.moments.len(), &notes), (3, &Diagnostics::default()), "{want:?}");
+        assert_eq!(read.orders[1].comment.as_deref(), Some(want));
+    }
+    for odd in ["NaN", "-Infinity", "1e999"] {
+        let (read, notes) =
+            read_bytes(&with(r#""positive":true"#, format!(r#""positive":{odd}"#).as_bytes()));
+        assert_eq!(read.unwrap().moments.len(), 3, "{odd}");
+        assert_eq!(notes.fields.into_iter().collect::<Vec<_>>(), [("moment.positive", 1)], "{odd}");
+    }
 }
 
 #[tokio::test]

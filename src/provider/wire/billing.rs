@@ -12,8 +12,9 @@ use serde_json::value::RawValue;
 
 use crate::model::{Charge, Edd, Money, Order, OrderId, OrderState, Tariff};
 
+use super::decimal::decimal;
 use super::diagnostics::{Reader, Record, Rejected, row};
-use super::field::{Field, Stamp, Wire, decimal};
+use super::field::{Field, Stamp, Wire};
 
 /// No account was cut off before this year.
 const FIRST_YEAR: i32 = 2000;

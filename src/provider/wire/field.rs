@@ -6,9 +6,7 @@ use std::marker::PhantomData;
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
 use chrono_tz::Tz;
-use rust_decimal::Decimal;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
 
 use crate::model::time::{at_zone, of_four_digits, parse_moment};
 
@@ -255,33 +253,6 @@ fn plain(text: &str) -> Option<NaiveDateTime> {
     )
 }
 
-/// An exact decimal, from a string or from the text of a number, and never through a float.
-pub(crate) fn decimal(raw: &RawValue) -> Option<Decimal> {
-    let text = raw.get();
-    match text.as_bytes().first()? {
-        b'"' => match serde_json::from_str::<&str>(text) {
-            Ok(plain) => parse_decimal(plain.trim()),
-            // A string with an escape in it.
-            Err(_) => parse_decimal(serde_json::from_str::<String>(text).ok()?.trim()),
-        },
-        b'-' | b'0'..=b'9' => parse_decimal(text),
-        _ => None,
-    }
-}
-
-fn parse_decimal(text: &str) -> Option<Decimal> {
-    // `Decimal` would accept more than the interface's decimals, such as 1_000.
-    let fits = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E');
-    if !text.bytes().all(fits) {
-        return None;
-    }
-    Decimal::from_str_exact(text).ok().or_else(|| {
-        // `from_scientific` rounds digits that do not fit.
-        let digits = text.split(['e', 'E']).next()?;
-        Decimal::from_str_exact(digits).and_then(|_| Decimal::from_scientific(text)).ok()
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -365,37 +336,6 @@ mod tests {
             ("null", Field::Null),
         ] {
             assert_eq!(field::<bool>(json), want, "{json}");
-        }
-    }
-
-    #[test]
-    fn decimals_are_exact_whether_quoted_or_not() {
-        let table = [
-            ("\"10.10\"", Some("10.10")),
-            ("10.10", Some("10.10")),
-            ("-0.01", Some("-0.01")),
-            // A float would end in …56789012346 here.
-            ("12345678901234567890.12345678", Some("12345678901234567890.12345678")),
-            ("0.1234567890123456789012345678", Some("0.1234567890123456789012345678")),
-            ("1.5e3", Some("1500")),
-            ("1E+2", Some("100")),
-            ("\" 7 \"", Some("7")),
-            ("\"\\u0037\"", Some("7")),
-            ("1e999", None),
-            ("0.12345678901234567890123456789e1", None),
-            ("\"1e-99\"", None),
-            ("\"12,5\"", None),
-            ("\"1_000\"", None),
-            ("\"\"", None),
-            ("\"-\"", None),
-            ("\"NaN\"", None),
-            ("true", None),
-            ("null", None),
-            ("[1]", None),
-        ];
-        for (json, want) in table {
-            let raw: Box<RawValue> = serde_json::from_str(json).unwrap();
-            assert_eq!(decimal(&raw).map(|value| value.to_string()).as_deref(), want, "{json}");
         }
     }
 

@@ -1,29 +1,116 @@
-//! A second attempt for JSON that serde refuses because of a letter: bytes that are not UTF-8, or an escape that
-//! is half a surrogate pair. A customer can name a VM so.
+//! Mends what JSON forbids and providers send: a byte order mark, bytes that are not UTF-8, raw control characters,
+//! halves of surrogate pairs, NaN, Infinity and numbers past every float.
 
+use std::io::{self, Read};
 use std::ops::RangeInclusive;
 
 use serde::de::DeserializeOwned;
 
 /// The letter in place of a bad one.
 const REPLACEMENT: &str = "\u{fffd}";
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 const FIRST_HALVES: RangeInclusive<u16> = 0xd800..=0xdbff;
 const SECOND_HALVES: RangeInclusive<u16> = 0xdc00..=0xdfff;
 
-/// Decodes JSON, the second time with its bad letters replaced. The error is that of the first attempt, whose
-/// line and column fit the text.
+/// Decodes JSON, the second time mended. The error is that of the first attempt, whose line and column fit the
+/// text.
 pub(crate) fn tolerant<T: DeserializeOwned>(body: &[u8]) -> Result<T, serde_json::Error> {
-    serde_json::from_slice(body).or_else(|error| serde_json::from_str(&mended(body)).map_err(|_| error))
+    serde_json::from_slice(body).or_else(|error| {
+        let (mut mender, mut out) = (Mender::default(), Vec::with_capacity(body.len()));
+        mender.take(body, &mut out);
+        mender.end(&mut out);
+        serde_json::from_slice(&out).map_err(|_| error)
+    })
 }
 
-/// The text with its bad letters replaced.
-pub(crate) fn mended(body: &[u8]) -> String {
-    let text = String::from_utf8_lossy(body);
-    let mut out = String::with_capacity(text.len());
+/// A body that is mended while it is read.
+pub(crate) struct Mended<R> {
+    body: R,
+    mender: Mender,
+    piece: Box<[u8]>,
+    out: Vec<u8>,
+    /// The number of bytes of `out` that were read.
+    taken: usize,
+}
+
+impl<R> Mended<R> {
+    pub(crate) fn new(body: R) -> Self {
+        Self { body, mender: Mender::default(), piece: [0; 16 << 10].into(), out: Vec::new(), taken: 0 }
+    }
+}
+
+impl<R: Read> Read for Mended<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.taken == self.out.len() {
+            self.out.clear();
+            self.taken = 0;
+            match self.body.read(&mut self.piece)? {
+                0 => {
+                    self.mender.end(&mut self.out);
+                    break;
+                }
+                size => self.mender.take(&self.piece[..size], &mut self.out),
+            }
+        }
+        let size = (&self.out[self.taken..]).read(buffer)?;
+        self.taken += size;
+        Ok(size)
+    }
+}
+
+/// Mends the tokens of JSON one by one, whatever pieces it comes in.
+#[derive(Default)]
+struct Mender {
+    /// A text or word whose end has not come yet.
+    token: Vec<u8>,
+    in_text: bool,
+    is_escaped: bool,
+}
+
+impl Mender {
+    fn take(&mut self, piece: &[u8], out: &mut Vec<u8>) {
+        for &byte in piece {
+            if self.in_text {
+                self.token.push(byte);
+                self.in_text = byte != b'"' || self.is_escaped;
+                self.is_escaped = byte == b'\\' && !self.is_escaped;
+                if !self.in_text {
+                    text(&self.token, out);
+                    self.token.clear();
+                }
+            } else if matches!(
+                byte,
+                b'{' | b'}' | b'[' | b']' | b',' | b':' | b'"' | b' ' | b'\t' | b'\r' | b'\n'
+            ) {
+                self.end(out);
+                self.in_text = byte == b'"';
+                if self.in_text { self.token.push(byte) } else { out.push(byte) }
+            } else {
+                self.token.push(byte);
+            }
+        }
+    }
+
+    /// Writes the last word. No number but a finite one is left: the others become null.
+    fn end(&mut self, out: &mut Vec<u8>) {
+        let word = self.token.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.token);
+        let number = str::from_utf8(word).ok().and_then(|word| word.parse::<f64>().ok());
+        out.extend_from_slice(if number.is_some_and(|number| !number.is_finite()) { b"null" } else { word });
+        self.token.clear();
+    }
+}
+
+/// Writes a text, with its quotes, and with its bad letters replaced.
+fn text(raw: &[u8], out: &mut Vec<u8>) {
+    if raw.iter().all(|&byte| matches!(byte, b' '..=b'~') && byte != b'\\') {
+        out.extend_from_slice(raw);
+        return;
+    }
+    let text = String::from_utf8_lossy(raw).replace(|letter: char| letter < ' ', " ");
     let mut rest = &*text;
     while let Some(at) = rest.find('\\') {
         let (before, escape) = rest.split_at(at);
-        out.push_str(before);
+        out.extend_from_slice(before.as_bytes());
         let is_pair =
             half(escape, FIRST_HALVES) && escape.get(6..).is_some_and(|next| half(next, SECOND_HALVES));
         let is_half = half(escape, FIRST_HALVES) || half(escape, SECOND_HALVES);
@@ -32,10 +119,10 @@ pub(crate) fn mended(body: &[u8]) -> String {
             (false, true) => 6,
             (false, false) => 1 + escape[1..].chars().next().map_or(0, char::len_utf8),
         };
-        out.push_str(if is_half && !is_pair { REPLACEMENT } else { &escape[..length] });
+        out.extend_from_slice(if is_half && !is_pair { REPLACEMENT } else { &escape[..length] }.as_bytes());
         rest = &escape[length..];
     }
-    out + rest
+    out.extend_from_slice(rest.as_bytes());
 }
 
 /// Whether a text begins with the escape of a code unit in this range.
@@ -48,21 +135,37 @@ fn half(text: &str, range: RangeInclusive<u16>) -> bool {
 mod tests {
     use super::*;
 
+    /// The mended text, in pieces of this many bytes.
+    fn mended(body: &[u8], piece: usize) -> String {
+        let mut out = String::new();
+        let mut body = Mended { piece: vec![0; piece].into(), ..Mended::new(body) };
+        body.read_to_string(&mut out).unwrap();
+        out
+    }
+
     #[test]
-    fn only_bad_letters_are_replaced() {
-        let table: [(&[u8], &str); 6] = [
+    fn only_what_json_forbids_is_replaced_whatever_the_pieces() {
+        let table: [(&[u8], &str); 12] = [
             (
                 br#"{"a": "\ud800", "b": "\u00e9\n\\ud800"}"#,
                 "{\"a\": \"\u{fffd}\", \"b\": \"\\u00e9\\n\\\\ud800\"}",
             ),
-            (br#"["\udc00\ud83d\ude00", 1e999]"#, "[\"\u{fffd}\\ud83d\\ude00\", 1e999]"),
+            (br#"["\udc00\ud83d\ude00", 1e99]"#, "[\"\u{fffd}\\ud83d\\ude00\", 1e99]"),
             (br#""\ud800\ud83d\ude00""#, "\"\u{fffd}\\ud83d\\ude00\""),
             (b"{\"name\": \"\xcf\xf0\", \"id\": 1}", "{\"name\": \"\u{fffd}\u{fffd}\", \"id\": 1}"),
-            (br#""\ud8"#, r#""\ud8"#),
-            ("\"\\é\\".as_bytes(), "\"\\é\\"),
+            (br#""\ud8""#, r#""\ud8""#),
+            ("\"\\é\"".as_bytes(), "\"\\é\""),
+            ("{\"имя\": \"a\\\"NaN\", \"b\": true}".as_bytes(), "{\"имя\": \"a\\\"NaN\", \"b\": true}"),
+            (b"\xef\xbb\xbf{\n\t\"a\": 1}", "{\n\t\"a\": 1}"),
+            (b"\xef\xbb\xbf [7]", " [7]"),
+            (b"{\"a\tb\": \"c\0\r\nd\"}", "{\"a b\": \"c   d\"}"),
+            (b"[NaN, -Infinity,Infinity,nan, 1e999, -1E+400]", "[null, null,null,null, null, null]"),
+            (b"[-7, 0.1e-7, 1e-999, \"Infinity\"]", "[-7, 0.1e-7, 1e-999, \"Infinity\"]"),
         ];
         for (json, want) in table {
-            assert_eq!(mended(json), want);
+            for piece in [1, 2, 3, 1024] {
+                assert_eq!(mended(json, piece), want, "in pieces of {piece}");
+            }
         }
         let value: serde_json::Value = tolerant(table[0].0).unwrap();
         assert_eq!(value["a"], REPLACEMENT);

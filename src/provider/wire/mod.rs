@@ -2,6 +2,7 @@
 //! missing, null or of another type is absent and counted. Pure.
 
 mod billing;
+mod decimal;
 mod diagnostics;
 mod field;
 mod hosting;
@@ -10,10 +11,11 @@ mod page;
 mod vm;
 
 pub(crate) use billing::{ChargeRow, MomentRow, OrderRecord, edd, error_text};
+pub(crate) use decimal::decimal;
 pub(crate) use diagnostics::FIELDS;
 pub(crate) use diagnostics::{DecodeContext, Diagnostics, Reader, Record};
-pub(crate) use field::{Field, Stamp, decimal};
+pub(crate) use field::{Field, Stamp};
 pub(crate) use hosting::{ContainerRow, CountedRow, SiteRow};
-pub(crate) use lenient::{mended, tolerant};
+pub(crate) use lenient::Mended;
 pub(crate) use page::{MOST_ROWS, NextPage, WirePage, page};
 pub(crate) use vm::{IpRow, VmRow};
