@@ -18,8 +18,8 @@ use super::address::Endpoint;
 use super::client::Client;
 use super::error::{ApiError, ErrorKind};
 use super::wire::{
-    DecodeContext, Diagnostics, Field, Mended, MomentRow, OrderRecord, Reader, Record, Stamp, decimal, edd,
-    error_text,
+    DecodeContext, Diagnostics, Field, Mended, MomentRow, OrderRecord, Reader, Record, Stamp, edd,
+    error_text, is_none_json,
 };
 
 /// The number of pieces of the body that may wait to be decoded.
@@ -201,29 +201,28 @@ impl<'a> ReportParts<'a> {
             return Err(ErrorKind::WrongShape("$.charge_moments is no list".into()));
         }
         let mut reader = Reader { context: self.context, notes: self.notes, list: None };
-        let (date, end, expected_balance) = if self.error.is_some() {
-            (
-                reader.maybe_moment("report.date", self.date),
-                self.edd,
-                self.expected_balance.as_deref().and_then(decimal),
-            )
-        } else {
-            let date = reader.moment("report.date", self.date);
-            (date, self.edd, reader.decimal("report.expected_balance", self.expected_balance.as_deref()))
+        let is_error = self.error.is_some();
+        let date = match is_error {
+            true => reader.maybe_moment("report.date", self.date),
+            false => reader.moment("report.date", self.date),
         };
-        let edd = if self.error.is_some() && matches!(end, Field::Missing) {
-            Edd::Unknown
-        } else {
-            edd(end, &mut reader)
+        let edd = match self.edd {
+            Field::Missing if is_error => Edd::Unknown,
+            field => edd(field, &mut reader),
         };
+        let expected_balance = self.expected_balance.filter(|raw| !is_none_json(raw));
+        let expected_balance = expected_balance
+            .and_then(|raw| reader.decimal("report.expected_balance", Some(&raw)))
+            .map(Money::new);
         // The sort is stable: charges of one moment keep the provider's order, in which the balances add up.
         self.moments.sort();
         let orders = by_id(self.orders, &mut self.moments);
+        let last = self.moments.last().filter(|_| self.rejected == 0);
         Ok(Report {
             date,
             edd,
             error: self.error,
-            expected_balance: expected_balance.map(Money::new),
+            expected_balance: expected_balance.or(last.map(|last| last.balance)),
             moments: self.moments,
             orders,
             moments_rejected: self.rejected,
@@ -345,6 +344,7 @@ impl<'de> Visitor<'de> for MomentList<'_, '_> {
     }
 
     fn visit_unit<E>(self) -> Result<(), E> {
+        self.0.has_moments = true;
         Ok(())
     }
 

@@ -63,7 +63,7 @@ fn money(text: &str) -> Money {
 /// A report in which every field is odd, for the list of fields.
 pub(super) fn odd_report_notes() -> Diagnostics {
     let (report, mut notes) = read_text(
-        r#"{"charge_moments": [
+        r#"{"expected_balance": "much", "charge_moments": [
             {"moment": "2026-03-02T00:00:00", "amount": 1, "balance": 1},
             {"moment": "2026-03-02T00:00:00", "amount": 1, "balance": 1,
              "order": {"id": 1, "state": "?", "tariff": {"generic_type": 1}}},
@@ -107,23 +107,35 @@ fn the_disconnect_date_is_a_date_null_or_unknown() {
     assert!(matches!(edd(|it| it["edd"] = json!("2026-04-01T10:00:00")), Edd::At(_)));
     assert!(matches!(edd(|it| it["edd"] = json!("2026-04-01")), Edd::At(_)));
     assert_eq!(edd(|_| {}), Edd::Null);
-    for odd in [json!("soon"), json!(""), json!(7), json!(false), json!({}), json!("0000-00-00")] {
+    for odd in [json!("soon"), json!("0"), json!(7), json!(true), json!([1]), json!("1970-01-01T00:00:00")] {
         let mut json = report();
         json["edd"] = odd.clone();
         assert_eq!(read(&json).unwrap().edd, Edd::Unknown, "{odd}");
+    }
+    for none in [json!(""), json!("null"), json!(false), json!({}), json!([]), json!("0000-00-00 00:00:00")] {
+        let mut json = report();
+        json["edd"] = none.clone();
+        let (read, notes) = read_text(&json.to_string());
+        assert_eq!((read.unwrap().edd, notes), (Edd::Null, Diagnostics::default()), "{none}");
     }
     assert_eq!(edd(|it| drop(it.as_object_mut().unwrap().remove("edd"))), Edd::Unknown);
 }
 
 #[test]
-fn an_error_is_any_value_but_null_missing_or_blank() {
+fn an_error_is_any_value_but_none_and_0() {
     let table = [
         (json!(null), None),
         (json!(""), None),
         (json!(" \n"), None),
         (json!("no contract"), Some("no contract")),
         (json!(5), Some("5")),
-        (json!(false), Some("false")),
+        (json!(false), None),
+        (json!([]), None),
+        (json!({}), None),
+        (json!("null"), None),
+        (json!(0), None),
+        (json!("0"), None),
+        (json!(true), Some("true")),
         (json!({"code": 1}), Some("{\"code\":1}")),
     ];
     for (error, want) in table {
@@ -139,13 +151,32 @@ fn an_error_is_any_value_but_null_missing_or_blank() {
 }
 
 #[test]
-fn an_invalid_report_is_no_good_news() {
-    for text in ["{}", "[]", "null", "7", r#"{"edd": null, "expected_balance": "5", "charge_moments": null}"#]
+fn a_missing_expected_balance_is_that_after_the_last_moment() {
+    let after = |expected: &str, moments: Value| {
+        let mut json = report();
+        json["charge_moments"] = moments;
+        let text = json.to_string().replace(r#","expected_balance":"10.10""#, expected);
+        let (read, notes) = read_text(&text);
+        (read.unwrap().expected_balance, notes.fields.len())
+    };
+    let all = || report()["charge_moments"].clone();
+    for none in
+        ["", r#","expected_balance":null"#, r#","expected_balance":"""#, r#","expected_balance":false"#]
     {
+        assert_eq!(after(none, all()), (Some(money("99.20")), 0), "{none}");
+        assert_eq!(after(none, json!(null)), (None, 0), "{none}");
+        assert_eq!(after(none, json!([all()[0], 7])), (None, 0), "a moment is missing");
+    }
+    assert_eq!(after(r#","expected_balance":"much""#, all()), (Some(money("99.20")), 1));
+}
+
+#[test]
+fn an_invalid_report_is_no_good_news() {
+    for text in ["{}", "[]", "null", "7", r#"{"edd": null, "expected_balance": "5"}"#] {
         assert!(matches!(read_text(text).0, Err(ErrorKind::WrongShape(_))), "{text}");
     }
     let mut odd = report();
-    for moments in [json!({"secret": 1}), json!("secret"), json!(5), json!(null)] {
+    for moments in [json!({"secret": 1}), json!("secret"), json!(5)] {
         odd["charge_moments"] = moments.clone();
         let Err(ErrorKind::WrongShape(words)) = read(&odd) else { panic!("{moments}") };
         assert!(!words.contains("secret"), "it is not quoted: {words}");

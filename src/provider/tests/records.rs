@@ -120,6 +120,23 @@ fn odd_records_read_as_they_did() {
 }
 
 #[test]
+fn none_for_a_list_is_an_empty_one_unless_there_should_be_rows() {
+    for (page_of, want) in [
+        (r#"{"count": 0, "results": null}"#, true),
+        (r#"{"results": null}"#, true),
+        (r#"{"count": "0", "results": false}"#, true),
+        (r#"{"count": 0, "results": {}}"#, true),
+        (r#"{"count": 2, "results": null}"#, false),
+        (r#"{"count": 0}"#, false),
+        (r#"{"count": 0, "results": {"id": 1}}"#, false),
+        (r#"{"count": 0, "results": "none at all"}"#, false),
+    ] {
+        let read = page::<VmRow>(page_of.as_bytes(), Group::Vm, (), &context(), &mut Diagnostics::default());
+        assert_eq!(read.is_ok_and(|read| read.rows.is_empty()), want, "{page_of}");
+    }
+}
+
+#[test]
 fn a_state_of_128_letters_is_one_and_a_longer_one_is_none() {
     for (length, kept) in [(1, 1), (128, 1), (129, 0)] {
         let state = "x".repeat(length);

@@ -14,7 +14,7 @@ use crate::model::{Charge, Edd, Money, Order, OrderId, OrderState, Tariff};
 
 use super::decimal::decimal;
 use super::diagnostics::{Reader, Record, Rejected, row};
-use super::field::{Field, Stamp, Wire};
+use super::field::{Field, Stamp, Wire, is_none, is_none_json};
 
 /// No account was cut off before this year.
 const FIRST_YEAR: i32 = 2000;
@@ -91,8 +91,8 @@ pub(crate) struct MomentRow<'a> {
 }
 
 impl<'de> Wire<'de> for MomentRow<'de> {
-    fn object<A: MapAccess<'de>>(object: A) -> Result<Option<Self>, A::Error> {
-        Deserialize::deserialize(MapAccessDeserializer::new(object)).map(Some)
+    fn object<A: MapAccess<'de>>(object: A) -> Result<Field<Self>, A::Error> {
+        Deserialize::deserialize(MapAccessDeserializer::new(object)).map(Field::Value)
     }
 }
 
@@ -175,7 +175,7 @@ struct TariffRow {
 impl TariffRow {
     fn into_model(self, reader: &mut Reader<'_>) -> Tariff {
         Tariff {
-            generic_type: reader.maybe("tariff.generic_type", self.generic_type),
+            generic_type: reader.maybe("tariff.generic_type", self.generic_type).filter(|it| !is_none(it)),
             name: reader.take("tariff.name", self.name),
             short_name: reader.take("tariff.short_name", self.short_name),
         }
@@ -184,13 +184,13 @@ impl TariffRow {
 
 row!(ChargeRow, IdOnly, OrderRecord, TariffRow);
 
-/// The expected date of the cut-off. Null has a meaning; any other value that is no date is odd.
+/// The expected date of the cut-off. None has a meaning; any other value that is no date is odd.
 pub(crate) fn edd(field: Field<Stamp>, reader: &mut Reader<'_>) -> Edd {
     if matches!(field, Field::Null) {
         return Edd::Null;
     }
     let at = reader.moment("report.edd", field);
-    // In some languages the first and the last possible moment mean that there is no date.
+    // In some languages the last possible moment means that there is no date.
     let at = at.and_then(|at| match at.year() {
         ..FIRST_YEAR => reader.odd("report.edd", "a date long past"),
         NO_YEAR.. => reader.odd("report.edd", "a date that no forecast reaches"),
@@ -199,17 +199,16 @@ pub(crate) fn edd(field: Field<Stamp>, reader: &mut Reader<'_>) -> Edd {
     at.map_or(Edd::Unknown, Edd::At)
 }
 
-/// A report's `error`: `None` if it is null, missing or blank. A value that is no string is shown as it came,
-/// since it is an error too.
+/// A report's `error`: `None` if it means none or is 0. Any other value that is no string is shown as it came, since
+/// it is an error too.
 pub(crate) fn error_text(raw: &RawValue) -> Option<Box<str>> {
     /// A longer text would only fill the log.
     const LONGEST: usize = 2_000;
-    let text = match serde_json::from_str::<Option<String>>(raw.get()) {
-        Ok(text) => text.unwrap_or_default(),
-        Err(_) => raw.get().to_owned(),
-    };
-    let text = text.trim();
-    (!text.is_empty()).then(|| text.chars().take(LONGEST).collect::<String>().into())
+    if is_none_json(raw) || decimal(raw).is_some_and(|number| number.is_zero()) {
+        return None;
+    }
+    let text = serde_json::from_str::<String>(raw.get()).unwrap_or_else(|_| raw.get().to_owned());
+    Some(text.trim().chars().take(LONGEST).collect::<String>().into())
 }
 
 fn exact(raw: Option<&RawValue>) -> Result<Decimal, &'static str> {

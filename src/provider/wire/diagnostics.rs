@@ -206,8 +206,11 @@ fn path(list: Option<(&'static str, usize)>, name: &str) -> String {
 macro_rules! row {
     ($($name:ident),* $(,)?) => {$(
         impl<'de> crate::provider::wire::field::Wire<'de> for $name {
-            fn object<A: serde::de::MapAccess<'de>>(object: A) -> Result<Option<Self>, A::Error> {
-                serde::Deserialize::deserialize(serde::de::value::MapAccessDeserializer::new(object)).map(Some)
+            fn object<A: serde::de::MapAccess<'de>>(
+                object: A,
+            ) -> Result<crate::provider::wire::field::Field<Self>, A::Error> {
+                let row = serde::Deserialize::deserialize(serde::de::value::MapAccessDeserializer::new(object));
+                row.map(crate::provider::wire::field::Field::Value)
             }
         }
     )*};

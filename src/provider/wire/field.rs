@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
 use chrono_tz::Tz;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use crate::model::time::{at_zone, of_four_digits, parse_moment};
 
@@ -33,6 +34,23 @@ impl<T> Field<T> {
     }
 }
 
+/// Whether a text means "none", as null does. The date is the first one of languages and databases.
+///
+/// Of other JSON false, `[]` and `{}` mean it too, for each type of fields that does not accept them.
+pub(crate) fn is_none(text: &str) -> bool {
+    let text = text.trim();
+    ["", "null", "none"].iter().any(|none| text.eq_ignore_ascii_case(none))
+        || text.starts_with("0000-")
+        || text.starts_with("0001-01-01")
+}
+
+/// Whether JSON of any type means "none".
+pub(crate) fn is_none_json(raw: &RawValue) -> bool {
+    enum Never {}
+    impl Wire<'_> for Never {}
+    matches!(serde_json::from_str::<Field<Never>>(raw.get()), Ok(Field::Null))
+}
+
 /// A type of fields, with the JSON that it accepts. It refuses the JSON that it does not name.
 pub(crate) trait Wire<'de>: Sized {
     fn text(_: &str) -> Option<Self> {
@@ -50,13 +68,19 @@ pub(crate) trait Wire<'de>: Sized {
     fn boolean(_: bool) -> Option<Self> {
         None
     }
-    fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Option<Self>, A::Error> {
-        while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(None)
+    fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Field<Self>, A::Error> {
+        let mut came = Field::Null;
+        while list.next_element::<IgnoredAny>()?.is_some() {
+            came = Field::Mistyped("a list");
+        }
+        Ok(came)
     }
-    fn object<A: MapAccess<'de>>(mut object: A) -> Result<Option<Self>, A::Error> {
-        while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(None)
+    fn object<A: MapAccess<'de>>(mut object: A) -> Result<Field<Self>, A::Error> {
+        let mut came = Field::Null;
+        while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
+            came = Field::Mistyped("an object");
+        }
+        Ok(came)
     }
 }
 
@@ -82,7 +106,8 @@ impl<'de, T: Wire<'de>> Visitor<'de> for AnyOf<T> {
         Ok(Field::Null)
     }
     fn visit_bool<E>(self, value: bool) -> Result<Field<T>, E> {
-        Ok(or(T::boolean(value), "a boolean"))
+        let other = if value { Field::Mistyped("a boolean") } else { Field::Null };
+        Ok(T::boolean(value).map_or(other, Field::Value))
     }
     fn visit_u64<E>(self, value: u64) -> Result<Field<T>, E> {
         Ok(or(T::unsigned(value), "a number"))
@@ -94,14 +119,18 @@ impl<'de, T: Wire<'de>> Visitor<'de> for AnyOf<T> {
         Ok(or(T::float(value), "a number"))
     }
     fn visit_str<E>(self, value: &str) -> Result<Field<T>, E> {
-        let came = if value.len() > LONGEST_TEXT_BYTES { "a string far too long" } else { "a string" };
-        Ok(or(T::text(value), came))
+        Ok(match T::text(value) {
+            Some(value) => Field::Value(value),
+            None if is_none(value) => Field::Null,
+            None if value.len() > LONGEST_TEXT_BYTES => Field::Mistyped("a string far too long"),
+            None => Field::Mistyped("a string"),
+        })
     }
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Field<T>, A::Error> {
-        Ok(or(T::list(list)?, "a list"))
+        T::list(list)
     }
     fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<Field<T>, A::Error> {
-        Ok(or(T::object(object)?, "an object"))
+        T::object(object)
     }
 }
 
@@ -167,28 +196,28 @@ impl Wire<'_> for Box<str> {
 pub(crate) struct ListLength(pub u32);
 
 impl<'de> Wire<'de> for ListLength {
-    fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Option<Self>, A::Error> {
+    fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Field<Self>, A::Error> {
         let mut count = 0u32;
         while list.next_element::<IgnoredAny>()?.is_some() {
             count = count.saturating_add(1);
         }
-        Ok(Some(Self(count)))
+        Ok(Field::Value(Self(count)))
     }
 }
 
 /// A list in a record. Odd elements are tolerated one by one; a list that is too long is refused.
 impl<'de, T: Wire<'de>> Wire<'de> for Vec<Field<T>> {
-    fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Option<Self>, A::Error> {
+    fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Field<Self>, A::Error> {
         let mut all = Self::new();
         while all.len() < MOST_ELEMENTS {
-            let Some(element) = list.next_element()? else { return Ok(Some(all)) };
+            let Some(element) = list.next_element()? else { return Ok(Field::Value(all)) };
             all.push(element);
         }
         let mut is_whole = true;
         while list.next_element::<IgnoredAny>()?.is_some() {
             is_whole = false;
         }
-        Ok(is_whole.then_some(all))
+        Ok(if is_whole { Field::Value(all) } else { Field::Mistyped("a list") })
     }
 }
 
@@ -203,7 +232,7 @@ pub(crate) enum Stamp {
 
 impl Wire<'_> for Stamp {
     fn text(text: &str) -> Option<Self> {
-        (text.len() <= LONGEST_TEXT_BYTES).then(|| Self::of(text))
+        (text.len() <= LONGEST_TEXT_BYTES && !is_none(text)).then(|| Self::of(text))
     }
 }
 
@@ -275,7 +304,7 @@ mod tests {
             ("7.5", Field::Mistyped("a number")),
             ("1e300", Field::Mistyped("a number")),
             ("\"seven\"", Field::Mistyped("a string")),
-            ("\"\"", Field::Mistyped("a string")),
+            ("\"\"", Field::Null),
             ("true", Field::Mistyped("a boolean")),
             ("[7]", Field::Mistyped("a list")),
             ("{\"a\": [1, {\"b\": 2}]}", Field::Mistyped("an object")),
@@ -332,11 +361,41 @@ mod tests {
             ("1", Field::Value(true)),
             ("0", Field::Value(false)),
             ("2", Field::Mistyped("a number")),
+            ("\"\"", Field::Null),
             ("\"true\"", Field::Mistyped("a string")),
             ("null", Field::Null),
         ] {
             assert_eq!(field::<bool>(json), want, "{json}");
         }
+    }
+
+    #[test]
+    fn none_has_many_spellings() {
+        let raw = |json: &str| serde_json::from_str::<Box<RawValue>>(json).unwrap();
+        for none in [
+            "null",
+            "false",
+            "[]",
+            "{ }",
+            "\"\"",
+            "\" \"",
+            "\"null\"",
+            "\"None\"",
+            "\"0000-00-00\"",
+            "\"0000-00-00 00:00:00\"",
+            "\"0001-01-01T00:00:00Z\"",
+        ] {
+            assert!(is_none_json(&raw(none)), "{none}");
+            assert_eq!(field::<Stamp>(none), Field::Null, "{none}");
+        }
+        for some in ["true", "0", "7", "[null]", "{\"a\": null}", "\"2026-03-01\"", "\"no\"", "\"0\""] {
+            assert!(!is_none_json(&raw(some)), "{some}");
+            assert_ne!(field::<Stamp>(some), Field::Null, "{some}");
+        }
+        // A type that accepts them has a meaning of its own for them.
+        assert_eq!(field::<Box<str>>("\"null\""), Field::Value("null".into()));
+        assert_eq!(field::<bool>("false"), Field::Value(false));
+        assert_eq!(field::<ListLength>("[]"), Field::Value(ListLength(0)));
     }
 
     #[test]

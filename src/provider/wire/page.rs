@@ -8,7 +8,7 @@ use crate::model::Group;
 use crate::provider::error::ErrorKind;
 
 use super::diagnostics::{DecodeContext, Diagnostics, Reader, Record, row};
-use super::field::{Field, Wire};
+use super::field::{Field, Wire, is_none};
 use super::lenient::tolerant;
 
 /// The maximum rows of a listing. Ordinary pages have 100; a provider without paging shows all rows on one.
@@ -56,14 +56,19 @@ pub(crate) fn page<R: Record>(
             ("objects", page.objects, meta.total_count, meta.next)
         }
     };
-    let Field::Value(RowList(rows)) = rows else {
-        return Err(ErrorKind::WrongShape(format!("$.{list} is no list")));
+    let count = count.value().ok();
+    let rows = match rows {
+        Field::Value(RowList(rows)) => rows,
+        Field::Null if count.is_none_or(|count| count == 0) => Vec::new(),
+        Field::Missing | Field::Null | Field::Mistyped(_) => {
+            return Err(ErrorKind::WrongShape(format!("$.{list} is no list")));
+        }
     };
     let mut decoded = WirePage {
-        count: count.value().ok(),
+        count,
         next: match next {
             Field::Null => NextPage::End,
-            Field::Value(next) if next.trim().is_empty() => NextPage::End,
+            Field::Value(next) if is_none(&next) => NextPage::End,
             Field::Value(next) => NextPage::At(next),
             Field::Missing | Field::Mistyped(_) => NextPage::Unsaid,
         },
@@ -101,7 +106,7 @@ fn object<T: for<'de> Wire<'de>>(body: &[u8]) -> Result<T, ErrorKind> {
 struct RowList<R>(Vec<Field<R>>);
 
 impl<'de, R: Wire<'de>> Wire<'de> for RowList<R> {
-    fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Option<Self>, A::Error> {
+    fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Field<Self>, A::Error> {
         let mut rows = Vec::new();
         while let Some(row) = list.next_element()? {
             rows.push(row);
@@ -109,7 +114,7 @@ impl<'de, R: Wire<'de>> Wire<'de> for RowList<R> {
                 while list.next_element::<IgnoredAny>()?.is_some() {}
             }
         }
-        Ok(Some(Self(rows)))
+        Ok(Field::Value(Self(rows)))
     }
 }
 
@@ -141,7 +146,7 @@ struct Meta {
 row!(Meta);
 
 impl<'de, R: Wire<'de>> Wire<'de> for WholePage<R> {
-    fn object<A: MapAccess<'de>>(object: A) -> Result<Option<Self>, A::Error> {
-        Deserialize::deserialize(MapAccessDeserializer::new(object)).map(Some)
+    fn object<A: MapAccess<'de>>(object: A) -> Result<Field<Self>, A::Error> {
+        Deserialize::deserialize(MapAccessDeserializer::new(object)).map(Field::Value)
     }
 }

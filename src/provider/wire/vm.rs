@@ -71,7 +71,7 @@ impl<'de> Wire<'de> for VmIp {
         let is_id = text.parse::<u64>().is_ok();
         (is_address || is_id).then(|| Self { address: is_address.then(|| written(text.into())) })
     }
-    fn object<A: MapAccess<'de>>(object: A) -> Result<Option<Self>, A::Error> {
+    fn object<A: MapAccess<'de>>(object: A) -> Result<Field<Self>, A::Error> {
         #[derive(Deserialize, Default)]
         #[serde(default)]
         struct Entry {
@@ -81,7 +81,11 @@ impl<'de> Wire<'de> for VmIp {
         let entry = Entry::deserialize(MapAccessDeserializer::new(object))?;
         let has_id = matches!(entry.id, Field::Value(_));
         let address = if let Field::Value(address) = entry.ipvalue { Some(address) } else { None };
-        Ok((has_id || address.is_some()).then_some(Self { address: address.map(written) }))
+        Ok(if has_id || address.is_some() {
+            Field::Value(Self { address: address.map(written) })
+        } else {
+            Field::Mistyped("an object")
+        })
     }
 }
 

@@ -149,6 +149,8 @@ prop_compose! {
 prop_compose! {
     fn tariff()(texts in [option::of(text()), option::of(text()), option::of(text())]) -> Tariff {
         let [generic_type, name, short_name] = texts;
+        // A blank text means none.
+        let generic_type = generic_type.filter(|text| !text.trim().is_empty());
         Tariff { generic_type, name, short_name }
     }
 }
