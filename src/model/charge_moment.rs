@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
+use rust_decimal::Decimal;
 
 use super::money::Money;
 
@@ -21,6 +22,9 @@ pub(crate) struct ChargeMoment {
 }
 
 impl ChargeMoment {
+    /// The amount of a charge whose amount could not be read, until its neighbours tell it.
+    pub(crate) const UNPRICED: Money = Money::new(Decimal::MAX);
+
     /// Whether both the balance and the provider's flag say so. If one contradicts, the balance counts as used
     /// up.
     pub(crate) fn is_positive(&self) -> bool {
@@ -29,13 +33,32 @@ impl ChargeMoment {
 }
 
 /// Whether the second of two charges of one moment begins with the balance that the first leaves.
-pub(super) fn adds_up(before: &ChargeMoment, moment: &ChargeMoment) -> bool {
+fn adds_up(before: &ChargeMoment, moment: &ChargeMoment) -> bool {
     before.at != moment.at || before.balance - moment.amount == moment.balance
+}
+
+/// Whether the second of two charges is right where and as it is.
+pub(super) fn is_in_place(before: &ChargeMoment, moment: &ChargeMoment) -> bool {
+    let is_later = before.at < moment.at || (before.at == moment.at && adds_up(before, moment));
+    is_later && moment.amount != ChargeMoment::UNPRICED
+}
+
+/// Sorts by time, and prices charges without an amount by the balances around them.
+pub(super) fn settle(list: &mut [ChargeMoment]) {
+    list.sort_by_key(|moment| moment.at);
+    let mut before = None;
+    for moment in list.iter_mut() {
+        if moment.amount == ChargeMoment::UNPRICED {
+            moment.amount = before.unwrap_or(moment.balance) - moment.balance;
+        }
+        before = Some(moment.balance);
+    }
+    put_in_order(list);
 }
 
 /// Sorts charges of the same moment in a list that is sorted by time. Charges that no order explains stay as
 /// they are.
-pub(super) fn put_in_order(list: &mut [ChargeMoment]) {
+fn put_in_order(list: &mut [ChargeMoment]) {
     for group in list.chunk_by_mut(|a, b| a.at == b.at) {
         if !group.is_sorted_by(adds_up)
             && let Some(ordered) = chain(group)
@@ -77,6 +100,28 @@ mod tests {
     fn moment(at: i64, amount: &str, balance: &str) -> ChargeMoment {
         let at = DateTime::from_timestamp(at, 0).unwrap();
         ChargeMoment { at, amount: money(amount), balance: money(balance), positive: None, order: None }
+    }
+
+    fn settled(list: &[ChargeMoment]) -> Vec<ChargeMoment> {
+        let mut list = list.to_vec();
+        settle(&mut list);
+        list
+    }
+
+    #[test]
+    fn balances_price_a_charge_without_an_amount() {
+        let free = |at, balance| ChargeMoment { amount: ChargeMoment::UNPRICED, ..moment(at, "0", balance) };
+        let given =
+            [free(2, "87"), moment(1, "13", "87"), free(4, "80"), moment(3, "5", "82"), free(5, "90")];
+        let want = [
+            moment(1, "13", "87"),
+            moment(2, "0", "87"),
+            moment(3, "5", "82"),
+            moment(4, "2", "80"),
+            moment(5, "-10", "90"),
+        ];
+        assert_eq!(settled(&given), want);
+        assert_eq!(settled(&[free(1, "7"), moment(2, "3", "4")])[0], moment(1, "0", "7"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use rust_decimal::Decimal;
 
-use super::charge_moment::{ChargeMoment, adds_up, put_in_order};
+use super::charge_moment::{ChargeMoment, is_in_place, settle};
 use super::money::Money;
 
 /// The number of moments in a block.
@@ -110,13 +110,12 @@ impl Moments {
         *self = list.into();
     }
 
-    /// Sorts by time. Moments of one time are sorted so that their balances add up.
+    /// Sorts by time. Moments of one time are sorted so that their balances add up, and these price each charge
+    /// without an amount.
     pub(crate) fn sort(&mut self) {
-        if !self.iter().is_sorted_by(|a, b| a.at < b.at || (a.at == b.at && adds_up(a, b))) {
-            self.edit(|list| {
-                list.sort_by_key(|moment| moment.at);
-                put_in_order(list);
-            });
+        let is_priced = self.first().is_none_or(|first| first.amount != ChargeMoment::UNPRICED);
+        if !is_priced || !self.iter().is_sorted_by(is_in_place) {
+            self.edit(|list| settle(list));
         }
         self.close();
     }

@@ -19,7 +19,7 @@ use super::client::Client;
 use super::error::{ApiError, ErrorKind};
 use super::wire::{
     DecodeContext, Diagnostics, Field, Mended, MomentRow, OrderRecord, Reader, Record, Stamp, edd,
-    error_text, is_none_json,
+    error_text, is_none, is_none_json,
 };
 
 /// The number of pieces of the body that may wait to be decoded.
@@ -196,10 +196,6 @@ impl<'a> ReportParts<'a> {
     }
 
     fn finish(mut self) -> Result<Report, ErrorKind> {
-        // A report with an error needs nothing else. Any other report needs a list of moments.
-        if !self.has_moments && self.error.is_none() {
-            return Err(ErrorKind::WrongShape("$.charge_moments is no list".into()));
-        }
         let mut reader = Reader { context: self.context, notes: self.notes, list: None };
         let is_error = self.error.is_some();
         let date = match is_error {
@@ -210,6 +206,14 @@ impl<'a> ReportParts<'a> {
             Field::Missing if is_error => Edd::Unknown,
             field => edd(field, &mut reader),
         };
+        // A report with an error needs nothing else. Any other report needs a list of moments, or a date.
+        if !self.has_moments && !is_error {
+            if !matches!(edd, Edd::At(_)) {
+                return Err(ErrorKind::WrongShape("$.charge_moments is no list".into()));
+            }
+            let _ = reader.refuse::<()>("report.charge_moments", "no list");
+            self.rejected += 1;
+        }
         let expected_balance = self.expected_balance.filter(|raw| !is_none_json(raw));
         let expected_balance = expected_balance
             .and_then(|raw| reader.decimal("report.expected_balance", Some(&raw)))
@@ -345,6 +349,30 @@ impl<'de> Visitor<'de> for MomentList<'_, '_> {
 
     fn visit_unit<E>(self) -> Result<(), E> {
         self.0.has_moments = true;
+        Ok(())
+    }
+    fn visit_bool<E>(self, is_some: bool) -> Result<(), E> {
+        self.0.has_moments = !is_some;
+        Ok(())
+    }
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        self.0.has_moments = is_none(text);
+        Ok(())
+    }
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        self.0.has_moments = true;
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
+            self.0.has_moments = false;
+        }
         Ok(())
     }
 

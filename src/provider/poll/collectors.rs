@@ -136,14 +136,21 @@ async fn expected_balance(poller: &Poller, client: &Client, memory: &mut PollMem
     let collector = Collector::ExpectedBalance;
     let deadline = poller.deadline(collector);
     let asked = report::ask(&poller.plan, client, deadline, &mut memory.horizon_days).await;
-    let read = asked.report.map(|ReportRead { report, problems }| {
-        if !asked.halved {
-            memory.horizon_days = (memory.horizon_days * 2).min(poller.plan.horizon_days);
+    let (part, result) = match asked.report {
+        Ok(ReportRead { report, problems }) => {
+            if !asked.halved {
+                memory.horizon_days = (memory.horizon_days * 2).min(poller.plan.horizon_days);
+            }
+            let rejected = report.moments_rejected;
+            let reads = vec![Read::ExpectedBalance(report)];
+            (UpdatePart { reads, rejected, problems }, Ok(rejected == 0))
         }
-        let rejected = report.moments_rejected;
-        (UpdatePart { reads: vec![Read::ExpectedBalance(report)], rejected, problems }, rejected == 0)
-    });
-    poller.end(collector, began, read).await;
+        Err(failure) => {
+            let reads = asked.date.map(Read::ExpectedBalance).into_iter().collect();
+            (UpdatePart { reads, ..UpdatePart::default() }, Err(failure))
+        }
+    };
+    poller.finish(collector, began, part, result).await;
 }
 
 async fn charges(poller: &Poller, client: &Client, memory: &mut PollMemory, began: Instant) {

@@ -8,7 +8,8 @@ use tracing::Instrument as _;
 
 use super::poller::{AccountPlan, late};
 use super::span;
-use crate::model::{Collector, Failure, FailureKind, Group, Report};
+use crate::model::{Collector, Edd, Failure, FailureKind, Group, Moments, Report};
+use crate::provider::error::{ApiError, ErrorKind};
 use crate::provider::{Client, ReportRead};
 
 /// The farthest date of a report (interface 4.8).
@@ -18,6 +19,8 @@ const TWO_YEARS: Months = Months::new(24);
 pub(super) struct Asked {
     /// The report. A report that carries an error is a failure.
     pub(super) report: Result<ReportRead, Failure>,
+    /// The date beside an error. The amounts there are not known to be whole.
+    pub(super) date: Option<Report>,
     /// Whether the whole horizon was too much for the provider.
     pub(super) halved: bool,
 }
@@ -42,27 +45,48 @@ pub(super) async fn ask(
             // After a sleep the first answer shows which day it is, so the first report may end too early.
             Ok(Ok(_)) if !asked_again && today_is() != today => asked_again = true,
             Ok(Ok(read)) => break Ok(read),
-            // The horizon is halved once a poll: a provider that is slow today must not lower it for ever.
-            Ok(Err(error)) if error.wants_less() && !halved && *horizon_days > plan.least_horizon_days => {
+            // The horizon is halved once a poll: a provider that is slow today must not lower it for ever. A
+            // refusal costs no time.
+            Ok(Err(error))
+                if *horizon_days > plan.least_horizon_days
+                    && (is_refused(&error) || (error.wants_less() && !halved)) =>
+            {
                 halved = true;
                 *horizon_days = (*horizon_days / 2).max(plan.least_horizon_days);
                 tracing::warn!(
                     horizon_days = *horizon_days,
-                    "the expected-balance report is too large or too slow; asking for half the horizon"
+                    %error,
+                    "the expected-balance report of so many days cannot be had; asking for half the horizon"
                 );
             }
             Ok(Err(error)) => break Err(error.failure()),
             Err(_) => break Err(late(deadline)),
         }
     };
-    let report = result.and_then(|read| match &read.report.error {
-        None => Ok(read),
-        Some(text) => {
-            let message = format!("the report carries an error: {text}");
-            Err(Failure::new(FailureKind::ReportError, message))
-        }
+    let mut date = None;
+    let report = result.and_then(|read| {
+        let Some(text) = &read.report.error else { return Ok(read) };
+        let message = format!("the report carries an error: {text}");
+        date = matches!(read.report.edd, Edd::At(_)).then(|| date_alone(read.report));
+        Err(Failure::new(FailureKind::ReportError, message))
     });
-    Asked { report, halved }
+    Asked { report, date, halved }
+}
+
+/// Whether the provider may refuse the date alone, since it is too far away.
+fn is_refused(error: &ApiError) -> bool {
+    matches!(error.kind, ErrorKind::Status(400 | 404))
+}
+
+/// A report that tells its date and nothing else.
+fn date_alone(report: Report) -> Report {
+    Report {
+        expected_balance: None,
+        moments: Moments::default(),
+        orders: Vec::new(),
+        moments_rejected: report.moments_rejected.max(1),
+        ..report
+    }
 }
 
 /// Reads one report outside of any schedule, as the collector does.

@@ -64,7 +64,7 @@ fn money(text: &str) -> Money {
 pub(super) fn odd_report_notes() -> Diagnostics {
     let (report, mut notes) = read_text(
         r#"{"expected_balance": "much", "charge_moments": [
-            {"moment": "2026-03-02T00:00:00", "amount": 1, "balance": 1},
+            {"moment": "2026-03-02T00:00:00", "balance": 1},
             {"moment": "2026-03-02T00:00:00", "amount": 1, "balance": 1,
              "order": {"id": 1, "state": "?", "tariff": {"generic_type": 1}}},
             {"moment": "2026-03-02T00:00:00", "amount": 1, "balance": 1, "order": {"id": 2, "state": "?"}}
@@ -189,8 +189,8 @@ fn an_invalid_report_is_no_good_news() {
 }
 
 #[test]
-fn a_moment_without_time_amount_or_balance_is_counted_as_rejected() {
-    for field in ["moment", "amount", "balance"] {
+fn a_moment_without_time_or_balance_is_counted_as_rejected() {
+    for field in ["moment", "balance"] {
         for odd in [json!(null), json!("x"), json!([])] {
             let mut json = report();
             json["charge_moments"][1][field] = odd.clone();
@@ -246,6 +246,49 @@ fn a_report_is_read_whatever_its_bytes() {
         assert_eq!(read.unwrap().moments.len(), 3, "{odd}");
         assert_eq!(notes.fields.into_iter().collect::<Vec<_>>(), [("moment.positive", 1)], "{odd}");
     }
+}
+
+#[test]
+fn a_moment_without_an_amount_costs_the_difference_of_the_balances_around_it() {
+    for odd in [json!(null), json!("x"), json!([]), json!("NaN")] {
+        let mut json = report();
+        json["charge_moments"][0]["amount"] = odd.clone();
+        let (read, notes) = read_text(&json.to_string());
+        let read = read.unwrap();
+        let amounts: Vec<String> = read.moments.iter().map(|moment| moment.amount.to_string()).collect();
+        assert_eq!((amounts, read.moments_rejected), (vec!["0.1".into(), "0.2".into(), "0.3".into()], 0));
+        assert_eq!(notes.fields.into_iter().collect::<Vec<_>>(), [("moment.amount", 1)], "{odd}");
+    }
+}
+
+#[test]
+fn each_part_of_a_report_stands_by_itself() {
+    let edd = json!("2026-04-01T10:00:00");
+    for moments in
+        [None, Some(json!({"secret": 1})), Some(json!("secret")), Some(json!(-5)), Some(json!(0.5))]
+    {
+        let mut json = report();
+        json["edd"] = edd.clone();
+        drop(json.as_object_mut().unwrap().remove("charge_moments"));
+        if let Some(moments) = &moments {
+            json["charge_moments"] = moments.clone();
+        }
+        let (read, notes) = read_text(&json.to_string());
+        let read = read.unwrap();
+        assert!(matches!(read.edd, Edd::At(_)), "{moments:?}");
+        assert_eq!((read.moments.len(), read.moments_rejected), (0, 1), "{moments:?}");
+        assert_eq!(notes.problems, ["$.charge_moments: no list, so the record is left out"]);
+    }
+    for none in [json!(null), json!([]), json!({}), json!(false), json!("")] {
+        let mut json = report();
+        json["charge_moments"] = none.clone();
+        let read = read(&json).unwrap();
+        assert_eq!((read.moments.len(), read.moments_rejected), (0, 0), "{none}");
+    }
+    let mut json = report();
+    (json["edd"], json["error"]) = (edd, json!("1 of 2 orders could not be priced"));
+    let read = read(&json).unwrap();
+    assert!(matches!(read.edd, Edd::At(_)) && read.error.is_some() && read.moments.len() == 3);
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use serde::de::MapAccess;
 use serde::de::value::MapAccessDeserializer;
 use serde_json::value::RawValue;
 
-use crate::model::{Charge, Edd, Money, Order, OrderId, OrderState, Tariff};
+use crate::model::{Charge, ChargeMoment, Edd, Money, Order, OrderId, OrderState, Tariff};
 
 use super::decimal::decimal;
 use super::diagnostics::{Reader, Record, Rejected, row};
@@ -105,13 +105,14 @@ pub(crate) struct Balance {
 }
 
 impl MomentRow<'_> {
-    /// The time and both amounts are required: a moment that lacks one proves nothing.
+    /// The time and the balance are required: a moment that lacks one proves nothing. The balances of its neighbours
+    /// tell an amount that cannot be read.
     pub(crate) fn balance(&self, reader: &mut Reader<'_>) -> Result<Balance, Rejected> {
         let at = reader.moment_of("moment.moment", &self.moment)?;
-        let amount = reader.require_decimal("moment.amount", self.amount)?;
-        let balance = reader.require_decimal("moment.balance", self.balance)?;
+        let balance = exact(self.balance).or_else(|what| reader.refuse("moment.balance", what))?;
+        let amount = reader.decimal("moment.amount", self.amount).map_or(ChargeMoment::UNPRICED, Money::new);
         let positive = reader.take("moment.positive", self.positive.clone());
-        Ok(Balance { at, amount: Money::new(amount), balance: Money::new(balance), positive })
+        Ok(Balance { at, amount, balance: Money::new(balance), positive })
     }
 }
 
@@ -219,10 +220,6 @@ impl Reader<'_> {
     /// A decimal that should be there.
     pub(crate) fn decimal(&mut self, name: &'static str, raw: Option<&RawValue>) -> Option<Decimal> {
         exact(raw).map_or_else(|what| self.odd(name, what), Some)
-    }
-
-    fn require_decimal(&mut self, name: &'static str, raw: Option<&RawValue>) -> Result<Decimal, Rejected> {
-        exact(raw).or_else(|what| self.refuse(name, what))
     }
 
     fn moment_of(&mut self, name: &'static str, field: &Field<Stamp>) -> Result<DateTime<Utc>, Rejected> {

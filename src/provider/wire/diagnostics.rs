@@ -46,6 +46,7 @@ pub(crate) const FIELDS: &[&str] = &[
     "report.date",
     "report.edd",
     "report.expected_balance",
+    "moment.amount",
     "moment.positive",
     "moment.order",
     "order.state",

@@ -13,7 +13,7 @@ mod vm;
 pub(crate) use billing::{ChargeRow, MomentRow, OrderRecord, edd, error_text};
 pub(crate) use diagnostics::FIELDS;
 pub(crate) use diagnostics::{DecodeContext, Diagnostics, Reader, Record};
-pub(crate) use field::{Field, Stamp, is_none_json};
+pub(crate) use field::{Field, Stamp, is_none, is_none_json};
 pub(crate) use hosting::{ContainerRow, CountedRow, SiteRow};
 pub(crate) use lenient::Mended;
 pub(crate) use page::{MOST_ROWS, NextPage, WirePage, page};
