@@ -88,9 +88,6 @@ fn ahead(case: &Case<'_>, cut_off: &CutOff, told: &Told, money: &Money, knows: b
             return Due::Tell(Event::Extended(day), Cause::MovedBack { to: day });
         }
     }
-    if cut_off.used_up && !money.used_up {
-        return Due::Tell(Event::BalanceUsedUp, Cause::UsedUp);
-    }
     if let (Some(rung), Some(date)) = (rung, cut_off.date()) {
         // A recipient that was not told the date before the jump compares with the date that it knows.
         let is_jump = |from: DateTime<Utc>| money.date.is_none_or(|known| known.min(from) - date > JUMP);
@@ -113,6 +110,10 @@ fn ahead(case: &Case<'_>, cut_off: &CutOff, told: &Told, money: &Money, knows: b
             let day = date.with_timezone(&settings.zone).date_naive();
             return Due::Tell(Event::Extended(day), Cause::MovedNearer { to: day });
         }
+    }
+    // A rung of the same report says it too.
+    if cut_off.used_up && !money.used_up {
+        return Due::Tell(Event::BalanceUsedUp, Cause::UsedUp);
     }
     let next = settings.disconnect_days.iter().copied().chain([0]);
     let next = next.filter(|&rung| money.rung.is_none_or(|told| rung < told));
@@ -221,6 +222,7 @@ pub(super) fn told_after(
             }
             told.arming += u32::from(is_new_last);
             money.rung = Some(*rung);
+            money.used_up |= cut_off.used_up;
         }
         Event::Escalated => {
             money.rung = rung;

@@ -52,7 +52,7 @@ pub(crate) fn rehearse(
     let mut at = Some(now);
     for _ in 0..MOST {
         let Some(moment) = at else { break };
-        walk.read(seen_at(report, moment), moment);
+        walk.read(report.clone().at(moment), moment);
         walk.tell(moment);
         at = walk.next(moment);
     }
@@ -146,20 +146,6 @@ impl Walk {
             Due::Tell(..) => None,
         });
         next.chain(opens()).filter(|at| *at > now).min().map(|at| at.max(now + Duration::seconds(1)))
-    }
-}
-
-/// The report as the provider would give it later, without a payment: charges that were made are gone.
-fn seen_at(report: &Report, at: DateTime<Utc>) -> Report {
-    let made = report.moments.until(at);
-    Report {
-        moments: report.moments.iter_from(made).collect(),
-        orders: report.orders.clone(),
-        date: report.date,
-        edd: report.edd,
-        error: report.error.clone(),
-        expected_balance: report.expected_balance,
-        moments_rejected: report.moments_rejected,
     }
 }
 

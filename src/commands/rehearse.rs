@@ -191,6 +191,7 @@ fn lasting(report: &Report, days: u32, now: DateTime<Utc>) -> Report {
         }
     });
     report.expected_balance = report.expected_balance.map(|balance| balance + shift);
+    report.made = report.made.map(|(at, balance)| (at, balance + shift));
     report.edd = Edd::At(at);
     report
 }
@@ -205,6 +206,7 @@ fn bare(days: u32, now: DateTime<Utc>) -> Report {
         expected_balance: None,
         moments: Moments::default(),
         orders: Vec::new(),
+        made: None,
         moments_rejected: 0,
     }
 }

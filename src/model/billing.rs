@@ -34,8 +34,10 @@ pub(crate) struct Report {
     pub error: Option<Box<str>>,
     /// The balance at `date`.
     pub expected_balance: Option<Money>,
-    /// The moments, sorted by time.
+    /// The moments ahead of the reading, sorted by time.
     pub moments: Moments,
+    /// The time of the first charge that was made by the reading, and the balance after the last one.
+    pub made: Option<(DateTime<Utc>, Money)>,
     /// The orders of the moments, each once, by id.
     pub orders: Vec<Arc<Order>>,
     /// The number of moments that could not be decoded. With any, the report is no proof that all is well.
@@ -43,6 +45,17 @@ pub(crate) struct Report {
 }
 
 impl Report {
+    /// The report as it is at `now`: charges that fell due are made, and cut nothing off any more.
+    pub(crate) fn at(self, now: DateTime<Utc>) -> Self {
+        let count = self.moments.until(now);
+        let Some((first, last)) = self.moments.first().zip(self.moments.get(count.wrapping_sub(1))) else {
+            return self;
+        };
+        let since = self.made.map_or(first.at, |(since, _)| since);
+        let moments = self.moments.iter_from(count).collect();
+        Self { moments, made: Some((since, last.balance)), ..self }
+    }
+
     /// The order that a moment charges.
     pub(crate) fn order_of(&self, moment: &ChargeMoment) -> Option<&Arc<Order>> {
         self.orders.get(moment.order? as usize)

@@ -30,6 +30,11 @@ impl ChargeMoment {
     pub(crate) fn is_positive(&self) -> bool {
         self.balance.is_positive() && self.positive != Some(false)
     }
+
+    /// Whether it uses the balance up. A charge of 0 takes nothing.
+    pub(crate) fn cuts_off(&self) -> bool {
+        !self.is_positive() && !self.amount.is_zero()
+    }
 }
 
 /// Whether the second of two charges of one moment begins with the balance that the first leaves.
@@ -40,18 +45,31 @@ fn adds_up(before: &ChargeMoment, moment: &ChargeMoment) -> bool {
 /// Whether the second of two charges is right where and as it is.
 pub(super) fn is_in_place(before: &ChargeMoment, moment: &ChargeMoment) -> bool {
     let is_later = before.at < moment.at || (before.at == moment.at && adds_up(before, moment));
-    is_later && moment.amount != ChargeMoment::UNPRICED
+    is_later && moment.amount != ChargeMoment::UNPRICED && !is_against(before.balance, moment)
 }
 
-/// Sorts by time, and prices charges without an amount by the balances around them.
+/// Whether the balance falls by an amount below zero, or rises by one above it.
+fn is_against(before: Money, moment: &ChargeMoment) -> bool {
+    !moment.amount.is_zero() && before + moment.amount == moment.balance
+}
+
+/// Sorts by time, prices charges without an amount by the balances around them, and turns amounts round whose sign
+/// is against these.
 pub(super) fn settle(list: &mut [ChargeMoment]) {
     list.sort_by_key(|moment| moment.at);
-    let mut before = None;
+    let (mut before, mut turned) = (None, 0);
     for moment in list.iter_mut() {
         if moment.amount == ChargeMoment::UNPRICED {
             moment.amount = before.unwrap_or(moment.balance) - moment.balance;
+        } else if before.is_some_and(|before| is_against(before, moment)) {
+            moment.amount = -moment.amount;
+            turned += 1;
         }
         before = Some(moment.balance);
+    }
+    // No balance is before the first one, so that it goes with most of the others.
+    if turned > 0 && 2 * turned >= list.len() {
+        list[0].amount = -list[0].amount;
     }
     put_in_order(list);
 }
@@ -122,6 +140,34 @@ mod tests {
         ];
         assert_eq!(settled(&given), want);
         assert_eq!(settled(&[free(1, "7"), moment(2, "3", "4")])[0], moment(1, "0", "7"));
+    }
+
+    #[test]
+    fn amounts_against_the_fall_of_the_balances_are_turned_round() {
+        let right =
+            [moment(1, "13", "87"), moment(1, "7", "80"), moment(2, "-20", "100"), moment(3, "1", "99")];
+        let turned = right.map(|one| ChargeMoment { amount: -one.amount, ..one });
+        assert_eq!(settled(&turned), right);
+        assert_eq!(settled(&right), right);
+        let mut one = right;
+        one[3].amount = -one[3].amount;
+        assert_eq!(settled(&one), right, "the first one is as most others");
+        assert_eq!(settled(&turned[..1]), turned[..1], "nothing tells");
+        assert!(is_in_place(&right[0], &right[1]) && !is_in_place(&turned[0], &turned[1]));
+    }
+
+    #[test]
+    fn a_charge_of_0_cuts_nothing_off() {
+        for (amount, balance, positive, want) in [
+            ("10", "-5", None, true),
+            ("10", "5", Some(false), true),
+            ("10", "5", None, false),
+            ("0", "-5", Some(false), false),
+            ("0.00", "0", None, false),
+        ] {
+            let one = ChargeMoment { positive, ..moment(1, amount, balance) };
+            assert_eq!(one.cuts_off(), want, "{amount} {balance}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 use super::billing::{Edd, Report};
+use super::charge_moment::ChargeMoment;
 use super::ids::OrderId;
 use super::money::Money;
 
@@ -104,19 +105,29 @@ pub(crate) struct OrderCost {
     pub share: Decimal,
 }
 
-/// The balance before the first charge ahead, or the expected balance if there is no charge. If no charge could
-/// be read, the expected balance is that of the report's end, and today's is unknown.
+/// The balance after the last charge that was made, or before the first one ahead, or the expected balance if there is
+/// no charge. If no charge could be read, the expected balance is that of the report's end, and today's is unknown.
 pub(crate) fn balance_now(report: &Report) -> Option<Money> {
-    match report.moments.first() {
-        Some(first) => Some(first.balance + first.amount),
-        None => report.expected_balance.filter(|_| report.moments_rejected == 0),
+    match (report.made, report.moments.first()) {
+        (Some((_, balance)), _) => Some(balance),
+        (None, Some(first)) => Some(first.balance + first.amount),
+        (None, None) => report.expected_balance.filter(|_| report.moments_rejected == 0),
     }
+}
+
+/// Whether a report proves that nothing is owed: the balance is exactly 0, and no charge takes anything from it.
+pub(crate) fn owes_nothing(report: &Report) -> bool {
+    report.error.is_none()
+        && report.edd == Edd::Null
+        && is_bare(report)
+        && balance_now(report).is_some_and(Money::is_zero)
+        && report.expected_balance.is_none_or(Money::is_zero)
 }
 
 /// Whether the balance is used up; `None` if an undecodable charge may have been the first one.
 pub(crate) fn is_used_up(report: &Report) -> Option<bool> {
     let balance = balance_now(report).filter(|_| report.moments_rejected == 0)?;
-    Some(!balance.is_positive())
+    Some(!balance.is_positive() && !owes_nothing(report))
 }
 
 /// The balance after the last charge within `days` of `now`; `None` past the report's end.
@@ -129,6 +140,9 @@ pub(crate) fn balance_in(report: &Report, now: DateTime<Utc>, days: u32) -> Opti
 /// the report's end. Charges that fell due since the report count as made.
 pub(crate) fn top_up_required(report: &Report, now: DateTime<Utc>, days: u32) -> Option<Money> {
     let until = within(report, now, days)?;
+    if owes_nothing(report) {
+        return Some(Money::ZERO);
+    }
     let (made, count) = (report.moments.until(now), report.moments.until(until));
     let ahead = report.moments.iter_from(made).take(count - made);
     let lowest = ahead.map(|moment| moment.balance).min();
@@ -160,7 +174,7 @@ pub(crate) fn disconnect(report: &Report) -> Disconnect {
 
 /// The first moment that uses the balance up.
 pub(crate) fn first_unpaid(report: &Report) -> Option<DateTime<Utc>> {
-    report.moments.iter().find(|moment| !moment.is_positive()).map(|moment| moment.at)
+    report.moments.iter().find(ChargeMoment::cuts_off).map(|moment| moment.at)
 }
 
 /// Whether a report proves that no cut-off is ahead. The report has to cover `known`, the date known so far.
@@ -173,7 +187,7 @@ pub(crate) fn all_clear(report: &Report, known: Option<DateTime<Utc>>) -> Result
         Edd::Unknown => return Err(Doubt::DateUnknown),
         Edd::Null => {}
     }
-    if !report.expected_balance.is_some_and(Money::is_positive) {
+    if !report.expected_balance.is_some_and(Money::is_positive) && !owes_nothing(report) {
         return Err(Doubt::ExpectedBalance);
     }
     if let Some(at) = first_unpaid(report) {
@@ -182,7 +196,7 @@ pub(crate) fn all_clear(report: &Report, known: Option<DateTime<Utc>>) -> Result
     if report.moments_rejected > 0 {
         return Err(Doubt::MomentsRejected);
     }
-    if balance_now(report).is_some_and(|balance| !balance.is_positive()) {
+    if is_used_up(report) == Some(true) {
         return Err(Doubt::BalanceNow);
     }
     if let Some(known) = known
@@ -335,7 +349,7 @@ pub(crate) fn first_unpaid_without(report: &Report, orders: &[u32]) -> Vec<Optio
             if moment.order == Some(*order) {
                 *saved += moment.amount;
             }
-            let lasts = (moment.balance + *saved).is_positive();
+            let lasts = (moment.balance + *saved).is_positive() || moment.amount.is_zero();
             if !lasts {
                 found[*place] = Some(moment.at);
             }

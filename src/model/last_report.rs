@@ -21,6 +21,8 @@ pub(crate) struct LastReport {
     edd: Edd,
     expected_balance: Option<Money>,
     moments_rejected: u64,
+    #[serde(default)]
+    made: Option<(DateTime<Utc>, Money)>,
     charges: Vec<ChargesTogether>,
 }
 
@@ -45,6 +47,7 @@ impl LastReport {
             edd: report.edd,
             expected_balance: report.expected_balance,
             moments_rejected: report.moments_rejected,
+            made: report.made,
             charges,
         }
     }
@@ -64,6 +67,7 @@ impl LastReport {
             error: None,
             expected_balance: self.expected_balance,
             moments: self.charges.iter().map(moment).collect(),
+            made: self.made,
             orders: Vec::new(),
             moments_rejected: self.moments_rejected,
         }
@@ -137,6 +141,7 @@ mod tests {
             report("225.50", "10.00", 90, Edd::At(t("2026-03-20T00:00:00"))),
             report("5", "1", 0, Edd::Unknown),
             busy(3, "20"),
+            Report { made: Some((t("2026-02-28T11:00:00"), money("7"))), ..busy(3, "20") },
         ];
         for report in table {
             let kept = kept(&report);

@@ -32,10 +32,16 @@ impl Money {
         self.0
     }
 
-    /// Whether it is above zero, which the interface calls `positive` (2.8). What floats leave over is nothing.
+    /// Whether it is above zero, which the interface calls `positive` (2.8). A remainder of floats is
+    /// no money.
     pub(crate) fn is_positive(self) -> bool {
         const REMAINDER: Decimal = Decimal::from_parts(1, 0, 0, false, 6);
         self.0 > REMAINDER
+    }
+
+    /// Whether it is neither above nor below zero.
+    pub(crate) fn is_zero(self) -> bool {
+        !self.is_positive() && !(-self).is_positive()
     }
 
     /// The amount rounded up to whole units, as mails name amounts to pay, so that it is never too low.
@@ -196,6 +202,7 @@ mod tests {
         for (text, want) in [("0.01", true), ("0.00001", true), ("0.0000000000000284", false), ("-5", false)]
         {
             assert_eq!(money(text).is_positive(), want, "{text}");
+            assert_eq!(money(text).is_zero(), text.starts_with("0.00000000"), "{text}");
         }
     }
 }

@@ -202,9 +202,9 @@ impl<'a> ReportParts<'a> {
             true => reader.maybe_moment("report.date", self.date),
             false => reader.moment("report.date", self.date),
         };
-        let edd = match self.edd {
-            Field::Missing if is_error => Edd::Unknown,
-            field => edd(field, &mut reader),
+        let edd = match is_error && self.edd == Field::Missing {
+            true => Edd::Unknown,
+            false => edd(self.edd, &mut reader),
         };
         // A report with an error needs nothing else. Any other report needs a list of moments, or a date.
         if !self.has_moments && !is_error {
@@ -229,6 +229,7 @@ impl<'a> ReportParts<'a> {
             expected_balance: expected_balance.or(last.map(|last| last.balance)),
             moments: self.moments,
             orders,
+            made: None,
             moments_rejected: self.rejected,
         })
     }
@@ -243,19 +244,12 @@ impl<'a> ReportParts<'a> {
             self.rejected += 1;
             return;
         };
-        let Ok(balance) = row.balance(&mut reader) else {
+        let Ok(moment) = row.moment(&mut reader) else {
             self.rejected += 1;
             return;
         };
         let order = self.order(row.order, index);
-        let moment = ChargeMoment {
-            at: balance.at,
-            amount: balance.amount,
-            balance: balance.balance,
-            positive: balance.positive,
-            order,
-        };
-        self.moments.push(moment);
+        self.moments.push(ChargeMoment { order, ..moment });
     }
 
     /// The index of an order. It is decoded only if its id is new.

@@ -93,8 +93,6 @@ pub fn effect(fault: &Fault, place: &Place, when: When) -> Effect {
         K::WrongCount => Doubtful(Shown::All),
         K::WrongTypes | K::NullFields if is_optional && place.optional.1.is_none() => Harmless,
         K::WrongTypes | K::NullFields if is_optional => FieldAbsent,
-        // Its `error` is set, to any value.
-        K::WrongTypes if is_report => Failed(Why::Report),
         K::WrongTypes | K::NullFields => Doubtful(Shown::Nothing),
     }
 }
@@ -174,7 +172,9 @@ pub fn requests(fault: &Fault, place: &Place) -> Option<(String, u32, u32)> {
         K::Status => {
             let code = fault.code.unwrap_or(503);
             let times = if code >= 500 { 3 } else { 1 };
-            (code.to_string(), times, times)
+            // A refused date halves the horizon: 90, 45, 22 and 21 days.
+            let is_refused_date = place.is("expected_balance") && matches!(code, 400 | 404);
+            (code.to_string(), times, if is_refused_date { 4 } else { times })
         }
         K::ExpiredCredentials => ("401".to_owned(), 1, 1),
         K::Redirect => ("302".to_owned(), 1, 1),
@@ -227,7 +227,6 @@ pub fn words(fault: &Fault, place: &Place, time_out_seconds: u64) -> Vec<String>
         K::NextLoop => vec!["the pages go round in a circle".to_owned()],
         K::ShiftingRows | K::WrongCount => vec!["the count is ".to_owned()],
         K::DuplicateRows => vec!["came twice".to_owned()],
-        K::WrongTypes if place.is("expected_balance") => vec!["the report carries an error".to_owned()],
         K::WrongTypes => vec!["so the record is left out".to_owned()],
         K::NullFields => vec![format!("null, so the record is left out")],
     }

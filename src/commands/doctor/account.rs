@@ -184,7 +184,8 @@ impl Facts<'_> {
         let zone = self.account.profile.zone();
         let there = words::sentence_moment(self.now, zone, self.now, Language::En);
         let says = format!("{}: it is {there} there", zone.name());
-        let late = report.moments.first().map(|moment| self.now - moment.at);
+        let first = report.made.map(|(at, _)| at).or(report.moments.first().map(|moment| moment.at));
+        let late = first.map(|at| self.now - at);
         let Some(late) = late.filter(|&late| late > PAST_CHARGE) else { return Some(CheckVerdict::ok(says)) };
         let late = words::lasted(late, Language::En);
         let verdict =

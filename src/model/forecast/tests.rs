@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::model::{ChargeMoment, Order, OrderState};
+use crate::model::{ChargeMoment, Moments, Order, OrderState};
 
 pub(crate) use crate::unit::account::{money, t};
 
@@ -31,6 +31,7 @@ pub(crate) fn report(balance: &str, per_day: &str, days: i64, edd: Edd) -> Repor
         expected_balance: Some(left),
         moments: moments.into(),
         orders: orders.collect(),
+        made: None,
         moments_rejected: 0,
     }
 }
@@ -83,6 +84,57 @@ fn a_null_date_is_no_good_news_by_itself() {
     assert_eq!(all_clear(&gaps, None), Err(Doubt::MomentsRejected));
 
     assert_eq!(all_clear(&healthy, Some(t("2026-07-01"))), Err(Doubt::TooShort));
+}
+
+#[test]
+fn charges_up_to_the_reading_are_made_and_cut_nothing_off() {
+    let mut paid = report("1000", "10", 40, Edd::Null);
+    // A day and five hours before the reading: below 0, and a payment.
+    paid.moments.edit(|moments| {
+        let made = |at: &str, amount: &str, balance: &str| ChargeMoment {
+            at: t(at),
+            amount: money(amount),
+            balance: money(balance),
+            positive: None,
+            order: Some(0),
+        };
+        let before = [made("2026-02-28T12:00:00", "10", "-5"), made("2026-03-01T07:00:00", "-1005", "1000")];
+        drop(moments.splice(..0, before));
+    });
+    assert_eq!(disconnect(&paid).at(), Some(t("2026-02-28T12:00:00")));
+    let paid = paid.at(t("2026-03-01T12:00:00"));
+    assert_eq!((disconnect(&paid), balance_now(&paid)), (Disconnect::NotExpected, Some(money("1000"))));
+    assert_eq!((paid.moments.len(), cost_per_day(&paid, t("2026-03-01T12:00:00"))), (40, Some(money("10"))));
+    // The last charge is made, too: its balance is the one of now.
+    let late = paid.at(t("2026-05-01T00:00:00"));
+    assert_eq!((balance_now(&late), late.moments.is_empty()), (Some(money("600")), true));
+}
+
+#[test]
+fn an_account_with_nothing_to_pay_for_owes_nothing() {
+    let now = t("2026-03-01T12:00:00");
+    let free = Report { date: Some(t("2026-07-01")), ..report("0", "0", 30, Edd::Null) };
+    let bare = Report { moments: Moments::default(), ..free.clone() };
+    for report in [&free, &bare, &Report { expected_balance: None, ..free.clone() }] {
+        assert_eq!((disconnect(report), is_used_up(report)), (Disconnect::NotExpected, Some(false)));
+        assert_eq!((all_clear(report, None), top_up_required(report, now, 30)), (Ok(()), Some(Money::ZERO)));
+    }
+    let edited = |change: fn(&mut Report)| {
+        let mut report = free.clone();
+        change(&mut report);
+        report
+    };
+    for (what, owing) in [
+        ("a debt", report("-5", "0", 30, Edd::Null)),
+        ("a debt at the end", edited(|it| it.expected_balance = Some(money("-5")))),
+        ("a charge", report("0", "10", 30, Edd::Null)),
+        ("an unreadable charge", edited(|it| it.moments_rejected = 1)),
+        ("an unreadable date", edited(|it| it.edd = Edd::Unknown)),
+        ("an error", edited(|it| it.error = Some("no data".into()))),
+    ] {
+        assert_ne!(disconnect(&owing), Disconnect::NotExpected, "{what}");
+        assert!(!owes_nothing(&owing) && all_clear(&owing, None).is_err(), "{what}");
+    }
 }
 
 #[test]

@@ -44,7 +44,9 @@ pub(super) async fn ask(
         match timeout(deadline, client.expected_balance(date)).await {
             // After a sleep the first answer shows which day it is, so the first report may end too early.
             Ok(Ok(_)) if !asked_again && today_is() != today => asked_again = true,
-            Ok(Ok(read)) => break Ok(read),
+            Ok(Ok(ReportRead { report, problems })) => {
+                break Ok(ReportRead { report: report.at(plan.clock.now()), problems });
+            }
             // The horizon is halved once a poll: a provider that is slow today must not lower it for ever. A
             // refusal costs no time.
             Ok(Err(error))
@@ -83,6 +85,7 @@ fn date_alone(report: Report) -> Report {
     Report {
         expected_balance: None,
         moments: Moments::default(),
+        made: None,
         orders: Vec::new(),
         moments_rejected: report.moments_rejected.max(1),
         ..report

@@ -96,23 +96,15 @@ impl<'de> Wire<'de> for MomentRow<'de> {
     }
 }
 
-/// A charge moment without its order.
-pub(crate) struct Balance {
-    pub at: DateTime<Utc>,
-    pub amount: Money,
-    pub balance: Money,
-    pub positive: Option<bool>,
-}
-
 impl MomentRow<'_> {
     /// The time and the balance are required: a moment that lacks one proves nothing. The balances of its neighbours
     /// tell an amount that cannot be read.
-    pub(crate) fn balance(&self, reader: &mut Reader<'_>) -> Result<Balance, Rejected> {
+    pub(crate) fn moment(&self, reader: &mut Reader<'_>) -> Result<ChargeMoment, Rejected> {
         let at = reader.moment_of("moment.moment", &self.moment)?;
         let balance = exact(self.balance).or_else(|what| reader.refuse("moment.balance", what))?;
         let amount = reader.decimal("moment.amount", self.amount).map_or(ChargeMoment::UNPRICED, Money::new);
         let positive = reader.take("moment.positive", self.positive.clone());
-        Ok(Balance { at, amount, balance: Money::new(balance), positive })
+        Ok(ChargeMoment { at, amount, balance: Money::new(balance), positive, order: None })
     }
 }
 

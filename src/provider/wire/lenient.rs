@@ -1,7 +1,8 @@
 //! Mends what JSON forbids and providers send: a byte order mark, bytes that are not UTF-8, raw control characters,
 //! halves of surrogate pairs, NaN, Infinity and numbers past every float.
 
-use std::io::{self, Read};
+use std::collections::VecDeque;
+use std::io::{self, BufReader, Read};
 use std::ops::RangeInclusive;
 
 use serde::de::DeserializeOwned;
@@ -15,102 +16,79 @@ const SECOND_HALVES: RangeInclusive<u16> = 0xdc00..=0xdfff;
 /// Decodes JSON, the second time mended. The error is that of the first attempt, whose line and column fit the
 /// text.
 pub(crate) fn tolerant<T: DeserializeOwned>(body: &[u8]) -> Result<T, serde_json::Error> {
-    serde_json::from_slice(body).or_else(|error| {
-        let (mut mender, mut out) = (Mender::default(), Vec::with_capacity(body.len()));
-        mender.take(body, &mut out);
-        mender.end(&mut out);
-        serde_json::from_slice(&out).map_err(|_| error)
-    })
+    serde_json::from_slice(body)
+        .or_else(|error| serde_json::from_reader(BufReader::new(Mended::new(body))).map_err(|_| error))
 }
 
-/// A body that is mended while it is read.
+/// A body that is mended while it is read, token by token.
 pub(crate) struct Mended<R> {
     body: R,
-    mender: Mender,
     piece: Box<[u8]>,
-    out: Vec<u8>,
-    /// The number of bytes of `out` that were read.
-    taken: usize,
+    /// A text or word whose end has not come yet.
+    token: Vec<u8>,
+    in_text: bool,
+    is_escaped: bool,
+    out: VecDeque<u8>,
 }
 
 impl<R> Mended<R> {
     pub(crate) fn new(body: R) -> Self {
-        Self { body, mender: Mender::default(), piece: [0; 16 << 10].into(), out: Vec::new(), taken: 0 }
+        let (piece, token, out) = ([0; 16 << 10].into(), Vec::new(), VecDeque::new());
+        Self { body, piece, token, in_text: false, is_escaped: false, out }
+    }
+
+    fn take(&mut self, byte: u8) {
+        if self.in_text {
+            self.token.push(byte);
+            self.in_text = byte != b'"' || self.is_escaped;
+            self.is_escaped = byte == b'\\' && !self.is_escaped;
+            if !self.in_text {
+                text(&self.token, &mut self.out);
+                self.token.clear();
+            }
+        } else if b"{}[],:\" \t\r\n".contains(&byte) {
+            self.end_word();
+            self.in_text = byte == b'"';
+            if self.in_text { self.token.push(byte) } else { self.out.push_back(byte) }
+        } else {
+            self.token.push(byte);
+        }
+    }
+
+    /// Writes a word. No number but a finite one is left: the others become null.
+    fn end_word(&mut self) {
+        let word = self.token.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.token);
+        let number = str::from_utf8(word).ok().and_then(|word| word.parse::<f64>().ok());
+        self.out.extend(if number.is_some_and(|number| !number.is_finite()) { b"null" } else { word });
+        self.token.clear();
     }
 }
 
 impl<R: Read> Read for Mended<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.taken == self.out.len() {
-            self.out.clear();
-            self.taken = 0;
-            match self.body.read(&mut self.piece)? {
-                0 => {
-                    self.mender.end(&mut self.out);
-                    break;
-                }
-                size => self.mender.take(&self.piece[..size], &mut self.out),
+        while self.out.is_empty() {
+            let size = self.body.read(&mut self.piece)?;
+            (0..size).for_each(|place| self.take(self.piece[place]));
+            if size == 0 {
+                self.end_word();
+                break;
             }
         }
-        let size = (&self.out[self.taken..]).read(buffer)?;
-        self.taken += size;
-        Ok(size)
-    }
-}
-
-/// Mends the tokens of JSON one by one, whatever pieces it comes in.
-#[derive(Default)]
-struct Mender {
-    /// A text or word whose end has not come yet.
-    token: Vec<u8>,
-    in_text: bool,
-    is_escaped: bool,
-}
-
-impl Mender {
-    fn take(&mut self, piece: &[u8], out: &mut Vec<u8>) {
-        for &byte in piece {
-            if self.in_text {
-                self.token.push(byte);
-                self.in_text = byte != b'"' || self.is_escaped;
-                self.is_escaped = byte == b'\\' && !self.is_escaped;
-                if !self.in_text {
-                    text(&self.token, out);
-                    self.token.clear();
-                }
-            } else if matches!(
-                byte,
-                b'{' | b'}' | b'[' | b']' | b',' | b':' | b'"' | b' ' | b'\t' | b'\r' | b'\n'
-            ) {
-                self.end(out);
-                self.in_text = byte == b'"';
-                if self.in_text { self.token.push(byte) } else { out.push(byte) }
-            } else {
-                self.token.push(byte);
-            }
-        }
-    }
-
-    /// Writes the last word. No number but a finite one is left: the others become null.
-    fn end(&mut self, out: &mut Vec<u8>) {
-        let word = self.token.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.token);
-        let number = str::from_utf8(word).ok().and_then(|word| word.parse::<f64>().ok());
-        out.extend_from_slice(if number.is_some_and(|number| !number.is_finite()) { b"null" } else { word });
-        self.token.clear();
+        self.out.read(buffer)
     }
 }
 
 /// Writes a text, with its quotes, and with its bad letters replaced.
-fn text(raw: &[u8], out: &mut Vec<u8>) {
+fn text(raw: &[u8], out: &mut VecDeque<u8>) {
     if raw.iter().all(|&byte| matches!(byte, b' '..=b'~') && byte != b'\\') {
-        out.extend_from_slice(raw);
+        out.extend(raw);
         return;
     }
     let text = String::from_utf8_lossy(raw).replace(|letter: char| letter < ' ', " ");
     let mut rest = &*text;
     while let Some(at) = rest.find('\\') {
         let (before, escape) = rest.split_at(at);
-        out.extend_from_slice(before.as_bytes());
+        out.extend(before.as_bytes());
         let is_pair =
             half(escape, FIRST_HALVES) && escape.get(6..).is_some_and(|next| half(next, SECOND_HALVES));
         let is_half = half(escape, FIRST_HALVES) || half(escape, SECOND_HALVES);
@@ -119,10 +97,10 @@ fn text(raw: &[u8], out: &mut Vec<u8>) {
             (false, true) => 6,
             (false, false) => 1 + escape[1..].chars().next().map_or(0, char::len_utf8),
         };
-        out.extend_from_slice(if is_half && !is_pair { REPLACEMENT } else { &escape[..length] }.as_bytes());
+        out.extend(if is_half && !is_pair { REPLACEMENT } else { &escape[..length] }.as_bytes());
         rest = &escape[length..];
     }
-    out.extend_from_slice(rest.as_bytes());
+    out.extend(rest.as_bytes());
 }
 
 /// Whether a text begins with the escape of a code unit in this range.

@@ -92,6 +92,7 @@ impl Bill {
             expected_balance: moments.last().map(|last| last.balance),
             moments: moments.into(),
             orders: Vec::new(),
+            made: None,
             moments_rejected: 0,
         }
     }

@@ -201,6 +201,7 @@ fn report(bill: Bill, now: DateTime<Utc>) -> Report {
         expected_balance: Some(left),
         moments: moments.into(),
         orders: vec![Arc::new(order)],
+        made: None,
         moments_rejected: 0,
     }
 }

@@ -251,7 +251,7 @@ fn a_consequence_is_told_after_a_sleep_once_it_was_read() {
 fn a_container_that_goes_off_right_after_the_payment_is_not_told_with_the_cut_off() {
     stories(
         World::modest,
-        "no-date -300, c10=DISABLED_BY_SERVICE => balance-used-up rung:1
+        "no-date -300, c10=DISABLED_BY_SERVICE => rung:1
          no-date 20000 => disconnect paid:2026-03-22
          s100=StoppedByService s101=StoppedByService, containers, tick => container_disabled/10 opened
          sleep 12h, idle 1h =>",

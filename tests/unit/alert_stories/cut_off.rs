@@ -297,7 +297,12 @@ fn a_balance_that_is_used_up_before_the_date_is_told_once_and_uses_up_no_rung() 
         "cut-off 13d 13550, 1h, balance -100, 1h, balance -200, 2d => ops[disconnect]: rung:14 balance-used-up
 
          cut-off 13d 13550, 1h, balance -100, restart 1h, look => ops[disconnect]: rung:14 balance-used-up
-         7d => ops[disconnect]: rung:7",
+         7d => ops[disconnect]: rung:7
+
+         cut-off 20h -500 => ops[disconnect]: rung:1
+         report 3, 1h => ops[disconnect]: ..
+
+         cut-off 13d -500, 1h => ops[disconnect]: rung:14",
     );
 }
 

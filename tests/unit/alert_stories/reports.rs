@@ -1,6 +1,6 @@
 //! Reports of the balance: which of them open a cut-off, which of them end it, and which prove nothing.
 
-use super::{World, cut_off_in, money, report, rich, start, stories, stories_of};
+use super::{World, cut_off_in, money, report, rich, start, stories};
 use crate::alert::{Kind, Severity};
 use crate::model::forecast::Disconnect;
 use crate::model::{Edd, Report};
@@ -70,7 +70,7 @@ fn a_cut_off_is_computed_from_the_charges_where_no_date_is_named() {
          cut-off 3d 2550 => rung:3
          detail: cut-off Thu 5 Mar 12:02 UTC
 
-         bare 0 => rung:0
+         bare -1 => rung:0
          detail: the balance is used up",
     );
 }
@@ -78,11 +78,10 @@ fn a_cut_off_is_computed_from_the_charges_where_no_date_is_named() {
 #[test]
 fn a_report_without_charges_proves_nothing_until_it_held_for_a_day() {
     // With a null date, the balance may be that of the report's last day, which is used up whenever a date is ahead.
-    stories_of(
+    stories(
         World::healthy,
-        &["-400", "0"],
         "cut-off 13d 2550 => rung:14
-         bare {}, hourly 23 =>
+         bare -400, hourly 23 =>
          hourly 1 => rung:0
          reason: the balance is used up
          detail: the balance is used up; cut-off Sun 15 Mar 12:01 UTC",
@@ -92,7 +91,12 @@ fn a_report_without_charges_proves_nothing_until_it_held_for_a_day() {
         "bare -4 => rung:0
 
          cut-off 53h, bare 50000, hourly 23 => rung:3
-         hourly 3 => .. resolved",
+         hourly 3 => .. resolved
+
+         cut-off 13d 2550, bare 0, hourly 23 => rung:14
+         hourly 3 => .. resolved
+
+         bare 0, hourly 30 => ops[disconnect]:",
     );
     // Charges of 0.00 name orders that cost nothing, and tell as little about others.
     let mut world = World::healthy();

@@ -118,6 +118,7 @@ fn charged_daily(from: DateTime<Utc>, now: DateTime<Utc>, mut left: Money, edd: 
         expected_balance: Some(left),
         moments: moments.into(),
         orders: Vec::new(),
+        made: None,
         moments_rejected: 0,
     }
 }

@@ -23,6 +23,10 @@ impl Step {
     fn leaves_something(&self) -> bool {
         self.balance > Decimal::ZERO && !self.flagged
     }
+
+    fn cuts_off(&self) -> bool {
+        !self.leaves_something() && self.amount != Decimal::ZERO
+    }
 }
 
 fn steps(report: &Report) -> Vec<Step> {
@@ -48,6 +52,17 @@ fn before_all(report: &Report) -> Option<Decimal> {
         None if report.moments_rejected > 0 => None,
         None => report.expected_balance.map(Money::decimal),
     }
+}
+
+/// Nothing is owed, and nothing is charged.
+fn owes_nothing(report: &Report) -> bool {
+    let is_zero = |balance: Money| balance == Money::ZERO;
+    report.error.is_none()
+        && report.edd == Edd::Null
+        && report.moments_rejected == 0
+        && steps(report).iter().all(|step| step.amount <= Decimal::ZERO)
+        && before_all(report) == Some(Decimal::ZERO)
+        && report.expected_balance.is_none_or(is_zero)
 }
 
 /// The balance on a day, found by walking through time.
@@ -123,7 +138,7 @@ proptest! {
                     lowest = Some(lowest.map_or(step.balance, |lowest| lowest.min(step.balance)));
                 }
                 let lowest = lowest.or_else(|| balance_at(&report, now()))?;
-                Some((cent - lowest).max(Decimal::ZERO))
+                Some(if owes_nothing(&report) { Decimal::ZERO } else { (cent - lowest).max(Decimal::ZERO) })
             });
             prop_assert_eq!(got.map(Money::decimal), want, "{} days", days);
             if let Some(got) = got {
@@ -159,13 +174,14 @@ proptest! {
 
     #[test]
     fn the_cut_off_is_that_of_the_oracle(report in given::report()) {
-        let unpaid = steps(&report).into_iter().find(|step| !step.leaves_something()).map(|step| step.at);
+        let unpaid = steps(&report).into_iter().find(Step::cuts_off).map(|step| step.at);
         prop_assert_eq!(forecast::first_unpaid(&report), unpaid);
         // The charge that could not be read may have been the first one. Then the present balance is unknown.
         let now_is_gone = report.moments_rejected == 0
-            && before_all(&report).is_some_and(|balance| balance <= Decimal::ZERO);
+            && before_all(&report).is_some_and(|balance| balance <= Decimal::ZERO)
+            && !owes_nothing(&report);
         let proven = report.error.is_none() && report.moments_rejected == 0 && report.edd == Edd::Null
-            && report.expected_balance.is_some_and(|balance| balance > Money::ZERO);
+            && (owes_nothing(&report) || report.expected_balance.is_some_and(|balance| balance > Money::ZERO));
         let want = match (report.edd, unpaid) {
             (Edd::At(at), _) => Disconnect::At { at, computed: false },
             (_, Some(at)) => Disconnect::At { at, computed: true },
@@ -180,6 +196,19 @@ proptest! {
         let known = now() + Duration::days(40);
         let reaches = report.date.is_some_and(|date| date >= known);
         prop_assert_eq!(forecast::all_clear(&report, Some(known)).is_ok(), clear && reaches);
+    }
+
+    #[test]
+    fn charges_that_were_made_cut_nothing_off(report in given::report()) {
+        let all = steps(&report);
+        let (made, ahead): (Vec<Step>, Vec<Step>) = all.iter().partition(|step| step.at <= now());
+        let settled = report.clone().at(now());
+        let balance = made.last().map(|last| last.balance).or_else(|| before_all(&report));
+        prop_assert_eq!(forecast::balance_now(&settled).map(Money::decimal), balance);
+        let unpaid = ahead.iter().find(|step| step.cuts_off()).map(|step| step.at);
+        prop_assert_eq!(forecast::first_unpaid(&settled), unpaid);
+        prop_assert_eq!(settled.made.map(|(since, _)| since), made.first().map(|first| first.at));
+        prop_assert_eq!(settled.clone().at(now()), settled);
     }
 
     #[test]
@@ -214,7 +243,7 @@ proptest! {
             let mut without = None;
             for step in steps(&report) {
                 saved += if step.order == Some(cost.index) { step.amount } else { Decimal::ZERO };
-                if step.balance + saved <= Decimal::ZERO {
+                if step.balance + saved <= Decimal::ZERO && step.amount != Decimal::ZERO {
                     without = Some(step.at);
                     break;
                 }

@@ -229,6 +229,7 @@ fn build(
         expected_balance: if odd > 5 { Some(left) } else { expected },
         moments: moments.into(),
         orders,
+        made: None,
         moments_rejected: u64::from(odd == 1),
     }
 }
