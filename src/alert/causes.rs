@@ -131,6 +131,13 @@ impl Causes<'_> {
         self.until(horizon).filter(|_| !self.looked(Collector::ExpectedBalance))
     }
 
+    /// Whether the last poll of the collector failed without showing the incident. Rows of the pages and listings
+    /// that such a poll could read are observations.
+    fn is_unseen(&self, own: Collector, incident: &Incident, horizon: DateTime<Utc>) -> bool {
+        let status = self.state.collectors.get(&own).filter(|status| !status.success);
+        status.is_some_and(|status| incident.read_at <= status.began.unwrap_or(horizon))
+    }
+
     /// Whether the readings that an incident rests on count. `horizon` is the last start or wake.
     #[allow(clippy::wildcard_enum_match_arm)] // non-payment explains none of the others
     pub(super) fn evidence(&self, incident: &Incident, horizon: DateTime<Utc>) -> Evidence {
@@ -178,7 +185,7 @@ impl Causes<'_> {
         ];
         if let Some(until) = awaited.into_iter().flatten().max() {
             Evidence::Awaited(until)
-        } else if own.is_some_and(|own| !state.is_seen(own, key.id())) {
+        } else if own.is_some_and(|own| self.is_unseen(own, incident, horizon)) {
             Evidence::Unread
         } else {
             Evidence::Sound

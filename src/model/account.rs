@@ -269,7 +269,6 @@ impl KnownAccount {
             }
         }
         let listing = state.sites.entry(container).or_default();
-        listing.read_after = state.collectors.get(&Collector::Sites).map_or(0, |status| status.polls);
         let seen = listing.take(rows, at);
         for &gone in seen.removed.keys() {
             self.forget_site(SiteId::new(gone));

@@ -192,8 +192,6 @@ pub(crate) struct Listing<T> {
     /// Rows that the last complete reading lacked. A row that slips from one page to another is not gone: only
     /// two complete readings in a row prove that.
     pub(super) missing: BTreeSet<u64>,
-    /// The number of ended polls of its collector at the last reading, for listings that are one of several.
-    pub(super) read_after: u64,
 }
 
 impl<T> Default for Listing<T> {
@@ -204,7 +202,6 @@ impl<T> Default for Listing<T> {
             complete: false,
             was_complete: false,
             missing: BTreeSet::new(),
-            read_after: 0,
         }
     }
 }
@@ -398,15 +395,6 @@ impl AccountState {
     /// Whether any listing has this site.
     pub(crate) fn has_site(&self, id: SiteId) -> bool {
         self.homes.contains_key(&id)
-    }
-
-    /// Whether the last ended poll read the listing with this resource. The sites of one container may be
-    /// readable while those of another are not.
-    pub(crate) fn is_seen(&self, collector: Collector, id: Option<u64>) -> bool {
-        let Some(status) = self.collectors.get(&collector) else { return true };
-        let home = id.filter(|_| collector == Collector::Sites).and_then(|id| self.homes.get(&id.into()));
-        let listing = home.and_then(|home| self.sites.get(home));
-        status.success || listing.is_some_and(|listing| listing.read_after + 1 >= status.polls)
     }
 
     /// The moments of readings and polls, by this machine's clock.

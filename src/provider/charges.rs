@@ -24,6 +24,8 @@ pub(crate) struct ChargesRead {
     /// The number of rows of this reading that could not be decoded.
     pub rejected: u64,
     pub problems: Vec<String>,
+    /// The error of a later page.
+    pub failure: Option<ApiError>,
 }
 
 /// A charge without an address is identified by all its fields, and may have an equal twin.
@@ -46,7 +48,7 @@ pub(super) async fn read(
     known: Option<&ChargesRead>,
     keep_from: NaiveDate,
 ) -> Result<ChargesRead, ApiError> {
-    let Listed { mut rows, complete, rejected, problems } =
+    let Listed { mut rows, complete, rejected, problems, failure } =
         paging::read::<ChargeRow>(client, endpoint, ()).await?;
     let known = known.filter(|_| !complete);
     if let Some(known) = known {
@@ -56,5 +58,5 @@ pub(super) async fn read(
     // The sort is stable.
     rows.sort_by_key(|charge| Reverse(charge.event_date));
     let seen_whole = complete || known.is_some_and(|known| known.seen_whole);
-    Ok(ChargesRead { rows, complete, seen_whole, rejected, problems })
+    Ok(ChargesRead { rows, complete, seen_whole, rejected, problems, failure })
 }

@@ -49,8 +49,6 @@ pub(crate) enum ErrorKind {
     NotJson(String),
     #[error("the answer has another shape than the interface says: {0}")]
     WrongShape(String),
-    #[error("the next page is said to be at {next}, not at {expected}, and is not asked for")]
-    ForeignNext { next: String, expected: String },
     #[error("the pages go round in a circle after {0} of them")]
     NextLoop(u32),
     #[error("the listing has more than {0} pages")]
@@ -80,7 +78,6 @@ impl ErrorKind {
     pub(super) fn quotation(&mut self) -> Option<&mut String> {
         match self {
             Self::Redirect { to: text, .. }
-            | Self::ForeignNext { next: text, .. }
             | Self::NotJson(text)
             | Self::WrongShape(text)
             | Self::Connect(text)
@@ -167,8 +164,6 @@ impl ApiError {
             Some(credentials)
         } else if is_misplaced || (self.kind == ErrorKind::Status(404) && !self.is_not_found()) {
             Some(address)
-        } else if matches!(self.kind, ErrorKind::ForeignNext { .. }) {
-            Some("set panel_url to the address the provider announces, if it is the provider's")
         } else {
             None
         }

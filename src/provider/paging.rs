@@ -13,7 +13,7 @@ use reqwest::Url;
 
 use crate::model::{Group, Resource};
 
-use super::address::{Endpoint, shown, without_user};
+use super::address::Endpoint;
 use super::client::Client;
 use super::error::{ApiError, ErrorKind};
 use super::wire::{self, Diagnostics, MOST_ROWS, NextPage, Record, WirePage};
@@ -36,6 +36,8 @@ pub(crate) struct Listed<T> {
     pub rejected: u64,
     /// The first few problems.
     pub problems: Vec<String>,
+    /// The error of a later page. The rows are those of the pages before it.
+    pub failure: Option<ApiError>,
 }
 
 /// A row with an identity, which shows that it came twice.
@@ -61,20 +63,21 @@ pub(super) async fn read<R: Record<Model: Identified>>(
     endpoint: &Endpoint,
     parent: R::Parent,
 ) -> Result<Listed<R::Model>, ApiError> {
-    let first = Reading::make::<R>(client, endpoint, parent).await?;
-    if first.is_steady() {
+    let mut first = Reading::make::<R>(client, endpoint, parent).await;
+    if let Some(error) = first.failure.take_if(|_| first.rows.is_empty()) {
+        return Err(error);
+    }
+    if first.failure.is_some() || first.is_steady() {
         return Ok(first.judged());
     }
-    match Reading::make::<R>(client, endpoint, parent).await {
-        Ok(second) if second.is_steady() => Ok(second.judged()),
-        Ok(second) => Ok(second.judged_with(first)),
-        // The first reading had all its pages. Since the second failed, it counts as incomplete.
-        Err(error) => {
-            let mut listed = first.judged();
-            listed.problems.push(format!("$: read again in vain: {error}"));
-            Ok(listed)
-        }
+    let mut second = Reading::make::<R>(client, endpoint, parent).await;
+    if let Some(error) = second.failure.take() {
+        // The first reading had all its pages, so the listing is incomplete and has not failed.
+        let mut listed = first.judged_with(second);
+        listed.problems.push(format!("$: read again in vain: {error}"));
+        return Ok(listed);
     }
+    Ok(if second.is_steady() { second.judged() } else { second.judged_with(first) })
 }
 
 /// All pages of a listing, read once.
@@ -85,15 +88,12 @@ struct Reading<T: Identified> {
     rejected: u64,
     count: RowTotal,
     ended: bool,
+    failure: Option<ApiError>,
     notes: Diagnostics,
 }
 
 impl<T: Identified + Send + 'static> Reading<T> {
-    async fn make<R: Record<Model = T>>(
-        client: &Client,
-        endpoint: &Endpoint,
-        parent: R::Parent,
-    ) -> Result<Self, ApiError> {
+    async fn make<R: Record<Model = T>>(client: &Client, endpoint: &Endpoint, parent: R::Parent) -> Self {
         let mut reading = Self {
             rows: Vec::new(),
             places: HashMap::new(),
@@ -101,10 +101,19 @@ impl<T: Identified + Send + 'static> Reading<T> {
             rejected: 0,
             count: RowTotal::default(),
             ended: false,
+            failure: None,
             notes: Diagnostics::default(),
         };
         let mut pages = Pages::new(client, endpoint);
-        while let Some(page) = pages.next::<R>(parent).await? {
+        loop {
+            let page = match pages.next::<R>(parent).await {
+                Ok(Some(page)) => page,
+                Ok(None) => break,
+                Err(error) => {
+                    reading.failure = Some(error);
+                    break;
+                }
+            };
             if pages.is_without_count() && !reading.rows.is_empty() && reading.has_all(&page) {
                 // The provider ignores the offset, so the first page had all rows.
                 pages.ended = true;
@@ -118,7 +127,7 @@ impl<T: Identified + Send + 'static> Reading<T> {
             }
         }
         (reading.count, reading.ended, reading.notes) = (pages.count, pages.ended, pages.notes);
-        Ok(reading)
+        reading
     }
 
     fn take(&mut self, row: T) {
@@ -149,24 +158,26 @@ impl<T: Identified + Send + 'static> Reading<T> {
     }
 
     fn judged(mut self) -> Listed<T> {
-        let proven = match self.count {
-            RowTotal::Is(_) => true,
-            RowTotal::Unsaid => self.ended && !self.rows.is_empty(),
-            RowTotal::Changed => false,
-        };
+        let proven = self.failure.is_none()
+            && match self.count {
+                RowTotal::Is(_) => true,
+                RowTotal::Unsaid => self.ended && !self.rows.is_empty(),
+                RowTotal::Changed => false,
+            };
         let complete = proven && self.is_steady() && self.rejected == 0;
-        if !(proven && self.is_steady()) {
+        if self.failure.is_none() && !(proven && self.is_steady()) {
             let doubt = doubt(self.shown(), self.rejected, self.duplicates, self.count);
             self.notes.problems.insert(0, doubt);
         }
         let Diagnostics { problems, .. } = self.notes;
-        Listed { rows: self.rows, complete, rejected: self.rejected, problems }
+        let failure = self.failure;
+        Listed { rows: self.rows, complete, rejected: self.rejected, problems, failure }
     }
 
-    /// Adds the rows that only an earlier reading has.
-    fn judged_with(self, earlier: Self) -> Listed<T> {
+    /// Adds the rows that only another reading has.
+    fn judged_with(self, other: Self) -> Listed<T> {
         let mut listed = self.judged();
-        add_missing(&mut listed.rows, earlier.rows);
+        add_missing(&mut listed.rows, other.rows);
         listed.complete = false;
         listed
     }
@@ -235,6 +246,8 @@ struct Pages<'a> {
     endpoint: &'a Endpoint,
     next: Option<Url>,
     asked: HashSet<Url>,
+    /// The number of pages so far.
+    pages: u32,
     /// The number of rows on the pages so far.
     offset: u64,
     /// The length of the pages so far.
@@ -257,6 +270,7 @@ impl<'a> Pages<'a> {
             endpoint,
             next: Some(first),
             asked: HashSet::new(),
+            pages: 0,
             offset: 0,
             bytes: 0,
             count: RowTotal::default(),
@@ -268,18 +282,21 @@ impl<'a> Pages<'a> {
     /// The next page, or `None` after the last.
     async fn next<R: Record>(&mut self, parent: R::Parent) -> Result<Option<WirePage<R::Model>>, ApiError> {
         let Some(url) = self.next.take() else { return Ok(None) };
+        if !self.asked.insert(url.clone()) {
+            return Err(self.endpoint.error(ErrorKind::NextLoop(self.pages)));
+        }
         let most = self.client.shared.hosts.timing.pages;
-        if self.asked.len() >= most as usize {
+        if self.pages >= most {
             return Err(self.endpoint.error(ErrorKind::TooManyPages(most)));
         }
-        let body = self.client.fetch(self.endpoint, url.clone()).await?;
+        let body = self.client.fetch(self.endpoint, url).await?;
         self.bytes += body.len() as u64;
         self.within(self.bytes, self.client.shared.hosts.timing.listing_bytes, "bytes of records")?;
         let page = self.decode::<R>(body, parent).await?;
-        self.asked.insert(url.clone());
+        self.within(self.offset + page.shown(), MOST_ROWS as u64, "rows")?;
+        self.pages += 1;
         self.count.add(page.count);
-        self.advance(&url, &page)?;
-        self.within(self.offset, MOST_ROWS as u64, "rows")?;
+        self.advance(&page);
         Ok(Some(page))
     }
 
@@ -312,8 +329,8 @@ impl<'a> Pages<'a> {
         page.map_err(|kind| self.endpoint.error(kind))
     }
 
-    fn advance<T>(&mut self, url: &Url, page: &WirePage<T>) -> Result<(), ApiError> {
-        let rows = page.rows.len() as u64 + page.rejected;
+    fn advance<T>(&mut self, page: &WirePage<T>) {
+        let rows = page.shown();
         self.offset += rows;
         let largest = &self.client.shared.largest_pages[self.endpoint.operation as usize];
         // A provider may have smaller pages than were asked for, so only a page with fewer rows than another is
@@ -331,33 +348,18 @@ impl<'a> Pages<'a> {
             }
             (Group::Vm | Group::Billing, NextPage::End) => self.ended = true,
             (Group::Vm | Group::Billing, NextPage::Unsaid) => {}
-            (Group::Vm | Group::Billing, NextPage::At(text)) => self.next = Some(self.follow(url, text)?),
+            // Behind a proxy the rest of the address is often another one, and credentials go nowhere else.
+            (Group::Vm | Group::Billing, NextPage::At(query)) => {
+                let mut next = self.endpoint.url.clone();
+                next.set_query(Some(query).filter(|query| !query.is_empty()).map(AsRef::as_ref));
+                self.next = Some(next);
+            }
         }
-        Ok(())
     }
 
     /// Whether pages go by offset and no count tells the end.
     fn is_without_count(&self) -> bool {
         self.endpoint.operation.group() == Group::Hosting && self.count == RowTotal::Unsaid
-    }
-
-    /// The address of the next page. It must have the configured origin and path, and be a new one, since the
-    /// credentials go wherever it points.
-    fn follow(&self, page: &Url, text: &str) -> Result<Url, ApiError> {
-        let home = &self.endpoint.url;
-        let foreign =
-            |next: String| self.endpoint.error(ErrorKind::ForeignNext { next, expected: home.to_string() });
-        let mut next = page.join(text.trim()).map_err(|_| foreign("an address that can't be read".into()))?;
-        next.set_fragment(None);
-        if next.origin() != home.origin() || next.path() != home.path() {
-            return Err(foreign(shown(&next)));
-        }
-        // A user in the address would become another credential.
-        let next = without_user(next);
-        if self.asked.contains(&next) {
-            return Err(self.endpoint.error(ErrorKind::NextLoop(self.asked.len() as u32)));
-        }
-        Ok(next)
     }
 }
 

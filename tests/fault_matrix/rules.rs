@@ -223,8 +223,8 @@ pub fn words(fault: &Fault, place: &Place, time_out_seconds: u64) -> Vec<String>
         K::HtmlPage | K::InvalidJson | K::TruncatedJson => vec!["the answer is not JSON".to_owned()],
         K::HugeBody if place.is("expected_balance") => vec![format!("more than {} bytes", 1 << 20)],
         K::HugeBody => vec![format!("more than {} bytes", 32 << 20)],
-        K::ForeignNext => vec!["the next page is said to be at".to_owned(), "is not asked for".to_owned()],
-        K::NextLoop => vec!["the pages go round in a circle".to_owned()],
+        // Of a `next` the query alone is taken, and this one has none: it leads to the first page.
+        K::ForeignNext | K::NextLoop => vec!["the pages go round in a circle".to_owned()],
         K::ShiftingRows | K::WrongCount => vec!["the count is ".to_owned()],
         K::DuplicateRows => vec!["came twice".to_owned()],
         K::WrongTypes => vec!["so the record is left out".to_owned()],

@@ -286,6 +286,7 @@ impl Reading {
                 let such = such.map(|problem| format!(", such as {problem}"));
                 let flaw = || format!("not all could be read{}", such.unwrap_or_default());
                 self.flaw = (!listed.complete).then(flaw);
+                self.error = listed.failure.map(|error| error.to_string());
                 Some(Rows { rows: listed.rows, complete: listed.complete })
             }
             Err(error) => {

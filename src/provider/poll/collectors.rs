@@ -69,11 +69,14 @@ pub(super) async fn poll(poller: &Poller, collector: Collector, memory: &mut Pol
 
 async fn containers(poller: &Poller, client: &Client, memory: &mut PollMemory, began: Instant) {
     let read = within(poller, Collector::Containers, client.containers()).await;
-    let failure = read.as_ref().err().cloned();
     let read = read.map(|listed| {
         remember(memory, &listed);
         part_of(listed, Read::Containers)
     });
+    let failure = match &read {
+        Ok((_, Err(failure))) | Err(failure) => Some(failure.clone()),
+        Ok((_, Ok(_))) => None,
+    };
     poller.end(Collector::Containers, began, read).await;
     let began = Instant::now();
     match failure {
@@ -158,7 +161,7 @@ async fn charges(poller: &Poller, client: &Client, memory: &mut PollMemory, bega
     let today = poller.now().with_timezone(&poller.plan.profile.zone()).date_naive();
     let keep_from = today.checked_sub_days(Days::new(KEEP_CHARGES_DAYS)).unwrap_or(today);
     let read = within(poller, collector, client.charges(memory.charges.as_ref(), keep_from)).await;
-    let read = read.map(|read| {
+    let read = read.map(|mut read| {
         // A partial sum would look like the whole one.
         let rows = read.seen_whole.then(|| Read::Charges(read.rows.clone()));
         let part = UpdatePart {
@@ -166,9 +169,9 @@ async fn charges(poller: &Poller, client: &Client, memory: &mut PollMemory, bega
             rejected: read.rejected,
             problems: read.problems.clone(),
         };
-        let complete = read.complete;
+        let result = read.failure.take().map_or(Ok(read.complete), |error| Err(error.failure()));
         memory.charges = Some(read);
-        (part, complete)
+        (part, result)
     });
     poller.end(collector, began, read).await;
 }

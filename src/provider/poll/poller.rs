@@ -100,17 +100,14 @@ impl Poller {
         let _ = self.updates.send(Box::new(update)).await;
     }
 
-    /// Ends a poll of one listing: with its rows and completeness, or with the failure.
+    /// Ends a poll of one listing: with its rows and result, or with the failure.
     pub(super) async fn end(
         &self,
         collector: Collector,
         began: Instant,
-        read: Result<(UpdatePart, bool), Failure>,
+        read: Result<(UpdatePart, PollResult), Failure>,
     ) {
-        let (part, result) = match read {
-            Ok((part, complete)) => (part, Ok(complete)),
-            Err(failure) => (UpdatePart::default(), Err(failure)),
-        };
+        let (part, result) = read.unwrap_or_else(|failure| (UpdatePart::default(), Err(failure)));
         self.finish(collector, began, part, result).await;
     }
 
@@ -120,7 +117,7 @@ impl Poller {
         collector: Collector,
         began: Instant,
         part: UpdatePart,
-        result: Result<bool, Failure>,
+        result: PollResult,
     ) {
         if result.is_err() {
             self.failed.store(true, Ordering::Relaxed);
@@ -130,6 +127,9 @@ impl Poller {
         self.send(collector, part, Some(end)).await;
     }
 }
+
+/// Whether everything was read, or the failure. A listing whose later page failed has rows all the same.
+pub(super) type PollResult = Result<bool, Failure>;
 
 /// Listings that are passed on together.
 #[derive(Default)]
@@ -164,11 +164,12 @@ pub(super) fn late(deadline: Duration) -> Failure {
     Failure::new(FailureKind::Other, message)
 }
 
-/// A listing as a part of an update, and whether it was complete.
+/// A listing as a part of an update, and its result.
 pub(super) fn part_of<T: Resource>(
     listed: Listed<T>,
     read: impl FnOnce(Rows<T>) -> Read,
-) -> (UpdatePart, bool) {
-    let Listed { rows, complete, rejected, problems } = listed;
-    (UpdatePart { reads: vec![read(Rows { rows, complete })], rejected, problems }, complete)
+) -> (UpdatePart, PollResult) {
+    let Listed { rows, complete, rejected, problems, failure } = listed;
+    let result = failure.map_or(Ok(complete), |error| Err(error.failure()));
+    (UpdatePart { reads: vec![read(Rows { rows, complete })], rejected, problems }, result)
 }

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 
-use super::poller::{KnownSites, Poller, UpdatePart, part_of, timed};
+use super::poller::{KnownSites, PollResult, Poller, UpdatePart, part_of, timed};
 use crate::model::{Collector, ContainerId, Failure, FailureKind, Read, Site, SiteId};
 use crate::provider::{ApiError, Client, Listed};
 
@@ -84,8 +84,8 @@ pub(super) async fn sites(
     let take = |sweep: &mut Sweep<'_>, container, read: Result<Listed<Site>, Failure>| match read {
         Ok(listed) => {
             found.read(container, listed.rows.iter().map(|site| site.id), listed.complete);
-            let (part, complete) = part_of(listed, |rows| Read::Sites(container, rows));
-            sweep.add(part, complete);
+            let (part, result) = part_of(listed, |rows| Read::Sites(container, rows));
+            sweep.add(part, result);
         }
         Err(mut failure) if failure.kind == FailureKind::NotFound => {
             if found.is_not_there(container) {
@@ -127,8 +127,8 @@ pub(super) async fn of_sites(poller: &Poller, client: &Client, collector: Collec
         let client = client.clone();
         async move { count(&client, collector, site).await }
     };
-    let take = |sweep: &mut Sweep<'_>, _, read: Result<(UpdatePart, bool), Failure>| match read {
-        Ok((part, complete)) => sweep.add(part, complete),
+    let take = |sweep: &mut Sweep<'_>, _, read: Result<(UpdatePart, PollResult), Failure>| match read {
+        Ok((part, result)) => sweep.add(part, result),
         // The site is gone; the next listing of its container shows that.
         Err(failure) if failure.kind == FailureKind::NotFound => {}
         Err(failure) => sweep.failed(failure),
@@ -137,18 +137,22 @@ pub(super) async fn of_sites(poller: &Poller, client: &Client, collector: Collec
     sweep.end(began).await;
 }
 
-async fn count(client: &Client, collector: Collector, site: SiteId) -> Result<(UpdatePart, bool), ApiError> {
+async fn count(
+    client: &Client,
+    collector: Collector,
+    site: SiteId,
+) -> Result<(UpdatePart, PollResult), ApiError> {
     let many = |rows: usize| u64::try_from(rows).unwrap_or(u64::MAX);
-    let (mut part, complete) = if collector == Collector::Databases {
+    let (mut part, result) = if collector == Collector::Databases {
         part_of(client.databases(site).await?, |rows| Read::Databases(site, many(rows.rows.len())))
     } else {
         part_of(client.cron_jobs(site).await?, |rows| Read::CronJobs(site, many(rows.rows.len())))
     };
-    if !complete {
+    if result != Ok(true) {
         // A part of the rows is no count, so the last one stays.
         part.reads.clear();
     }
-    Ok((part, complete))
+    Ok((part, result))
 }
 
 /// The state of a sweep.
@@ -242,8 +246,11 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    fn add(&mut self, part: UpdatePart, complete: bool) {
-        self.complete &= complete;
+    fn add(&mut self, part: UpdatePart, result: PollResult) {
+        match result {
+            Ok(complete) => self.complete &= complete,
+            Err(failure) => self.failed(failure),
+        }
         self.batch_since.get_or_insert_with(Instant::now);
         self.batch.reads.extend(part.reads);
         self.batch.rejected += part.rejected;

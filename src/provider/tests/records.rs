@@ -191,7 +191,7 @@ fn a_page_says_how_many_there_are_and_where_the_next_is() {
     let table = [
         (r#", "next": null"#, NextPage::End),
         (r#", "next": " ""#, NextPage::End),
-        (r#", "next": "?page=2""#, NextPage::At("?page=2".into())),
+        (r#", "next": "?page=2""#, NextPage::At("page=2".into())),
         (r#", "next": 2"#, NextPage::Unsaid),
         ("", NextPage::Unsaid),
     ];
@@ -204,7 +204,7 @@ fn a_page_says_how_many_there_are_and_where_the_next_is() {
         read.map(|page| (page.count, page.next, page.rows.len()))
     };
     let whole = r#"{"meta": {"total_count": 5, "next": "?offset=2"}, "objects": []}"#;
-    assert_eq!(charges(whole).unwrap(), (Some(5), NextPage::At("?offset=2".into()), 0));
+    assert_eq!(charges(whole).unwrap(), (Some(5), NextPage::At("offset=2".into()), 0));
     for (body, what) in [
         (r#"{"objects": []}"#, "$.meta is no object"),
         (r#"{"meta": {}}"#, "$.objects is no list"),

@@ -25,14 +25,33 @@ pub(crate) struct WirePage<T> {
     pub rejected: u64,
 }
 
+impl<T> WirePage<T> {
+    /// The number of rows on the page.
+    pub(crate) fn shown(&self) -> u64 {
+        self.rows.len() as u64 + self.rejected
+    }
+}
+
 /// The page's link to the next one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum NextPage {
-    /// Null or empty: this was the last page.
+    /// Null, or another word for none: this was the last page.
     End,
     /// Missing, or of an unknown form.
     Unsaid,
+    /// The query of the next page.
     At(Box<str>),
+}
+
+impl Wire<'_> for NextPage {
+    fn text(text: &str) -> Option<Self> {
+        if is_none(text) || ["#", "false"].contains(&text.trim()) {
+            return Some(Self::End);
+        }
+        let address = text.split('#').next().unwrap_or(text);
+        let query = address.split_once('?').map_or("", |(_, query)| query);
+        Box::<str>::text(query.trim()).map(Self::At)
+    }
 }
 
 /// Decodes one page. Each group has its own shape (interface 4.1, 4.5, 4.8). One has `count` and `entities`,
@@ -68,8 +87,7 @@ pub(crate) fn page<R: Record>(
         count,
         next: match next {
             Field::Null => NextPage::End,
-            Field::Value(next) if is_none(&next) => NextPage::End,
-            Field::Value(next) => NextPage::At(next),
+            Field::Value(next) => next,
             Field::Missing | Field::Mistyped(_) => NextPage::Unsaid,
         },
         rows: Vec::with_capacity(rows.len()),
@@ -125,7 +143,7 @@ struct WholePage<R> {
     #[serde(default)]
     count: Field<u64>,
     #[serde(default)]
-    next: Field<Box<str>>,
+    next: Field<NextPage>,
     #[serde(default)]
     entities: Field<RowList<R>>,
     #[serde(default)]
@@ -141,7 +159,7 @@ struct Meta {
     #[serde(default)]
     total_count: Field<u64>,
     #[serde(default)]
-    next: Field<Box<str>>,
+    next: Field<NextPage>,
 }
 row!(Meta);
 

@@ -71,6 +71,22 @@ fn a_collector_that_answers_again_is_told() {
 }
 
 #[test]
+fn rows_of_the_pages_before_a_failure_are_told_and_rows_behind_it_are_not() {
+    stories(
+        World::healthy,
+        "breaks-off vm2 vm1=error => vm_error/1 opened
+         breaks-off vm2 vm1=error, 5m =>
+         breaks-off vm2 vm1=active, breaks-off vm2 vm1=active => vm_error/1 resolved
+
+         confirm 2, breaks-off vm2 vm1=error =>
+         breaks-off vm2 vm1=error => vm_error/1 opened
+
+         vm2=error => vm_error/2 opened
+         breaks-off vm2 vm1=active, breaks-off vm2 vm1=active, idle 20m => collector_failing opened",
+    );
+}
+
+#[test]
 fn failing_collectors_are_one_incident_that_is_told_again_when_its_set_changed_for_good() {
     stories(
         World::healthy,

@@ -5,7 +5,7 @@ use chrono::{DateTime, Days, Duration, NaiveTime, Utc};
 use super::provider::{ALL, Bill, PAID};
 use super::{Fate, Told, World, moment};
 use crate::alert::{AlertSettings, Kind, Rule};
-use crate::model::{Collector, Edd, FailureKind, OrderState};
+use crate::model::{Collector, Edd, Failure, FailureKind, OrderState, Read};
 
 /// `90m`, `26h`, `3d`, `20s`, `-1d`.
 fn span(text: &str) -> Option<Duration> {
@@ -183,11 +183,24 @@ impl World {
     }
 
     /// `vm1=error`, `c10=ENABLED`, `s100=Error`; `vm1=gone` is not listed any more. Several of them are one
-    /// reading. `hides vm1`: an incomplete listing without it.
+    /// reading. `hides vm1`: an incomplete listing without it. `breaks-off vm2 vm1=error`: a poll that fails at
+    /// the page with `vm2`.
     fn shows(&mut self, words: &[&str]) -> bool {
-        if let ["hides", what] = *words {
-            self.hides(what);
-            return true;
+        match *words {
+            ["hides", what] => {
+                let (collector, read) = self.without(what);
+                self.read(collector, read);
+                return true;
+            }
+            ["breaks-off", what, shown] => {
+                let (of, state) = shown.split_once('=').unwrap();
+                let (sort, id) = resource(of);
+                self.set_state(sort, id, state);
+                let (collector, read) = self.without(what);
+                self.read_part(collector, read, Some(Failure::new(FailureKind::Other, "no second page")));
+                return true;
+            }
+            _ => {}
         }
         let Some(shown) = words.iter().map(|word| word.split_once('=')).collect::<Option<Vec<_>>>() else {
             return false;
@@ -223,14 +236,13 @@ impl World {
         }
     }
 
-    fn hides(&mut self, what: &str) {
+    fn without(&self, what: &str) -> (Collector, Read) {
         let (sort, hidden) = resource(what);
-        let (collector, read) = match sort {
+        match sort {
             "vm" => (Collector::Vms, self.provider.vms(Some(hidden))),
             "c" => (Collector::Containers, self.provider.containers(Some(hidden))),
             _ => (Collector::Sites, self.provider.sites(hidden / 10, Some(hidden))),
-        };
-        self.read(collector, read);
+        }
     }
 
     fn set(&mut self, change: impl FnOnce(&mut AlertSettings)) {

@@ -171,11 +171,16 @@ impl World {
     }
 
     pub(super) fn read(&mut self, collector: Collector, read: Read) {
+        self.read_part(collector, read, None);
+    }
+
+    /// The poll of a listing ends, with a failure if a later page could not be read.
+    pub(super) fn read_part(&mut self, collector: Collector, read: Read, failure: Option<Failure>) {
         self.later(Duration::seconds(20));
         let observed = self.book.apply(read, self.now);
         let ended = (collector != Collector::Sites).then_some(collector);
         if let Some(collector) = ended {
-            self.poll_ended(collector, None);
+            self.poll_ended(collector, failure);
         }
         self.decide(&observed, ended);
     }
