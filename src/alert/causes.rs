@@ -14,8 +14,9 @@ use super::finding::Value;
 use super::incident::Incident;
 use super::key::{Key, Target};
 use super::kind::Kind;
+use super::rules::failure_of;
 use crate::model::freshness::{AWAITED_FOR, all_looked, has_looked};
-use crate::model::{AccountState, Collector, Container, ContainerState, SiteState, Sort};
+use crate::model::{AccountState, Collector, Container, ContainerState, FailureKind, SiteState, Sort};
 
 /// All that may explain an incident of one account.
 pub(super) struct Causes<'a> {
@@ -46,6 +47,9 @@ impl Causes<'_> {
             }
             Kind::SiteBlocked | Kind::SiteError | Kind::SiteStuck => self.container(key),
             Kind::UnknownState => self.off_by_sites(key),
+            Kind::CollectorFailing | Kind::CredentialsRejected if self.may_be_unpaid(incident) => {
+                self.non_payment(key)
+            }
             _ => None,
         });
         root.filter(|root| root != key)
@@ -99,6 +103,17 @@ impl Causes<'_> {
         let explains =
             !by_sites || (key.kind == Kind::SiteBlocked && site.state == SiteState::StoppedByService);
         explains.then(|| self.root(incident))
+    }
+
+    /// Whether all calls that an incident of collectors is about were refused as those of a suspended account are.
+    fn may_be_unpaid(&self, incident: &Incident) -> bool {
+        let concerns = |one: &Collector| {
+            matches!(&incident.value, Value::Failing(all) if all.contains_key(one))
+                || incident.key.resource == one.group().into()
+        };
+        let mut failures =
+            Collector::ALL.into_iter().filter(concerns).filter_map(|one| failure_of(self.state, one));
+        failures.next().is_some_and(FailureKind::may_be_unpaid) && failures.all(FailureKind::may_be_unpaid)
     }
 
     fn off_by_sites(&self, key: &Key) -> Option<Key> {

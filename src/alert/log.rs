@@ -281,7 +281,12 @@ impl Log {
                 Some(flight) if flight.undo.contains_key(&one.key) => false,
                 Some(_) | None => self.is_listed(one, to),
             };
-            !is_implied(one, key, &entry.told) && facts.silenced(one).is_none() && !is_listed()
+            // A refused call takes nothing down; the next mail of the cause lists it.
+            let is_of_calls = matches!(one.key.kind, Kind::CollectorFailing | Kind::CredentialsRejected);
+            !is_of_calls
+                && !is_implied(one, key, &entry.told)
+                && facts.silenced(one).is_none()
+                && !is_listed()
         };
         let new = || facts.explained_by(key).iter().filter(is_new).map(|one| one.since);
         Some((new().min()?, new().count()))

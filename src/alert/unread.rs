@@ -14,7 +14,7 @@ use super::rules;
 use super::settings::AlertSettings;
 use super::subject::{Detail, Subject};
 use crate::model::freshness::state_collectors;
-use crate::model::{AccountState, Collector};
+use crate::model::{AccountState, Collector, FailureKind};
 
 impl Engine {
     /// Takes in the finding about one collector. All failing collectors of an account are one incident.
@@ -96,7 +96,8 @@ impl Engine {
             let of_states = || seeing().filter(|one| *one != Collector::ExpectedBalance);
             let is_blind =
                 if of_states().next().is_some() { of_states().all(failing) } else { seeing().all(failing) };
-            let is_dead = seeing().all(failing);
+            let is_silent = |one| rules::failure_of(state, one) == Some(FailureKind::Other);
+            let is_dead = seeing().all(failing) && seeing().all(is_silent);
             let opens = !is_open && all.iter().any(lasts);
             let is_failing = all.values().any(|one| one.good == 0);
             let since = all.values().map(|one| one.since).min();

@@ -208,7 +208,8 @@ async fn forward(
 /// Whether the provider refused the credentials of a poll.
 fn is_refusal(update: &Update) -> bool {
     let failure = update.end.as_ref().and_then(|end| end.failure.as_ref());
-    failure.is_some_and(|failure| failure.kind == FailureKind::Credentials)
+    let of_credentials = [FailureKind::Credentials, FailureKind::NeverAccepted];
+    failure.is_some_and(|failure| of_credentials.contains(&failure.kind))
 }
 
 #[cfg(test)]

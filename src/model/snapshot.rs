@@ -344,14 +344,27 @@ impl Failure {
 /// The class of a failure, for the rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FailureKind {
-    /// 401 or 403.
+    /// 401, or a hosting token that is not to be had.
     Credentials,
+    /// 403 before any success of these credentials: they are wrong, or the account is suspended.
+    NeverAccepted,
+    /// 402, or 403 to credentials that were accepted: a limit, a firewall, a suspended account.
+    Refused,
     /// 404 for an operation of the interface.
     NotFound,
     /// A billing report that carries an `error`.
     ReportError,
-    /// Any other failure: connection, time-out, other status, contents.
+    /// Any other answer: another status, or contents that cannot be read.
+    Unusable,
+    /// No answer.
     Other,
+}
+
+impl FailureKind {
+    /// Whether non-payment may explain it.
+    pub(crate) const fn may_be_unpaid(self) -> bool {
+        matches!(self, Self::NeverAccepted | Self::Refused)
+    }
 }
 
 /// The rows of one listing as read. `complete` is false if pages shifted or rows could not be decoded.

@@ -23,10 +23,13 @@ use super::limits::{Permit, Throttle};
 use super::observe::{Code, Observer};
 use super::redact::Redactor;
 use super::retry::{self, AttemptEnd, Retry};
+use super::said;
 use super::settings::{HostingToken, ProviderSettings};
 use super::standing::{PollCount, Standing};
 use super::token::{Bought, TokenDesk};
-use super::transport::{AnswerBody, ApiTransport, AttemptReport, code_of, date, location, retry_after};
+use super::transport::{
+    AnswerBody, ApiTransport, AttemptReport, beginning, code_of, date, location, retry_after,
+};
 use super::web_token;
 use super::wire::{DecodeContext, Diagnostics};
 
@@ -123,7 +126,7 @@ impl Client {
 
     /// Begins a poll, which is one run of a collector. The returned client reads like this one, and the poll
     /// ends when its last clone is dropped. `Err` with [`ErrorKind::NotAsked`] while the provider wants a
-    /// pause, or if five polls in a row were answered 401 or 403; then one poll in 5 min is let through.
+    /// pause, or if five polls in a row were refused (401, 402, 403); then one poll in 5 min is let through.
     /// Within a poll whose requests were all refused, later requests are not sent either.
     pub(crate) fn begin_poll(&self, group: Group) -> Result<Self, ApiError> {
         let endpoint = self.endpoint(Operation::first_of(group), "1")?;
@@ -191,7 +194,7 @@ impl Client {
                 continue;
             }
             let end = match &answer {
-                Ok(response) => self.heard(group, &url, response),
+                Ok(response) => self.heard(endpoint, &url, response),
                 Err(ErrorKind::Timeout(_)) => AttemptEnd::Timeout,
                 Err(_) => AttemptEnd::NoAnswer,
             };
@@ -202,14 +205,21 @@ impl Client {
                     let whole = timing.whole;
                     return Ok(AnswerBody { response, whole, left: limit, limit, _place: place, report });
                 }
-                answer => answer.map_or_else(|kind| kind, |response| refusal(&response)),
+                Ok(response) if decision == Retry::Stop || is_refusal(&response) => {
+                    self.refusal(group, response).await
+                }
+                Ok(response) => ErrorKind::Status(response.status().as_u16(), String::new()),
+                Err(kind) => kind,
             };
             drop((report, place));
             match decision {
                 Retry::Again(after) => sleep(after).await,
                 Retry::LeaveAlone(retry_in) => {
                     self.standing(group).lock().pause(retry_in, Instant::now());
-                    return Err(endpoint.error(ErrorKind::NotAsked { why: Why::AskedToWait, retry_in }));
+                    let is_refused =
+                        matches!(failure, ErrorKind::Status(402 | 403, _) | ErrorKind::Rejected(..));
+                    let asked = ErrorKind::NotAsked { why: Why::AskedToWait, retry_in };
+                    return Err(endpoint.error(if is_refused { failure } else { asked }));
                 }
                 Retry::Stop => return Err(endpoint.error(failure)),
             }
@@ -248,9 +258,25 @@ impl Client {
         }
     }
 
+    /// The error of an answer without success.
+    async fn refusal(&self, group: Group, response: Response) -> ErrorKind {
+        let status = response.status().as_u16();
+        if response.status().is_redirection() {
+            return ErrorKind::Redirect { status, to: location(&response) };
+        }
+        let why = self.standing(group).lock().refusal(status);
+        let body = beginning(response).await;
+        let said = said::said(status, &body, |text| self.shared.redactor.hide(text));
+        if why == Some(Why::Rejected) {
+            ErrorKind::Rejected(status, said)
+        } else {
+            ErrorKind::Status(status, said)
+        }
+    }
+
     /// Takes in the headers and the status of an answer.
-    fn heard<'a>(&self, group: Group, url: &Url, response: &'a Response) -> AttemptEnd<'a> {
-        let status = response.status();
+    fn heard<'a>(&self, endpoint: &Endpoint, url: &Url, response: &'a Response) -> AttemptEnd<'a> {
+        let (status, group) = (response.status(), endpoint.operation.group());
         // If this clock is behind, the report is asked for a past day and answered 404. The date of that answer
         // is right, too.
         if let Some(date) = date(response).filter(|_| status.is_success() || status == 404) {
@@ -258,7 +284,11 @@ impl Client {
         }
         let mut count = self.poll.as_ref().map(|poll| poll.count.lock());
         self.standing(group).lock().answered(count.as_deref_mut(), status.as_u16());
-        AttemptEnd::Status(status.as_u16(), retry_after(response))
+        let retry_after = retry_after(response.headers());
+        if status == 429 && retry_after.is_none() {
+            self.shared.throttle.slow_down(group);
+        }
+        AttemptEnd::Status(status.as_u16(), retry_after)
     }
 
     /// Waits for a call within the limits and for a place in flight, and reports how long that took.
@@ -306,14 +336,9 @@ fn decide(attempt: u32, end: AttemptEnd<'_>, backoff: &[Duration; 2], now: DateT
     retry::decide(attempt, end, backoff, jitter, now)
 }
 
-/// The error of an answer without success.
-fn refusal(response: &Response) -> ErrorKind {
-    let status = response.status();
-    if status.is_redirection() {
-        ErrorKind::Redirect { status: status.as_u16(), to: location(response) }
-    } else {
-        ErrorKind::Status(status.as_u16())
-    }
+/// Whether an answer refuses the request, whatever the pause that it asks for.
+fn is_refusal(response: &Response) -> bool {
+    matches!(response.status().as_u16(), 401..=403)
 }
 
 /// A running poll of one group. It is judged when it is dropped.

@@ -31,8 +31,12 @@ pub(crate) enum ErrorKind {
     /// The hosting token could not be bought.
     #[error("no token from {text}")]
     NoToken { text: String, refused: bool },
-    #[error("the provider answered {0}")]
-    Status(u16),
+    /// An answer without success, with its words.
+    #[error("HTTP {0}{1}")]
+    Status(u16, String),
+    /// The same, about the credentials.
+    #[error("HTTP {0}{1}")]
+    Rejected(u16, String),
     /// A redirect. It is never followed, since credentials go to the configured address only.
     #[error("the provider answered {status}, a redirect to {to}, which is not followed")]
     Redirect { status: u16, to: String },
@@ -59,6 +63,8 @@ pub(crate) enum ErrorKind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum Why {
     #[error("the provider keeps refusing the credentials")]
+    Rejected,
+    #[error("the provider keeps refusing")]
     Refused,
     #[error("the provider asks to wait")]
     AskedToWait,
@@ -82,11 +88,12 @@ impl ErrorKind {
             | Self::WrongShape(text)
             | Self::Connect(text)
             | Self::Closed(text)
+            | Self::Status(_, text)
+            | Self::Rejected(_, text)
             | Self::NoToken { text, .. } => Some(text),
             Self::Off
             | Self::Setup(_)
             | Self::NotAsked { .. }
-            | Self::Status(_)
             | Self::Timeout(_)
             | Self::TooLarge { .. }
             | Self::NextLoop(_)
@@ -107,17 +114,28 @@ impl ApiError {
 
     /// A 404 that the interface explains: the resource, its parent or its data are missing.
     pub(crate) fn is_not_found(&self) -> bool {
-        self.kind == ErrorKind::Status(404) && self.operation.row().may_be_missing
+        matches!(self.kind, ErrorKind::Status(404, _)) && self.operation.row().may_be_missing
     }
 
     /// Whether the credentials were refused, now or in all the last polls.
     pub(crate) fn is_credentials(&self) -> bool {
         matches!(
             self.kind,
-            ErrorKind::Status(401 | 403)
-                | ErrorKind::NotAsked { why: Why::Refused, .. }
+            ErrorKind::Rejected(..)
+                | ErrorKind::NotAsked { why: Why::Rejected, .. }
                 | ErrorKind::NoToken { refused: true, .. }
         )
+    }
+
+    /// Whether the request was refused for now.
+    fn is_refusal(&self) -> bool {
+        matches!(self.kind, ErrorKind::Status(402 | 403, _) | ErrorKind::NotAsked { why: Why::Refused, .. })
+    }
+
+    /// Whether the provider did not answer.
+    fn is_silence(&self) -> bool {
+        use ErrorKind::{Closed, Connect, NoToken, Off, Setup, Timeout};
+        matches!(self.kind, Off | Setup(_) | NoToken { .. } | Timeout(_) | Connect(_) | Closed(_))
     }
 
     /// For the expected-balance report: whether a nearer date may succeed.
@@ -127,12 +145,18 @@ impl ApiError {
 
     /// The failure of the poll, in words for logs and pages.
     pub(crate) fn failure(&self) -> Failure {
-        let kind = if self.is_credentials() {
+        let kind = if matches!(self.kind, ErrorKind::Rejected(403, _)) {
+            FailureKind::NeverAccepted
+        } else if self.is_credentials() {
             FailureKind::Credentials
+        } else if self.is_refusal() {
+            FailureKind::Refused
         } else if self.is_not_found() {
             FailureKind::NotFound
-        } else {
+        } else if self.is_silence() {
             FailureKind::Other
+        } else {
+            FailureKind::Unusable
         };
         let asked = !matches!(self.kind, ErrorKind::NotAsked { .. });
         Failure { asked, ..Failure::new(kind, self.to_string()) }
@@ -162,7 +186,7 @@ impl ApiError {
             Some(if refused { "check hosting_api_key" } else { "check hosting_token_url" })
         } else if self.is_credentials() {
             Some(credentials)
-        } else if is_misplaced || (self.kind == ErrorKind::Status(404) && !self.is_not_found()) {
+        } else if is_misplaced || (matches!(self.kind, ErrorKind::Status(404, _)) && !self.is_not_found()) {
             Some(address)
         } else {
             None
@@ -181,13 +205,14 @@ mod tests {
 
     #[test]
     fn a_404_is_an_answer_only_where_something_was_named() {
-        assert_eq!(failure(Operation::Sites, ErrorKind::Status(404)).0, FailureKind::NotFound);
-        assert_eq!(failure(Operation::ExpectedBalance, ErrorKind::Status(404)).0, FailureKind::NotFound);
-        let (kind, message) = failure(Operation::Vms, ErrorKind::Status(404));
-        assert_eq!(kind, FailureKind::Other);
+        let missing = || ErrorKind::Status(404, ": not found".into());
+        assert_eq!(failure(Operation::Sites, missing()).0, FailureKind::NotFound);
+        assert_eq!(failure(Operation::ExpectedBalance, missing()).0, FailureKind::NotFound);
+        let (kind, message) = failure(Operation::Vms, missing());
+        assert_eq!(kind, FailureKind::Unusable);
         assert_eq!(
             message,
-            "reading the VMs (https://panel.example/x/): the provider answered 404; check panel_url"
+            "reading the VMs (https://panel.example/x/): HTTP 404: not found; check panel_url"
         );
     }
 
@@ -198,12 +223,18 @@ mod tests {
             (Operation::Vms, "vm_api_key"),
             (Operation::Charges, "billing_password"),
         ] {
-            let held = ErrorKind::NotAsked { why: Why::Refused, retry_in: Duration::MAX };
-            for kind in [ErrorKind::Status(401), ErrorKind::Status(403), held] {
+            let held = ErrorKind::NotAsked { why: Why::Rejected, retry_in: Duration::MAX };
+            for (kind, want) in [
+                (ErrorKind::Rejected(401, String::new()), FailureKind::Credentials),
+                (ErrorKind::Rejected(403, String::new()), FailureKind::NeverAccepted),
+                (held, FailureKind::Credentials),
+            ] {
                 let (kind, message) = failure(operation, kind);
-                assert_eq!(kind, FailureKind::Credentials);
+                assert_eq!(kind, want);
                 assert!(message.contains(key), "{message}");
             }
+            let (kind, message) = failure(operation, ErrorKind::Status(403, ": slow down".into()));
+            assert!(kind == FailureKind::Refused && message.ends_with("HTTP 403: slow down"), "{message}");
         }
     }
 }

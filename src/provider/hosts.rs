@@ -63,6 +63,11 @@ pub(crate) fn http_client(whole: Duration) -> ClientBuilder {
         .redirect(redirect::Policy::none())
         .referer(false)
         .no_proxy()
+        // Browsers take all of these, so servers and proxies send them.
+        .http1_allow_spaces_after_header_name_in_responses(true)
+        .http1_allow_obsolete_multiline_headers_in_responses(true)
+        .http1_ignore_invalid_headers_in_responses(true)
+        .http1_max_headers(256)
 }
 
 /// The shared parts; see the module. Clones share them, and all accounts should share one. A client for each

@@ -12,9 +12,15 @@ use tokio::time::{Instant, sleep_until};
 
 use super::endpoints::{Operation, Priority};
 use super::settings::Limits;
+use crate::model::Group;
 
 /// The span of the limits.
 const SPAN: Duration = Duration::from_secs(60);
+
+/// How long a pace stays halved.
+const SLOWED_FOR: Duration = Duration::from_secs(10 * 60);
+/// The part of a limit that is always left.
+const LEAST_PACE: usize = 20;
 
 /// The budgets of one account.
 #[derive(Debug)]
@@ -26,6 +32,13 @@ pub(super) struct Throttle {
 impl Throttle {
     pub(super) fn new(limits: &Limits) -> Self {
         Self { gates: limits.each().map(|limit| Arc::new(Gate::new(limit, SPAN))) }
+    }
+
+    /// The provider refused a call of this group as one too many: the pace of the group is halved for ten minutes.
+    pub(super) fn slow_down(&self, group: Group) {
+        for operation in [Operation::first_of(group), Operation::last_of(group)] {
+            self.gates[operation.row().limit as usize].slow_down(Instant::now());
+        }
     }
 
     /// Takes over other limits. Calls that were made still count.
@@ -53,6 +66,8 @@ pub(super) struct Gate {
 #[derive(Debug, Default)]
 struct GateState {
     limit: usize,
+    /// The times at which the pace was halved; each is forgotten after [`SLOWED_FOR`].
+    halved: VecDeque<Instant>,
     inside: usize,
     /// The times at which permits were dropped, the oldest first; forgotten after `span`.
     left: VecDeque<Instant>,
@@ -81,6 +96,14 @@ impl Gate {
     pub(super) fn new(limit: u32, span: Duration) -> Self {
         let state = GateState { limit: limit.max(1) as usize, ..GateState::default() };
         Self { span, state: Mutex::new(state) }
+    }
+
+    /// Halves the pace, once for all calls that were refused together.
+    fn slow_down(&self, now: Instant) {
+        let mut state = self.state.lock();
+        if state.halved.back().is_none_or(|&last| now >= last + self.span) {
+            state.halved.push_back(now);
+        }
     }
 
     fn set_limit(&self, limit: u32) {
@@ -112,7 +135,7 @@ impl Gate {
         if state.waiting.first_key_value().map(|(first, _)| first) != Some(&ticket) {
             return CallAdmission::Later;
         }
-        if state.inside + state.left.len() < state.limit {
+        if state.inside + state.left.len() < state.pace(now) {
             state.inside += 1;
             state.waiting.remove(&ticket);
             if state.waiting.is_empty() {
@@ -123,7 +146,9 @@ impl Gate {
             state.tell_first();
             return CallAdmission::Granted;
         }
-        match state.left.front() {
+        // Where the pace was halved, more calls have to be forgotten than the oldest.
+        let too_many = (state.inside + state.left.len()).saturating_sub(state.pace(now));
+        match state.left.get(too_many) {
             Some(&oldest) => CallAdmission::At(oldest + self.span + Duration::from_millis(1)),
             None => CallAdmission::Later,
         }
@@ -142,6 +167,14 @@ impl Drop for Permit {
 }
 
 impl GateState {
+    /// The limit at this time.
+    fn pace(&mut self, now: Instant) -> usize {
+        while self.halved.front().is_some_and(|&at| now >= at + SLOWED_FOR) {
+            self.halved.pop_front();
+        }
+        (self.limit >> self.halved.len().min(8)).max(self.limit / LEAST_PACE).max(1)
+    }
+
     /// Wakes the first waiter, which tries again.
     fn tell_first(&self) {
         if let Some((_, first)) = self.waiting.first_key_value() {
@@ -289,6 +322,63 @@ mod tests {
         drop(second);
         drop(throttle.call(Operation::Sites).await);
         assert!(started.elapsed() >= SPAN);
+    }
+
+    /// A provider allows 100 calls in any 60 s and counts refused ones. Each container is asked for up to three times a
+    /// sweep, and sweeps follow one another.
+    #[tokio::test(start_paused = true)]
+    async fn a_provider_that_counts_refused_calls_shows_a_thousand_containers_within_the_hour() {
+        let throttle = Throttle::new(&Limits::default());
+        let (started, mut calls) = (Instant::now(), VecDeque::new());
+        let mut unread: Vec<u32> = (0..1000).collect();
+        while !unread.is_empty() {
+            let mut left = Vec::new();
+            for container in unread {
+                let mut is_read = false;
+                for pause in [1, 3, 0] {
+                    drop(throttle.call(Operation::Sites).await);
+                    let now = Instant::now();
+                    calls.push_back(now);
+                    calls.retain(|&at| at + SPAN > now);
+                    is_read = calls.len() <= 100;
+                    if is_read {
+                        break;
+                    }
+                    throttle.slow_down(Group::Hosting);
+                    tokio::time::sleep(Duration::from_secs(pause)).await;
+                }
+                if !is_read {
+                    left.push(container);
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            unread = left;
+        }
+        let took = started.elapsed();
+        assert!(took < Duration::from_secs(3000), "{took:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_bare_429_halves_the_pace_of_its_group_for_ten_minutes_down_to_a_twentieth() {
+        let throttle = Throttle::new(&limits(100));
+        let minutes = |n: u64| Duration::from_secs(60 * n);
+        let begun = Instant::now();
+        let pace = |operation: Operation| {
+            throttle.gates[operation.row().limit as usize].state.lock().pace(Instant::now())
+        };
+        let mut paces = Vec::new();
+        for _ in 0..6 {
+            throttle.slow_down(Group::Vm);
+            throttle.slow_down(Group::Vm);
+            paces.push(pace(Operation::Ips));
+            tokio::time::advance(minutes(1)).await;
+        }
+        assert_eq!(paces, [50, 25, 12, 6, 5, 5]);
+        assert_eq!([Operation::Vms, Operation::Sites, Operation::Charges].map(pace), [5, 100, 100]);
+        tokio::time::advance(minutes(5)).await;
+        assert_eq!((pace(Operation::Vms), begun.elapsed()), (6, minutes(11)), "two of six are forgotten");
+        tokio::time::advance(minutes(5)).await;
+        assert_eq!(pace(Operation::Vms), 100);
     }
 
     #[tokio::test(start_paused = true)]

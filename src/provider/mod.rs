@@ -20,6 +20,7 @@ mod reads;
 mod redact;
 pub(crate) mod report;
 mod retry;
+mod said;
 pub(crate) mod settings;
 mod standing;
 mod token;

@@ -43,6 +43,9 @@ pub(super) fn decide(
     let asked = match end {
         AttemptEnd::Timeout => return Retry::Stop,
         AttemptEnd::Status(429 | 500..=599, retry_after) => retry_after.and_then(|text| wait_of(text, now)),
+        AttemptEnd::Status(402 | 403, Some(text)) => {
+            return wait_of(text, now).map_or(Retry::Stop, Retry::LeaveAlone);
+        }
         AttemptEnd::Status(..) => return Retry::Stop,
         AttemptEnd::NoAnswer => None,
     };
@@ -54,11 +57,17 @@ pub(super) fn decide(
     Retry::Again(asked.unwrap_or_default().max(pause))
 }
 
-/// `Retry-After`: seconds, or an HTTP date (RFC 9110, 10.2.3). Any other value is ignored.
+/// The first moment that is a number of seconds since 1970 rather than a span.
+const FIRST_MOMENT: f64 = 1e9;
+
+/// `Retry-After`: seconds, or an HTTP date (RFC 9110, 10.2.3). A fraction counts as a second, and limits of rates may end
+/// at a Unix time. Any other value is ignored.
 pub(super) fn wait_of(text: &str, now: DateTime<Utc>) -> Option<Duration> {
     let text = text.trim();
-    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
+    if let Some(seconds) = text.parse::<f64>().ok().filter(|seconds| seconds.is_finite()) {
+        let is_moment = (FIRST_MOMENT..10.0 * FIRST_MOMENT).contains(&seconds);
+        let span = if is_moment { seconds - now.timestamp() as f64 } else { seconds };
+        return (seconds >= 0.0).then(|| Duration::from_secs(span.ceil() as u64));
     }
     let then = DateTime::parse_from_rfc2822(text).ok()?;
     Some((then.with_timezone(&Utc) - now).to_std().unwrap_or(Duration::ZERO))
@@ -100,6 +109,12 @@ mod tests {
             (2, AttemptEnd::Status(503, Some(" 17 ")), again(17)),
             (1, AttemptEnd::Status(429, Some("0")), again(1)),
             (1, AttemptEnd::Status(429, Some("300")), again(300)),
+            (1, AttemptEnd::Status(429, Some("20.5")), again(21)),
+            (1, AttemptEnd::Status(429, Some("0.2")), again(1)),
+            // Three minutes later, as a Unix time.
+            (1, AttemptEnd::Status(429, Some("1772366580")), again(180)),
+            (1, AttemptEnd::Status(403, Some("5")), alone(5)),
+            (1, AttemptEnd::Status(402, Some("soon")), stop),
             (1, AttemptEnd::Status(429, Some("301")), alone(301)),
             (3, AttemptEnd::Status(429, Some("1")), stop),
             (3, AttemptEnd::Status(503, Some("3600")), alone(3600)),
@@ -108,6 +123,7 @@ mod tests {
             // Nonsense is ignored.
             (1, AttemptEnd::Status(429, Some("soon")), again(1)),
             (1, AttemptEnd::Status(429, Some("-5")), again(1)),
+            (1, AttemptEnd::Status(429, Some("inf")), again(1)),
             (1, AttemptEnd::Status(429, Some("")), again(1)),
         ];
         for (attempt, end, want) in table {

@@ -1,8 +1,8 @@
 //! Decides when a group is left alone: its credentials are refused, or the provider asked for a long pause.
 //! Pure: results and the time in.
 //!
-//! One refusal proves little (a 403 may be about one container). If five polls in a row were refused and never
-//! accepted, the credentials are wrong, and further requests would look like an attack.
+//! One refusal proves little (a 403 may be about one container, or about the number of requests). After five polls
+//! in a row that were refused and never accepted, further requests would look like an attack.
 
 use std::time::Duration;
 
@@ -24,6 +24,8 @@ const REFUSALS_A_POLL: u32 = 3;
 #[derive(Debug, Default)]
 pub(super) struct Standing {
     refused_polls: u32,
+    /// Whether a request ever succeeded with these credentials.
+    accepted: bool,
     /// The time until which the group is left alone.
     until: Option<(Instant, Why)>,
 }
@@ -56,7 +58,7 @@ impl Standing {
             self.leave_alone(now + REFUSED_FOR / failpoint::haste(), Why::Refused);
         }
         let tolerance = if is_refused { 1 } else { REFUSALS_A_POLL };
-        Ok(PollCount { began: now, refused: 0, accepted: false, tolerance })
+        Ok(PollCount { began: now, refused: 0, why: Why::Refused, accepted: false, tolerance })
     }
 
     /// Lets a request be sent, which may belong to a poll.
@@ -66,9 +68,19 @@ impl Standing {
         }
         match poll {
             Some(poll) if !poll.accepted && poll.refused >= poll.tolerance => {
-                Err(ErrorKind::NotAsked { why: Why::Refused, retry_in: Duration::ZERO })
+                Err(ErrorKind::NotAsked { why: poll.why, retry_in: Duration::ZERO })
             }
             _ => Ok(()),
+        }
+    }
+
+    /// The meaning of an answer that refuses: of the credentials, or of the request for now.
+    pub(super) fn refusal(&self, status: u16) -> Option<Why> {
+        match status {
+            401 => Some(Why::Rejected),
+            403 if !self.accepted => Some(Why::Rejected),
+            402 | 403 => Some(Why::Refused),
+            _ => None,
         }
     }
 
@@ -76,12 +88,14 @@ impl Standing {
     pub(super) fn answered(&mut self, poll: Option<&mut PollCount>, status: u16) {
         let is_accepted = (200..300).contains(&status);
         if is_accepted {
-            self.refused_polls = 0;
-            self.until.take_if(|(_, why)| *why == Why::Refused);
+            (self.refused_polls, self.accepted) = (0, true);
+            self.until.take_if(|(_, why)| *why != Why::AskedToWait);
         }
         if let Some(poll) = poll {
             poll.accepted |= is_accepted;
-            poll.refused += u32::from(matches!(status, 401 | 403));
+            if let Some(why) = self.refusal(status) {
+                (poll.refused, poll.why) = (poll.refused + 1, why);
+            }
         }
     }
 
@@ -90,7 +104,7 @@ impl Standing {
         if poll.refused > 0 && !poll.accepted {
             self.refused_polls += 1;
             if self.refused_polls >= REFUSED_POLLS {
-                self.leave_alone(poll.began + REFUSED_FOR / failpoint::haste(), Why::Refused);
+                self.leave_alone(poll.began + REFUSED_FOR / failpoint::haste(), poll.why);
             }
         }
     }
@@ -101,6 +115,8 @@ impl Standing {
 pub(super) struct PollCount {
     began: Instant,
     refused: u32,
+    /// The meaning of the last refusal.
+    why: Why,
     accepted: bool,
     /// The number of refusals after which further requests are pointless, unless one was accepted.
     tolerance: u32,
@@ -132,13 +148,37 @@ mod tests {
             assert_eq!(poll(&mut standing, minute(n), &[if n % 2 == 0 { 401 } else { 403 }]), Ok(()), "{n}");
         }
         // It was asked at minute 4, so it is asked again at minute 9 at the earliest, and then once.
-        assert_eq!(poll(&mut standing, minute(5), &[401]), not_asked(Why::Refused, 240));
+        assert_eq!(poll(&mut standing, minute(5), &[401]), not_asked(Why::Rejected, 240));
         assert!(poll(&mut standing, minute(8), &[401]).is_err());
         assert_eq!(poll(&mut standing, minute(9), &[401]), Ok(()));
         assert!(poll(&mut standing, minute(10), &[200]).is_err());
         assert_eq!(poll(&mut standing, minute(14), &[200]), Ok(()));
         assert_eq!(poll(&mut standing, minute(15), &[401]), Ok(()));
         assert_eq!(poll(&mut standing, minute(16), &[401]), Ok(()));
+    }
+
+    #[test]
+    fn a_403_is_about_credentials_until_a_request_succeeded_and_402_never_is() {
+        let mut standing = Standing::default();
+        let table = [
+            (401, Why::Rejected, Why::Rejected),
+            (403, Why::Rejected, Why::Refused),
+            (402, Why::Refused, Why::Refused),
+        ];
+        for (status, before, after) in table {
+            assert_eq!(standing.refusal(status), Some(before), "{status}");
+            let mut accepted = Standing::default();
+            accepted.answered(None, 200);
+            assert_eq!(accepted.refusal(status), Some(after), "{status}");
+        }
+        standing.answered(None, 404);
+        assert_eq!((standing.refusal(403), standing.refusal(404)), (Some(Why::Rejected), None));
+        standing.answered(None, 200);
+        let now = Instant::now();
+        for _ in 0..5 {
+            assert_eq!(poll(&mut standing, now, &[402]), Ok(()));
+        }
+        assert_eq!(poll(&mut standing, now, &[402]), not_asked(Why::Refused, 300));
     }
 
     #[test]
@@ -177,7 +217,7 @@ mod tests {
         }
         assert_eq!(standing.may_ask(Some(&count), now), Ok(()));
         standing.answered(Some(&mut count), 401);
-        assert_eq!(standing.may_ask(Some(&count), now), not_asked(Why::Refused, 0));
+        assert_eq!(standing.may_ask(Some(&count), now), not_asked(Why::Rejected, 0));
         assert_eq!(standing.may_ask(None, now), Ok(()));
         standing.answered(Some(&mut count), 200);
         assert_eq!(

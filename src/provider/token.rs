@@ -174,7 +174,7 @@ impl TokenDesk {
         report.code = Code::Status(status.as_u16());
         let now = date(&answer).unwrap_or_else(|| self.hosts.now());
         if !status.is_success() {
-            let wait = retry_after(&answer).and_then(|text| wait_of(text, now)).unwrap_or_default();
+            let wait = retry_after(answer.headers()).and_then(|text| wait_of(text, now)).unwrap_or_default();
             let wait = self.hosts.timing.purchases_apart.max(wait.min(LONGEST_WAIT) / failpoint::haste());
             self.held.lock().not_before = Some(Instant::now() + wait);
             let refused = matches!(status.as_u16(), 400 | 401 | 403 | 422);

@@ -7,7 +7,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
-use reqwest::header::{ACCEPT, AGE, AUTHORIZATION, DATE, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::header::{
+    ACCEPT, AGE, AUTHORIZATION, CACHE_CONTROL, DATE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER,
+};
 use reqwest::{Client, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -18,7 +20,11 @@ use super::error::{ErrorKind, innermost};
 use super::hosts::Hosts;
 use super::limits::Permit;
 use super::observe::{Code, Observer};
+use super::said;
 use super::settings::ProviderSettings;
+
+/// How long the words of an answer without success are waited for.
+const BEGINNING_WITHIN: Duration = Duration::from_secs(5);
 
 /// Sends GET requests with the credentials of one account.
 pub(super) struct ApiTransport {
@@ -53,6 +59,7 @@ impl ApiTransport {
         let authorization =
             given.or_else(|| self.authorization[group as usize].clone()).ok_or(ErrorKind::Off)?;
         let request = self.http.get(url).header(ACCEPT, HeaderValue::from_static("application/json"));
+        let request = request.header(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         let request = request.header(AUTHORIZATION, authorization);
         request.send().await.map_err(|error| failure_of(error, self.whole))
     }
@@ -82,9 +89,15 @@ pub(super) fn authorization(group: Group, name: &str, secret: &str) -> Option<He
     Some(value)
 }
 
-/// The `Retry-After` of an answer.
-pub(super) fn retry_after(response: &Response) -> Option<&str> {
-    response.headers().get(RETRY_AFTER)?.to_str().ok()
+/// The `Retry-After` of an answer, or the end of its used-up limit of a rate.
+pub(super) fn retry_after(headers: &HeaderMap) -> Option<&str> {
+    let text = |name: &str| headers.get(name)?.to_str().ok();
+    let of_limit = |prefix: &str| {
+        let is_used_up = text(&format!("{prefix}-remaining")).is_some_and(|left| left.trim() == "0");
+        text(&format!("{prefix}-reset")).filter(|_| is_used_up)
+    };
+    let retry_after = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    retry_after.or_else(|| of_limit("ratelimit")).or_else(|| of_limit("x-ratelimit"))
 }
 
 /// The provider's time when it sent this answer: its `Date`, plus the time that a cache has kept it.
@@ -145,6 +158,23 @@ impl AnswerBody {
         }
         Ok(whole)
     }
+}
+
+/// The beginning of a body, as far as it comes soon.
+pub(super) async fn beginning(mut response: Response) -> Vec<u8> {
+    let mut body = Vec::new();
+    let read = async {
+        while let Ok(Some(chunk)) = response.chunk().await {
+            body.extend_from_slice(&chunk);
+            if body.len() >= said::MOST_BYTES {
+                break;
+            }
+        }
+    };
+    // The bytes that came until then are quoted.
+    let _ = tokio::time::timeout(BEGINNING_WITHIN, read).await;
+    body.truncate(said::MOST_BYTES);
+    body
 }
 
 /// One attempt, which is reported to the observer when it is dropped.

@@ -65,7 +65,10 @@ pub fn effect(fault: &Fault, place: &Place, when: When) -> Effect {
     let is_optional = fault.fields.as_ref().is_some_and(|fields| fields[0] == place.optional.0);
     match fault.kind {
         K::Status => match fault.code.unwrap_or(503) {
-            401 | 403 => Failed(refused(place, when)),
+            401 => Failed(refused(place, when)),
+            // "Only where a group never succeeded since its credentials changed is 403 a matter of credentials."
+            403 if when == When::Later => Failed(Why::Forbidden),
+            403 => Failed(refused(place, when)),
             404 if place.is("sites") => Failed(Why::ParentStays),
             404 if place.is_child => ParentRead,
             // "A report with `error` set, or 404, is a failed poll for all but `billing_report`."
@@ -208,18 +211,18 @@ pub fn words(fault: &Fault, place: &Place, time_out_seconds: u64) -> Vec<String>
         "hosting" => "check hosting_token",
         _ => "check billing_username",
     };
-    let answered = |code: u16| format!("the provider answered {code}");
+    let answered = |code: u16| format!("HTTP {code}");
     match fault.kind {
         K::Status => match (fault.code.unwrap_or(503), fault.retry_after) {
             (429, Some(_)) => vec![format!("asks to wait; it is asked again in {LONG_PAUSE_SECONDS} s")],
-            (code @ (401 | 403), _) => vec![answered(code), remedy.to_owned()],
+            (401, _) => vec![answered(401), remedy.to_owned()],
             (404, _) if place.is("sites") => vec![answered(404), "of a container that is listed".to_owned()],
             (code, _) => vec![answered(code)],
         },
         K::ExpiredCredentials => vec![answered(401), remedy.to_owned()],
         K::Delay | K::Stall => vec![format!("no complete answer within {time_out_seconds} s")],
         K::Reset => vec!["the connection broke".to_owned()],
-        K::Redirect => vec![answered(302), "which is not followed".to_owned()],
+        K::Redirect => vec!["the provider answered 302".to_owned(), "which is not followed".to_owned()],
         K::HtmlPage | K::InvalidJson | K::TruncatedJson => vec!["the answer is not JSON".to_owned()],
         K::HugeBody if place.is("expected_balance") => vec![format!("more than {} bytes", 1 << 20)],
         K::HugeBody => vec![format!("more than {} bytes", 32 << 20)],

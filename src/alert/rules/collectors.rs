@@ -50,11 +50,15 @@ pub(crate) fn judge_collector(
     findings
 }
 
+/// The failure of a collector's last poll.
+pub(crate) fn failure_of(state: &AccountState, collector: Collector) -> Option<FailureKind> {
+    state.collectors.get(&collector)?.failure.as_ref().map(|failure| failure.kind)
+}
+
 /// Whether the collector itself fails, for long enough to be told.
 pub(crate) fn is_failing(state: &AccountState, collector: Collector, now: DateTime<Utc>) -> bool {
-    let failure = state.collectors.get(&collector).and_then(|status| status.failure.as_ref());
     let accepted = works_elsewhere(state, collector, now);
-    let verdict = failing(collector, failure.map(|failure| failure.kind), accepted, Duration::ZERO);
+    let verdict = failing(collector, failure_of(state, collector), accepted, Duration::ZERO);
     matches!(verdict, Verdict::Bad { .. })
 }
 
@@ -63,11 +67,15 @@ fn failing(collector: Collector, failure: Option<FailureKind>, accepted: bool, h
     match failure {
         None => Verdict::Good,
         // If one listing is refused and others are not, the listing fails.
-        Some(FailureKind::Credentials) if accepted => bad,
+        Some(FailureKind::Credentials | FailureKind::NeverAccepted) if accepted => bad,
         // Other kinds report these failures, with the remedy: one cause, one mail.
-        Some(FailureKind::Credentials | FailureKind::ReportError) => Verdict::Frozen,
+        Some(FailureKind::Credentials | FailureKind::NeverAccepted | FailureKind::ReportError) => {
+            Verdict::Frozen
+        }
         Some(FailureKind::NotFound) if collector == Collector::ExpectedBalance => Verdict::Frozen,
-        Some(FailureKind::NotFound | FailureKind::Other) => bad,
+        Some(FailureKind::NotFound | FailureKind::Refused | FailureKind::Unusable | FailureKind::Other) => {
+            bad
+        }
     }
 }
 
@@ -76,10 +84,8 @@ fn failing(collector: Collector, failure: Option<FailureKind>, accepted: bool, h
 fn rejected(failure: Option<FailureKind>, open: bool) -> Verdict {
     match failure {
         None => Verdict::Good,
-        Some(FailureKind::Credentials) if !open => Verdict::bad(),
-        Some(
-            FailureKind::Credentials | FailureKind::NotFound | FailureKind::ReportError | FailureKind::Other,
-        ) => Verdict::Frozen,
+        Some(FailureKind::Credentials | FailureKind::NeverAccepted) if !open => Verdict::bad(),
+        Some(_) => Verdict::Frozen,
     }
 }
 
@@ -88,7 +94,7 @@ fn not_available(failure: Option<FailureKind>) -> Verdict {
     match failure {
         None => Verdict::Good,
         Some(FailureKind::NotFound | FailureKind::ReportError) => Verdict::bad(),
-        Some(FailureKind::Credentials | FailureKind::Other) => Verdict::Frozen,
+        Some(_) => Verdict::Frozen,
     }
 }
 

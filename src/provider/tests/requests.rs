@@ -53,6 +53,7 @@ async fn every_read_is_one_get_with_the_credentials_of_its_group() {
         assert_eq!(request.headers["authorization"], [authorization], "{target}");
         assert_eq!(request.header("accept"), Some("application/json"));
         assert_eq!(request.header("accept-encoding"), Some("gzip"));
+        assert_eq!(request.header("cache-control"), Some("no-cache"));
         let agent = request.header("user-agent").unwrap();
         assert_eq!(agent, concat!("hostwatch/", env!("CARGO_PKG_VERSION")));
     }
@@ -116,7 +117,7 @@ async fn a_passing_failure_is_tried_three_times_in_all() {
     }
     let server = Server::start(|_, _| Reply::status(500)).await;
     let error = client(&server).0.vms().await.unwrap_err();
-    assert_eq!((error.kind, server.requests().len()), (ErrorKind::Status(500), 3));
+    assert_eq!((error.kind, server.requests().len()), (ErrorKind::Status(500, ": no".into()), 3));
 }
 
 #[tokio::test]
@@ -148,6 +149,18 @@ async fn retry_after_is_waited_out_and_a_long_one_by_the_whole_group() {
     let started = Instant::now();
     client(&server).0.vms().await.unwrap();
     assert!(started.elapsed() >= Duration::from_secs(1));
+
+    // The end of a used-up limit of a rate is a Retry-After, too.
+    for (name, is_kept) in [("RateLimit", true), ("X-RateLimit", true), ("Other", false)] {
+        let [left, reset] = ["Remaining", "Reset"].map(|what| &*format!("{name}-{what}").leak());
+        let server = Server::start(|_, _| Reply::status(429).with(left, "0").with(reset, "3600")).await;
+        let kind = client(&server).0.vms().await.unwrap_err().kind;
+        assert_eq!(
+            matches!(kind, ErrorKind::NotAsked { why: Why::AskedToWait, .. }),
+            is_kept,
+            "{name}: {kind}"
+        );
+    }
 
     let server = Server::start(|_, _| Reply::status(503).with("Retry-After", "3600")).await;
     let (client, _) = client(&server);
@@ -227,7 +240,7 @@ async fn five_refused_polls_hold_the_group_until_its_credentials_change() {
         assert_eq!(error.failure().kind, FailureKind::Credentials);
     }
     let held: ApiError = client.begin_poll(Group::Vm).unwrap_err();
-    assert!(matches!(held.kind, ErrorKind::NotAsked { why: Why::Refused, .. }), "{held}");
+    assert!(matches!(held.kind, ErrorKind::NotAsked { why: Why::Rejected, .. }), "{held}");
     assert_eq!(held.failure().kind, FailureKind::Credentials);
     assert!(client.begin_poll(Group::Hosting).is_ok(), "another group is not concerned");
     // The same settings change nothing; another key does.
@@ -249,12 +262,43 @@ async fn a_poll_that_is_only_refused_asks_no_more() {
     for container in 1..=5 {
         kinds.push(poll.sites(ContainerId::new(container)).await.unwrap_err().kind);
     }
-    assert_eq!(kinds[..3], [403, 403, 403].map(ErrorKind::Status));
+    assert_eq!(kinds[..3], [403, 403, 403].map(|status| ErrorKind::Rejected(status, ": no".into())));
     assert!(
-        kinds[3..].iter().all(|kind| matches!(kind, ErrorKind::NotAsked { why: Why::Refused, .. })),
+        kinds[3..].iter().all(|kind| matches!(kind, ErrorKind::NotAsked { why: Why::Rejected, .. })),
         "{kinds:?}"
     );
     assert_eq!(server.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn a_refusal_after_a_success_is_no_matter_of_credentials_and_is_quoted() {
+    let server = Server::start(|_, before| match before {
+        0 => Reply::json(NO_VMS),
+        _ => Reply::Answer {
+            status: 403,
+            headers: vec![("Retry-After", "60".to_owned())],
+            body: br#"{"detail": "vm-secret: rate limit exceeded"}"#.to_vec(),
+        },
+    })
+    .await;
+    let (client, _) = client(&server);
+    client.vms().await.unwrap();
+    let error = client.vms().await.unwrap_err();
+    assert_eq!(error.failure().kind, FailureKind::Refused);
+    assert!(error.to_string().ends_with("HTTP 403: [hidden]: rate limit exceeded"), "{error}");
+    let held = client.vms().await.unwrap_err();
+    assert!(matches!(held.kind, ErrorKind::NotAsked { why: Why::AskedToWait, .. }), "{held}");
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn headers_that_browsers_take_are_taken() {
+    let many = (0..150).map(|n| format!("X-{n}: 1\r\n")).collect::<String>();
+    for odd in ["X-Cache : MISS\r\n", "X-Note: one\r\n two\r\n", "X Y: 1\r\n", &many] {
+        let reply = format!("HTTP/1.1 200 OK\r\n{odd}Content-Length: {}\r\n\r\n{NO_VMS}", NO_VMS.len());
+        let server = Server::start(move |_, _| Reply::Cut(reply.clone().into())).await;
+        assert!(client(&server).0.vms().await.is_ok(), "{odd}");
+    }
 }
 
 #[tokio::test]

@@ -117,7 +117,7 @@ async fn a_token_that_nobody_ever_accepted_is_refused_credentials() {
     let error = client.begin_poll(Group::Hosting).unwrap().containers().await.unwrap_err();
     assert_eq!(
         (error.kind.clone(), error.failure().kind),
-        (ErrorKind::Status(401), FailureKind::Credentials)
+        (ErrorKind::Rejected(401, ": no".into()), FailureKind::Credentials)
     );
     assert!(error.to_string().contains("hosting_auth_scheme"), "{error}");
     assert_eq!(server.targets().len(), 2, "nobody waits for another that is no better");

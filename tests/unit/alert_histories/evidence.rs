@@ -181,10 +181,10 @@ impl Witness {
         let report = collector == Collector::ExpectedBalance;
         let failing = match failed {
             None => Some(Sign::Good),
-            Some(F::Other) => Some(Sign::Bad),
+            Some(F::Other | F::Unusable | F::Refused) => Some(Sign::Bad),
             Some(F::NotFound) if !report => Some(Sign::Bad),
             // It is the collector's own failure if others of its group are let in.
-            Some(F::Credentials) => Some(Sign::PerhapsBad),
+            Some(F::Credentials | F::NeverAccepted) => Some(Sign::PerhapsBad),
             Some(F::NotFound | F::ReportError) => None,
         };
         let key = Key::new(&name(), Kind::CollectorFailing, collector.as_str());
@@ -193,7 +193,7 @@ impl Witness {
             let sign = match failed {
                 None => Some(Sign::Good),
                 Some(F::NotFound | F::ReportError) => Some(Sign::Bad),
-                Some(F::Other | F::Credentials) => None,
+                Some(F::Other | F::Unusable | F::Refused | F::Credentials | F::NeverAccepted) => None,
             };
             let key = Key::account_wide(&name(), Kind::BillingReport);
             evidence.extend(sign.map(|sign| (key, sign)));
@@ -202,13 +202,13 @@ impl Witness {
         let key = Key::new(&name(), Kind::CredentialsRejected, group);
         match failed {
             // Unless another collector of the group is let in.
-            Some(F::Credentials) => {
+            Some(F::Credentials | F::NeverAccepted) => {
                 evidence.insert(key, Sign::PerhapsBad);
             }
             None => {
                 evidence.insert(key, Sign::Good);
             }
-            Some(F::Other | F::NotFound | F::ReportError) => {}
+            Some(F::Other | F::Unusable | F::Refused | F::NotFound | F::ReportError) => {}
         }
     }
 }

@@ -71,6 +71,43 @@ fn a_collector_that_answers_again_is_told() {
 }
 
 #[test]
+fn refusals_are_told_as_failures_and_an_answer_is_never_called_silence() {
+    stories(
+        World::healthy,
+        "fail vms refused, idle 10m =>
+         idle 6m => collector_failing opened
+         words: Cannot read VMs
+
+         fail vms never-accepted => credentials_rejected/vm opened
+
+         fail everything unusable, 20m => collector_failing opened
+         severity: critical
+         words: Cannot read VMs, containers, sites and the balance
+
+         fail everything refused, 20m => collector_failing opened
+         words: Cannot read VMs, containers, sites and the balance",
+    );
+}
+
+#[test]
+fn non_payment_explains_refusals_and_no_other_failure() {
+    stories(
+        World::healthy,
+        "overdue 1h => disconnect overdue:2026-03-02
+         fail everything refused, 50m =>
+
+         overdue 1h => disconnect overdue:2026-03-02
+         fail vms never-accepted, 50m =>
+
+         overdue 1h => disconnect overdue:2026-03-02
+         fail vms refused, fail sites, 50m => collector_failing opened
+
+         cut-off 8d => disconnect rung:14
+         fail vms refused, 20m => collector_failing opened",
+    );
+}
+
+#[test]
 fn rows_of_the_pages_before_a_failure_are_told_and_rows_behind_it_are_not() {
     stories(
         World::healthy,

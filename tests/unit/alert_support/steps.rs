@@ -50,6 +50,9 @@ fn failure(word: &str) -> FailureKind {
         "credentials" => FailureKind::Credentials,
         "missing" => FailureKind::NotFound,
         "error" => FailureKind::ReportError,
+        "refused" => FailureKind::Refused,
+        "never-accepted" => FailureKind::NeverAccepted,
+        "unusable" => FailureKind::Unusable,
         _ => panic!("{word} is no failure"),
     }
 }

@@ -1,0 +1,90 @@
+//! The words of an answer without success, for the reason of a failure. Pure.
+
+use reqwest::StatusCode;
+use serde_json::Value;
+
+use crate::model::sanitize::one_line;
+
+/// The number of bytes of a body that are looked at.
+pub(super) const MOST_BYTES: usize = 16 << 10;
+const MOST_CHARACTERS: usize = 200;
+/// The fields in which APIs say what is wrong, the best first.
+const FIELDS: [&str; 8] =
+    ["detail", "message", "error_description", "error_message", "error", "description", "reason", "title"];
+
+/// The words of an answer: `: payment required`, or `, a web page: Just a moment...`. `hide` removes credentials, before
+/// the text is cut.
+pub(super) fn said(status: u16, body: &[u8], hide: impl Fn(String) -> String) -> String {
+    let body = String::from_utf8_lossy(body);
+    let body = body.trim_start_matches('\u{feff}').trim();
+    let shown = |text: String| one_line(&hide(text), MOST_CHARACTERS);
+    if body.starts_with('<') {
+        return title(body)
+            .map_or(", a web page".to_owned(), |title| format!(", a web page: {}", shown(title.to_owned())));
+    }
+    let text = serde_json::from_str(body).ok().as_ref().and_then(text).unwrap_or(body).to_owned();
+    let usual = || StatusCode::from_u16(status).ok()?.canonical_reason().map(str::to_lowercase);
+    match Some(text).filter(|text| !text.trim().is_empty()).or_else(usual) {
+        Some(text) => format!(": {}", shown(text)),
+        None => String::new(),
+    }
+}
+
+/// The text between the tags of the title.
+fn title(page: &str) -> Option<&str> {
+    let lower = page.to_ascii_lowercase();
+    let from = lower.find("<title")?;
+    let from = from + lower[from..].find('>')? + 1;
+    let to = from + lower[from..].find("</")?;
+    Some(page[from..to].trim()).filter(|title| !title.is_empty())
+}
+
+/// The first text of a JSON value, of the best field.
+fn text(json: &Value) -> Option<&str> {
+    match json {
+        Value::String(text) => Some(text),
+        Value::Array(all) => all.iter().find_map(text),
+        Value::Object(fields) => {
+            FIELDS.iter().filter_map(|&name| fields.get(name)).chain(fields.values()).find_map(text)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_without_success_is_quoted() {
+        let long = "x".repeat(300);
+        let cut = format!(": {}…", "x".repeat(200));
+        let table: [(u16, &str, &str); 13] = [
+            (402, r#"{"detail": "payment required"}"#, ": payment required"),
+            (402, "", ": payment required"),
+            (
+                403,
+                r#"{"code": "E7", "error": {"id": 4, "message": "rate limit\nexceeded"}}"#,
+                ": rate limit exceeded",
+            ),
+            (403, r#"{"errors": ["suspended"]}"#, ": suspended"),
+            (403, r#"{"code": 7}"#, r#": {"code": 7}"#),
+            (403, "\u{feff} forbidden by the firewall ", ": forbidden by the firewall"),
+            (
+                403,
+                "<!DOCTYPE html><HTML><Title lang=en>Just a\nmoment...</TITLE>",
+                ", a web page: Just a moment...",
+            ),
+            (403, "<html><body>no</body></html>", ", a web page"),
+            (403, "<title></title>", ", a web page"),
+            (503, "<title>never ends", ", a web page"),
+            (599, "", ""),
+            (403, "a secret", ": a [hidden]"),
+            (403, &long, &cut),
+        ];
+        for (status, body, want) in table {
+            let said = said(status, body.as_bytes(), |text| text.replace("secret", "[hidden]"));
+            assert_eq!(said, want, "{status} {body}");
+        }
+    }
+}
