@@ -4,7 +4,6 @@
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -52,8 +51,6 @@ pub(super) struct Inner {
     throttle: Arc<Throttle>,
     pub hosts: Hosts,
     standings: [Arc<Mutex<Standing>>; 3],
-    /// The highest number of rows that a page of each operation had.
-    pub largest_pages: [AtomicU64; Operation::COUNT],
 }
 
 impl Client {
@@ -119,7 +116,6 @@ impl Client {
             throttle,
             hosts,
             standings,
-            largest_pages: Default::default(),
         };
         Ok(Self { shared: Arc::new(shared), poll: None })
     }

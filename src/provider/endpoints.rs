@@ -48,9 +48,6 @@ pub(super) struct Row {
 }
 
 impl Operation {
-    /// The number of operations.
-    pub(super) const COUNT: usize = Self::Charges as usize + 1;
-
     #[rustfmt::skip]
     pub(super) fn row(self) -> Row {
         use self::{CallLimit as L, Priority as U};

@@ -7,7 +7,6 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use reqwest::Url;
 
@@ -29,8 +28,8 @@ pub(crate) struct Listed<T> {
     /// Each id once, with its last row.
     pub rows: Vec<T>,
     /// Whether these are all rows: every row was decoded, none came twice, and their number is `count`. Without
-    /// a `count` the listing must be non-empty and end properly: with a null `next`, or a page that has fewer
-    /// rows than another.
+    /// a `count` the listing must be non-empty and end properly: with a null `next`, or an extra page without new
+    /// rows.
     pub complete: bool,
     /// The number of rows in the last reading that could not be decoded.
     pub rejected: u64,
@@ -114,19 +113,19 @@ impl<T: Identified + Send + 'static> Reading<T> {
                     break;
                 }
             };
-            if pages.is_without_count() && !reading.rows.is_empty() && reading.has_all(&page) {
-                // The provider ignores the offset, so the first page had all rows.
+            reading.rejected += page.rejected;
+            if pages.was_extra && reading.has_all(&page) {
                 pages.ended = true;
                 break;
             }
-            reading.rejected += page.rejected;
+            reading.count.add(page.count, page.shown());
             // Most listings are one page, and waiting rows should hold no spare room.
             reading.rows.reserve(page.rows.len());
             for row in page.rows {
                 reading.take(row);
             }
         }
-        (reading.count, reading.ended, reading.notes) = (pages.count, pages.ended, pages.notes);
+        (reading.ended, reading.notes) = (pages.ended, pages.notes);
         reading
     }
 
@@ -145,7 +144,7 @@ impl<T: Identified + Send + 'static> Reading<T> {
 
     /// Whether each row of the page was on an earlier one.
     fn has_all(&self, page: &WirePage<T>) -> bool {
-        page.rejected == 0 && page.rows.iter().all(|row| self.places.contains_key(&row.key()))
+        page.rows.iter().all(|row| self.places.contains_key(&row.key()))
     }
 
     fn shown(&self) -> u64 {
@@ -160,8 +159,8 @@ impl<T: Identified + Send + 'static> Reading<T> {
     fn judged(mut self) -> Listed<T> {
         let proven = self.failure.is_none()
             && match self.count {
-                RowTotal::Is(_) => true,
-                RowTotal::Unsaid => self.ended && !self.rows.is_empty(),
+                RowTotal::Is(_) | RowTotal::OfOnePage(_) => true,
+                RowTotal::Unsaid | RowTotal::OfEachPage => self.ended && !self.rows.is_empty(),
                 RowTotal::Changed => false,
             };
         let complete = proven && self.is_steady() && self.rejected == 0;
@@ -203,32 +202,39 @@ enum RowTotal {
     #[default]
     Unsaid,
     Is(u64),
+    /// The number of rows of the only page so far. It may be the number of all rows or that of the page.
+    OfOnePage(u64),
+    /// Each page says its own number of rows, so that of all rows is not known.
+    OfEachPage,
     /// It differs between the pages: rows came or went during the reading.
     Changed,
 }
 
 impl RowTotal {
-    fn add(&mut self, count: Option<u64>) {
-        *self = match (*self, count) {
-            (total, None) => total,
-            (Self::Unsaid, Some(count)) => Self::Is(count),
-            (Self::Is(known), Some(count)) if known == count => self.to_owned(),
-            (Self::Is(_) | Self::Changed, Some(_)) => Self::Changed,
+    /// Takes in the count of a page that has so many rows.
+    fn add(&mut self, count: Option<u64>, rows: u64) {
+        let Some(count) = count else { return };
+        *self = match *self {
+            Self::Unsaid if count == rows => Self::OfOnePage(count),
+            Self::Unsaid => Self::Is(count),
+            Self::OfOnePage(_) | Self::OfEachPage if count == rows => Self::OfEachPage,
+            Self::Is(known) | Self::OfOnePage(known) if known == count => Self::Is(count),
+            Self::Is(_) | Self::OfOnePage(_) | Self::OfEachPage | Self::Changed => Self::Changed,
         };
     }
 
     fn agrees(self, shown: u64) -> bool {
         match self {
-            Self::Unsaid => true,
-            Self::Is(count) => count == shown,
+            Self::Unsaid | Self::OfEachPage => true,
+            Self::Is(count) | Self::OfOnePage(count) => count == shown,
             Self::Changed => false,
         }
     }
 
     fn described(self) -> String {
         match self {
-            Self::Unsaid => "no count is given".into(),
-            Self::Is(count) => format!("the count is {count}"),
+            Self::Unsaid | Self::OfEachPage => "no count of all rows is given".into(),
+            Self::Is(count) | Self::OfOnePage(count) => format!("the count is {count}"),
             Self::Changed => "the count changed between the pages".into(),
         }
     }
@@ -252,8 +258,9 @@ struct Pages<'a> {
     offset: u64,
     /// The length of the pages so far.
     bytes: u64,
-    /// The number of rows by the pages so far.
-    count: RowTotal,
+    /// Nothing says that the next page exists, or that the last one did.
+    is_extra: bool,
+    was_extra: bool,
     /// Whether the paging ended properly.
     ended: bool,
     notes: Diagnostics,
@@ -273,7 +280,8 @@ impl<'a> Pages<'a> {
             pages: 0,
             offset: 0,
             bytes: 0,
-            count: RowTotal::default(),
+            is_extra: false,
+            was_extra: false,
             ended: false,
             notes: Diagnostics::default(),
         }
@@ -289,13 +297,19 @@ impl<'a> Pages<'a> {
         if self.pages >= most {
             return Err(self.endpoint.error(ErrorKind::TooManyPages(most)));
         }
-        let body = self.client.fetch(self.endpoint, url).await?;
+        self.was_extra = self.is_extra;
+        let body = match self.client.fetch(self.endpoint, url).await {
+            Err(error) if self.was_extra && matches!(error.kind, ErrorKind::Status(400 | 404, _)) => {
+                self.ended = true;
+                return Ok(None);
+            }
+            body => body?,
+        };
         self.bytes += body.len() as u64;
         self.within(self.bytes, self.client.shared.hosts.timing.listing_bytes, "bytes of records")?;
         let page = self.decode::<R>(body, parent).await?;
         self.within(self.offset + page.shown(), MOST_ROWS as u64, "rows")?;
         self.pages += 1;
-        self.count.add(page.count);
         self.advance(&page);
         Ok(Some(page))
     }
@@ -330,41 +344,42 @@ impl<'a> Pages<'a> {
     }
 
     fn advance<T>(&mut self, page: &WirePage<T>) {
-        let rows = page.shown();
+        let (rows, is_hosting) = (page.shown(), self.endpoint.operation.group() == Group::Hosting);
         self.offset += rows;
-        let largest = &self.client.shared.largest_pages[self.endpoint.operation as usize];
-        // A provider may have smaller pages than were asked for, so only a page with fewer rows than another is
-        // not full.
-        let is_smaller = rows < largest.fetch_max(rows, Ordering::Relaxed);
-        let is_last = rows == 0 || (is_smaller && rows < LIMIT);
-        match (self.endpoint.operation.group(), &page.next) {
-            (Group::Hosting, _) => {
-                let more = match page.count {
-                    Some(count) => self.offset < count && rows > 0,
-                    None => rows > 0 && !is_last,
-                };
-                self.ended = is_last;
-                self.next = more.then(|| at_offset(&self.endpoint.url, self.offset));
-            }
-            (Group::Vm | Group::Billing, NextPage::End) => self.ended = true,
-            (Group::Vm | Group::Billing, NextPage::Unsaid) => {}
+        // A count of this page alone says nothing of all.
+        let count = page.count.filter(|&count| count >= self.offset || count != rows);
+        let counts_more = count.is_some_and(|count| count > self.offset);
+        let may_go_on = counts_more || count.is_none() || (count == Some(rows) && self.is_full(rows));
+        self.is_extra = false;
+        match &page.next {
             // Behind a proxy the rest of the address is often another one, and credentials go nowhere else.
-            (Group::Vm | Group::Billing, NextPage::At(query)) => {
-                let mut next = self.endpoint.url.clone();
-                next.set_query(Some(query).filter(|query| !query.is_empty()).map(AsRef::as_ref));
-                self.next = Some(next);
+            NextPage::At(query) => self.next = Some(with_query(&self.endpoint.url, query)),
+            NextPage::End if !(is_hosting && counts_more) => self.ended = true,
+            NextPage::End | NextPage::Unsaid if rows > 0 && may_go_on => {
+                self.is_extra = !counts_more;
+                self.next = Some(match self.endpoint.operation.group() {
+                    Group::Vm => with_query(&self.endpoint.url, &format!("page={}", self.pages + 1)),
+                    Group::Hosting | Group::Billing => at_offset(&self.endpoint.url, self.offset),
+                });
             }
+            NextPage::End | NextPage::Unsaid => self.ended = rows == 0,
         }
     }
 
-    /// Whether pages go by offset and no count tells the end.
-    fn is_without_count(&self) -> bool {
-        self.endpoint.operation.group() == Group::Hosting && self.count == RowTotal::Unsaid
+    /// Whether a page with so many rows may be followed by another. Pages that are shorter than was asked for have
+    /// a round number of rows. Of listings inside a container that is not tried: there may be a thousand.
+    fn is_full(&self, rows: u64) -> bool {
+        rows >= LIMIT
+            || (rows > 0 && rows.is_multiple_of(10) && !self.endpoint.operation.row().may_be_missing)
     }
 }
 
-fn at_offset(url: &Url, offset: u64) -> Url {
+fn with_query(url: &Url, query: &str) -> Url {
     let mut url = url.clone();
-    url.set_query(Some(&format!("offset={offset}&limit={LIMIT}")));
+    url.set_query(Some(query).filter(|query| !query.is_empty()));
     url
+}
+
+fn at_offset(url: &Url, offset: u64) -> Url {
+    with_query(url, &format!("offset={offset}&limit={LIMIT}"))
 }

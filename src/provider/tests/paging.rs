@@ -120,8 +120,11 @@ async fn a_listing_is_complete_only_with_proof() {
         // Without a count only a proper end of a non-empty listing proves it.
         (r#"{"next": null, "results": [{"id": 1, "state": "active"}]}"#, &[1], true, 1),
         (r#"{"count": true, "next": null, "results": [{"id": 1, "state": "active"}]}"#, &[1], true, 1),
-        (r#"{"results": [{"id": 1, "state": "active"}]}"#, &[1], false, 1),
-        (r#"{"next": 7, "results": [{"id": 1, "state": "active"}]}"#, &[1], false, 1),
+        // Without `next` either, one page more is asked for. It shows nothing new here.
+        (r#"{"results": [{"id": 1, "state": "active"}]}"#, &[1], true, 2),
+        (r#"{"next": 7, "results": [{"id": 1, "state": "active"}]}"#, &[1], true, 2),
+        (r#"{"results": [{"id": 1, "state": "active"}, {"id": 2}]}"#, &[1], false, 2),
+        (r#"{"results": [{"id": 2}]}"#, &[], false, 2),
         (r#"{"next": null, "results": []}"#, &[], false, 1),
         (r#"{"results": []}"#, &[], false, 1),
     ];
@@ -239,14 +242,15 @@ async fn hosting_listings_take_as_few_pages_of_100_as_there_are() {
         // (sites, count, most a page, calls, complete)
         (0, Some(0), 100, 1, true),
         (99, Some(99), 100, 1, true),
-        (100, Some(100), 100, 1, true),
+        // The count may be that of the page.
+        (100, Some(100), 100, 2, true),
         (250, Some(250), 100, 3, true),
         // A provider with smaller pages than were asked for.
         (120, Some(120), 50, 3, true),
-        // Without a count a page with fewer rows than another ends the listing.
-        (250, None, 100, 3, true),
+        // Without a count an empty page ends the listing.
+        (250, None, 100, 4, true),
         (200, None, 100, 3, true),
-        (120, None, 50, 3, true),
+        (120, None, 50, 4, true),
         (100, None, 50, 3, true),
         (3, None, 100, 2, true),
         (0, None, 100, 1, false),
@@ -273,25 +277,61 @@ async fn a_provider_that_ignores_the_offset_is_noticed() {
     assert_eq!(server.requests().len(), 4, "two readings of two pages");
 }
 
+/// The end of a listing that says neither `next` nor the number of all rows: containers in pages of 100 or fewer.
 #[tokio::test]
-async fn without_a_count_pages_are_asked_for_until_one_is_smaller_than_any_before() {
-    let server = Server::start(|request, _| {
-        let (offset, of) =
-            (request.query("offset").unwrap(), if request.target.contains("/7/") { 50 } else { 3 });
-        let rows: Vec<String> =
-            (offset..of).map(|id| format!(r#"{{"id": {id}, "state": "Active"}}"#)).collect();
-        Reply::json(format!(r#"{{"entities": [{}]}}"#, rows.join(",")))
+async fn one_page_more_than_the_last_is_asked_for() {
+    #[derive(Clone, Copy, Debug)]
+    enum Past {
+        Empty,
+        Status(u16),
+        FirstPage,
+    }
+    let table = [
+        // (containers, most a page, whether each page counts itself, the answer past the end, calls, complete)
+        (130, 100, true, Past::Empty, 3, true),
+        (130, 100, true, Past::Status(404), 3, true),
+        (130, 100, false, Past::Status(400), 3, true),
+        (130, 100, false, Past::FirstPage, 3, true),
+        (120, 50, true, Past::Empty, 4, true),
+        (120, 50, false, Past::Empty, 4, true),
+        (100, 100, true, Past::FirstPage, 2, true),
+        (100, 50, true, Past::FirstPage, 3, true),
+        (7, 100, true, Past::Empty, 1, true),
+        (7, 100, false, Past::Status(404), 2, true),
+        (7, 100, false, Past::Status(500), 4, false),
+    ];
+    for (containers, most, has_count, past, calls, complete) in table {
+        let server = Server::start(move |request, _| {
+            let mut offset: u64 = request.query("offset").unwrap();
+            if offset >= containers {
+                match past {
+                    Past::Empty => {}
+                    Past::Status(status) => return Reply::status(status),
+                    Past::FirstPage => offset = 0,
+                }
+            }
+            let shown = offset..containers.min(offset + most);
+            let rows: Vec<String> = shown.map(|id| format!(r#"{{"id": {id}, "state": 0}}"#)).collect();
+            let count = if has_count { format!(r#""count": {}, "#, rows.len()) } else { String::new() };
+            Reply::json(format!(r#"{{{count}"entities": [{}]}}"#, rows.join(",")))
+        })
+        .await;
+        let listed = client(&server).0.containers().await.unwrap();
+        assert_eq!(listed.rows.len() as u64, containers, "{containers} {most} {past:?}");
+        let said = (server.requests().len(), listed.complete, listed.failure.is_some());
+        assert_eq!(said, (calls, complete, !complete), "{containers} {most} {has_count} {past:?}");
+    }
+}
+
+#[tokio::test]
+async fn pages_of_vms_that_count_themselves_are_whole_at_a_null_next() {
+    let (read, calls) = read(|page, _| match page {
+        1 => vm_page(2, "?page=2", &[1, 2]),
+        _ => vm_page(1, "", &[3]),
     })
     .await;
-    let client = client(&server).0;
-    for (container, calls) in [(8, 2), (7, 4), (8, 5), (8, 6)] {
-        assert!(client.sites(ContainerId::new(container)).await.unwrap().complete);
-        assert_eq!(server.requests().len(), calls, "{container}");
-    }
-    // A provider that ignores the offset has shown all rows.
-    let server = Server::start(|_, _| Reply::json(r#"{"entities": [{"id": 1, "state": "Active"}]}"#)).await;
-    let listed = super::client(&server).0.sites(ContainerId::new(7)).await.unwrap();
-    assert_eq!((listed.rows.len(), listed.complete, server.requests().len()), (1, true, 2));
+    let read = read.unwrap();
+    assert_eq!((ids(&read), read.complete, calls), (vec![1, 2, 3], true, 2));
 }
 
 #[tokio::test]

@@ -93,13 +93,13 @@ fn refusals_are_told_as_failures_and_an_answer_is_never_called_silence() {
 fn non_payment_explains_refusals_and_no_other_failure() {
     stories(
         World::healthy,
-        "overdue 1h => disconnect overdue:2026-03-02
+        "overdue 1h => disconnect rung:0
          fail everything refused, 50m =>
 
-         overdue 1h => disconnect overdue:2026-03-02
+         overdue 1h => disconnect rung:0
          fail vms never-accepted, 50m =>
 
-         overdue 1h => disconnect overdue:2026-03-02
+         overdue 1h => disconnect rung:0
          fail vms refused, fail sites, 50m => collector_failing opened
 
          cut-off 8d => disconnect rung:14
