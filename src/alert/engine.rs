@@ -140,8 +140,9 @@ impl Engine {
     /// Gives open incidents the severity that their rule has now.
     fn take_severities(&mut self) {
         let settings = |key: &Key| Some(self.watchers.get(&key.account)?.settings.clone());
-        // Cut-offs and failing collectors have a severity by their stage.
-        let follows = |key: &Key| !matches!(key.kind, Kind::Disconnect | Kind::CollectorFailing);
+        // Cut-offs, their reports and failing collectors have a severity by their stage.
+        let staged = [Kind::Disconnect, Kind::BillingReport, Kind::CollectorFailing];
+        let follows = |key: &Key| !staged.contains(&key.kind);
         let open = self.incidents.values().filter(|one| one.phase.is_open() && follows(&one.key));
         let severities =
             open.filter_map(|one| Some((one.key.clone(), settings(&one.key)?.severity(one.key.kind))));
@@ -246,6 +247,7 @@ impl Engine {
     fn time_of(&mut self, state: &AccountState, settings: &AlertSettings, now: DateTime<Utc>) {
         self.failing_for_long(state, settings, now);
         self.cut_off_by_time(state, settings, now);
+        self.weigh_report(state, settings, now);
         self.explain(state, now);
         self.note_known(state);
     }

@@ -94,7 +94,7 @@ impl Walk {
 
     fn read(&mut self, report: Report, at: DateTime<Utc>) {
         let observed = self.known.apply(Read::ExpectedBalance(report), at);
-        let end = PollEnd { duration: time::Duration::ZERO, failure: None, complete: true };
+        let end = PollEnd { duration: time::Duration::ZERO, failure: None, complete: true, problem: None };
         self.known.end(Collector::ExpectedBalance, end, at);
         let snapshot = self.snapshot();
         self.engine.poll(&self.name, &observed, Some(Collector::ExpectedBalance), &snapshot, at);

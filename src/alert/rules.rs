@@ -24,7 +24,7 @@ mod collectors;
 mod rows;
 mod stopped;
 
-pub(crate) use self::collectors::{failure_of, is_failing, judge_collector};
+pub(crate) use self::collectors::{failure_of, judge_collector, told_after};
 
 /// One reading of an account.
 pub(crate) fn judge(

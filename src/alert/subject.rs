@@ -1,6 +1,7 @@
 //! The subject of an incident and its last observation, as values and never as sentences. `view` puts them into
 //! words.
 
+use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 
 use super::key::{Key, Target};
@@ -22,6 +23,11 @@ pub(crate) enum Subject {
     /// The account of its key.
     Account,
     Report,
+    /// Reports do not tell the cut-off, since this day of the account; the last date that was known.
+    NoDate {
+        since: NaiveDate,
+        last: Option<NaiveDate>,
+    },
     /// The credentials of the group that the key names.
     Credentials,
     /// A state that hostwatch does not know.
@@ -137,6 +143,7 @@ impl Subject {
             Self::Text(text) => text,
             Self::Account
             | Self::Report
+            | Self::NoDate { .. }
             | Self::Credentials
             | Self::Unread { .. }
             | Self::Silent

@@ -14,7 +14,7 @@ use super::rules;
 use super::settings::AlertSettings;
 use super::subject::{Detail, Subject};
 use crate::model::freshness::state_collectors;
-use crate::model::{AccountState, Collector, FailureKind};
+use crate::model::{AccountState, Collector, CollectorStatus, FailureKind};
 
 impl Engine {
     /// Takes in the finding about one collector. All failing collectors of an account are one incident.
@@ -79,30 +79,36 @@ impl Engine {
             return;
         }
         let horizon = self.horizon;
+        let is_near = self.is_near(state, settings, now);
         self.change(&key, |incident| {
             let is_open = incident.phase.is_open();
             let Value::Failing(all) = &mut incident.value else { return };
             let before = all.len();
             all.retain(|collector, _| state.profile.collectors.contains(collector));
             let is_off = all.is_empty() && before > 0;
+            let fails = |collector: Collector| rules::failure_of(state, collector).is_some();
             let lasts = |(collector, one): (&Collector, &Failing)| {
-                let held = (now - one.since).to_std().unwrap_or_default();
-                let counts =
-                    one.read_at >= horizon && one.good == 0 && rules::is_failing(state, *collector, now);
-                counts && held >= settings.collector_failing_after
+                // A reading in part is proved by another one, a failure also by time.
+                let until = if fails(*collector) { now } else { one.read_at };
+                let held = (until - one.since).to_std().unwrap_or_default();
+                let hold = rules::told_after(state, *collector, settings, now);
+                one.read_at >= horizon && one.good == 0 && hold.is_some_and(|hold| held >= hold)
             };
-            let failing = |collector: Collector| all.get(&collector).is_some_and(|one| one.good == 0);
+            let failing = |collector: Collector| {
+                fails(collector) && all.get(&collector).is_some_and(|one| one.good == 0)
+            };
             let seeing = || state_collectors(&state.profile);
             let of_states = || seeing().filter(|one| *one != Collector::ExpectedBalance);
             let is_blind =
                 if of_states().next().is_some() { of_states().all(failing) } else { seeing().all(failing) };
             let is_silent = |one| rules::failure_of(state, one) == Some(FailureKind::Other);
             let is_dead = seeing().all(failing) && seeing().all(is_silent);
+            let is_critical = is_blind || (is_near && failing(Collector::ExpectedBalance));
             let opens = !is_open && all.iter().any(lasts);
             let is_failing = all.values().any(|one| one.good == 0);
             let since = all.values().map(|one| one.since).min();
             if is_failing {
-                name_failing(incident, state, settings, is_blind, is_dead);
+                name_failing(incident, state, settings, is_critical, is_dead);
             }
             match incident.phase {
                 _ if opens => {
@@ -128,12 +134,37 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// The last known cut-off of an account is near.
+    fn is_near(&self, state: &AccountState, settings: &AlertSettings, now: DateTime<Utc>) -> bool {
+        self.cut_offs.get(&state.profile.name).is_some_and(|cut_off| cut_off.is_near(settings, now))
+    }
+
+    /// A missing report is critical while the last known cut-off is near.
+    pub(super) fn weigh_report(
+        &mut self,
+        state: &AccountState,
+        settings: &AlertSettings,
+        now: DateTime<Utc>,
+    ) {
+        let kind = Kind::BillingReport;
+        let rule = settings.rules.get(&kind).and_then(|rule| rule.severity);
+        let is_near = self.is_near(state, settings, now);
+        let severity = if is_near { Severity::Critical } else { settings.severity(kind) };
+        self.change(&Key::account_wide(&state.profile.name, kind), |incident| {
+            if incident.phase.is_open() {
+                incident.severity = rule.unwrap_or(severity);
+            }
+        });
+    }
+}
+
 /// Names the failing collectors in the incident.
 fn name_failing(
     incident: &mut Incident,
     state: &AccountState,
     settings: &AlertSettings,
-    is_blind: bool,
+    is_critical: bool,
     is_dead: bool,
 ) {
     let Value::Failing(all) = &incident.value else { return };
@@ -147,10 +178,14 @@ fn name_failing(
     } else {
         Subject::Unread { collectors }
     };
-    let severity = if is_blind { Severity::Critical } else { settings.severity(Kind::CollectorFailing) };
+    let severity = if is_critical { Severity::Critical } else { settings.severity(Kind::CollectorFailing) };
     incident.severity = rule.unwrap_or(severity);
-    let mut failures = all.keys().filter_map(|one| state.collectors.get(one)?.failure.as_ref());
-    if let Some(failure) = failures.next_back() {
-        incident.detail = Detail::Text(rules::clean(&failure.message, 300));
+    let statuses = all.keys().filter_map(|one| state.collectors.get(one));
+    let said = |status: &CollectorStatus| {
+        let failure = status.failure.as_ref().map(|failure| failure.message.clone());
+        failure.or_else(|| status.problem.clone())
+    };
+    if let Some(said) = statuses.filter_map(said).next_back() {
+        incident.detail = Detail::Text(rules::clean(&said, 300));
     }
 }

@@ -231,7 +231,7 @@ mod tests {
                 collector: Collector::Vms,
                 at: chrono::DateTime::UNIX_EPOCH,
                 reads: Vec::new(),
-                end: Some(PollEnd { duration: Duration::ZERO, failure, complete: false }),
+                end: Some(PollEnd { duration: Duration::ZERO, failure, complete: false, problem: None }),
                 rejected: 0,
                 problems: Vec::new(),
             };

@@ -185,7 +185,7 @@ mod tests {
         };
         let mut known = KnownAccount::new(Arc::new(profile));
         if let Some(minutes) = polled {
-            let end = PollEnd { duration: Duration::ZERO, failure: None, complete: true };
+            let end = PollEnd { duration: Duration::ZERO, failure: None, complete: true, problem: None };
             known.end(Collector::Vms, end, at(minutes));
         }
         Snapshot { accounts: [("main".parse().unwrap(), known.publish())].into() }

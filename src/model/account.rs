@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::billing::Order;
 use super::freshness::is_fresh;
@@ -221,6 +221,7 @@ impl KnownAccount {
             status.failing_since.get_or_insert(at);
             status.failures_in_a_row = status.failures_in_a_row.saturating_add(1);
         }
+        status.problem = end.problem;
         status.failure = match (status.failure.take(), end.failure) {
             (Some(before), Some(failure)) if !failure.asked => Some(before),
             (_, failure) => failure,
@@ -299,8 +300,11 @@ fn share_orders(old: &[Arc<Order>], new: &mut [Arc<Order>]) {
     }
 }
 
+/// For so long an empty listing after a full one removes nothing.
+const EMPTY_FOR: TimeDelta = TimeDelta::hours(1);
+
 impl<T: Resource<Id: Into<u64>> + Clone + PartialEq> Listing<T> {
-    /// Takes in the rows of a reading. A complete listing replaces the rows, except for rows that only this one
+    /// Takes in the rows of a reading. A listing that is suddenly empty proves nothing for an hour. A complete listing replaces the rows, except for rows that only this one
     /// lacks. An incomplete listing is merged and removes none. If nothing changed, the old rows stay, so that
     /// a comparison of pointers finds no change.
     fn take(&mut self, read: Rows<T>, at: DateTime<Utc>) -> Seen {
@@ -308,6 +312,9 @@ impl<T: Resource<Id: Into<u64>> + Clone + PartialEq> Listing<T> {
         rows.sort_by_key(Resource::id);
         rows.dedup_by_key(|row| row.id());
         self.read_at = Some(at);
+        let is_sudden = rows.is_empty() && !self.rows.is_empty();
+        self.empty_since = self.empty_since.filter(|_| is_sudden).or(is_sudden.then_some(at));
+        let complete = complete && self.empty_since.is_none_or(|since| at - since >= EMPTY_FOR);
         self.complete = complete;
         self.was_complete |= complete;
         let has = |old: &&T| rows.binary_search_by_key(&old.id(), Resource::id).is_ok();

@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(on, [Collector::Vms, Collector::Sites]);
         assert!(!attempted(known.state()) && !is_read(known.state(), Collector::Vms, at(0)));
         for collector in on {
-            let end = PollEnd { duration: Duration::ZERO, failure: None, complete: true };
+            let end = PollEnd { duration: Duration::ZERO, failure: None, complete: true, problem: None };
             known.end(collector, end, at(0));
         }
         assert!(attempted(known.state()) && is_read(known.state(), Collector::Vms, at(0)));

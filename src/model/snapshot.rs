@@ -192,6 +192,8 @@ pub(crate) struct Listing<T> {
     /// Rows that the last complete reading lacked. A row that slips from one page to another is not gone: only
     /// two complete readings in a row prove that.
     pub(super) missing: BTreeSet<u64>,
+    /// The time since when readings are empty though rows were known. For an hour that proves nothing.
+    pub(super) empty_since: Option<DateTime<Utc>>,
 }
 
 impl<T> Default for Listing<T> {
@@ -202,6 +204,7 @@ impl<T> Default for Listing<T> {
             complete: false,
             was_complete: false,
             missing: BTreeSet::new(),
+            empty_since: None,
         }
     }
 }
@@ -234,6 +237,8 @@ pub(crate) struct Reports {
     pub doubted: Option<(Arc<Report>, DateTime<Utc>)>,
     /// The time since when reports are without any charge.
     bare_since: Option<DateTime<Utc>>,
+    /// The time since when reports neither name a cut-off nor prove that there is none.
+    dateless_since: Option<DateTime<Utc>>,
 }
 
 /// The belief in an account's cut-off until it is over, since one good report does not end it.
@@ -249,6 +254,8 @@ impl Reports {
     pub(super) fn take(&mut self, report: Arc<Report>, believed: Believed, at: DateTime<Utc>) {
         let bare_since = believed.bare_since.or(self.bare_since);
         self.bare_since = forecast::is_bare(&report).then(|| bare_since.unwrap_or(at));
+        let is_dateless = forecast::disconnect(&report) == Disconnect::Unknown;
+        self.dateless_since = is_dateless.then(|| self.dateless_since.unwrap_or(at));
         let is_new_bare = self.bare_since.is_some_and(|since| at - since < forecast::BARE);
         let known =
             self.last_known().map(|(kept, _)| believed.cut_off.unwrap_or_else(|| forecast::disconnect(kept)));
@@ -276,6 +283,12 @@ impl Reports {
         self.read_at.filter(|_| self.doubted.is_some())
     }
 
+    /// The time since when the cut-off is not known, if the last report neither names one nor proves that there is
+    /// none.
+    pub(crate) fn dateless_since(&self) -> Option<DateTime<Utc>> {
+        self.dateless_since.map(|since| self.unconfirmed().unwrap_or(since))
+    }
+
     /// The last known report and its time, on which mails are based.
     pub(crate) fn last_known(&self) -> Option<(&Report, DateTime<Utc>)> {
         let read = self.report.as_deref().zip(self.read_at);
@@ -283,9 +296,9 @@ impl Reports {
     }
 
     fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
-        let Self { report: _, read_at, previous: _, remembered, doubted, bare_since } = self;
+        let Self { report: _, read_at, previous: _, remembered, doubted, bare_since, dateless_since } = self;
         let reports = remembered.iter_mut().chain(doubted).map(|(_, at)| at);
-        read_at.iter_mut().chain(bare_since).chain(reports)
+        read_at.iter_mut().chain(bare_since).chain(dateless_since).chain(reports)
     }
 }
 
@@ -316,6 +329,8 @@ pub(crate) struct CollectorStatus {
     pub failing_since: Option<DateTime<Utc>>,
     pub failures_in_a_row: u32,
     pub failure: Option<Failure>,
+    /// The first thing that the last poll could not read, in words for people.
+    pub problem: Option<String>,
 }
 
 impl CollectorStatus {
@@ -397,6 +412,8 @@ pub(crate) struct PollEnd {
     pub duration: Duration,
     pub failure: Option<Failure>,
     pub complete: bool,
+    /// The first thing that could not be read, in words for people. It holds no credential.
+    pub problem: Option<String>,
 }
 
 impl AccountState {

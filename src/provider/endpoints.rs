@@ -77,15 +77,6 @@ impl Operation {
         }
     }
 
-    /// The last one. Between both, all limits of the group are named.
-    pub(super) fn last_of(group: Group) -> Self {
-        match group {
-            Group::Hosting => Self::CronJobs,
-            Group::Vm => Self::Ips,
-            Group::Billing => Self::Charges,
-        }
-    }
-
     /// The group whose credentials it uses (interface 5).
     pub(crate) fn group(self) -> Group {
         self.row().group

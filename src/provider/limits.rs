@@ -36,9 +36,12 @@ impl Throttle {
 
     /// The provider refused a call of this group as one too many: the pace of the group is halved for ten minutes.
     pub(super) fn slow_down(&self, group: Group) {
-        for operation in [Operation::first_of(group), Operation::last_of(group)] {
-            self.gates[operation.row().limit as usize].slow_down(Instant::now());
-        }
+        let gates = match group {
+            Group::Vm => 0..2,
+            Group::Hosting => 2..3,
+            Group::Billing => 3..4,
+        };
+        self.gates[gates].iter().for_each(|gate| gate.slow_down(Instant::now()));
     }
 
     /// Takes over other limits. Calls that were made still count.

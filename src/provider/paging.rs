@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use reqwest::Url;
 
-use crate::model::{Group, Resource};
+use crate::model::{Container, Counted, Group, Ip, Resource, Site, Stated as _, Vm};
 
 use super::address::Endpoint;
 use super::client::Client;
@@ -25,7 +25,7 @@ const LARGE_BYTES: usize = 256 << 10;
 /// A listing that was read to its end.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Listed<T> {
-    /// Each id once, with its last row.
+    /// Each id once, with its worst row, of equally bad ones with the last.
     pub rows: Vec<T>,
     /// Whether these are all rows: every row was decoded, none came twice, and their number is `count`. Without
     /// a `count` the listing must be non-empty and end properly: with a null `next`, or an extra page without new
@@ -43,18 +43,30 @@ pub(crate) struct Listed<T> {
 pub(super) trait Identified {
     type Key: Eq + Hash;
     fn key(&self) -> Self::Key;
+    /// Whether its state is worse than that of another row.
+    fn is_worse_than(&self, _: &Self) -> bool {
+        false
+    }
     /// Whether another row may have the same key.
     fn may_have_twins(&self) -> bool {
         false
     }
 }
 
-impl<T: Resource> Identified for T {
-    type Key = T::Id;
-    fn key(&self) -> T::Id {
-        self.id()
-    }
+macro_rules! identified {
+    ($($row:ty $(: $health:ident)?),*) => {$(
+        impl Identified for $row {
+            type Key = <Self as Resource>::Id;
+            fn key(&self) -> Self::Key {
+                self.id()
+            }
+            $(fn is_worse_than(&self, other: &Self) -> bool {
+                self.$health() < other.$health()
+            })?
+        }
+    )*};
 }
+identified!(Vm: health, Container: health, Site: health, Ip, Counted);
 
 /// Reads a whole listing.
 pub(super) async fn read<R: Record<Model: Identified>>(
@@ -133,7 +145,9 @@ impl<T: Identified + Send + 'static> Reading<T> {
         match self.places.get(&row.key()) {
             Some(&place) if !row.may_have_twins() => {
                 self.duplicates += 1;
-                self.rows[place] = row;
+                if !self.rows[place].is_worse_than(&row) {
+                    self.rows[place] = row;
+                }
             }
             _ => {
                 self.places.insert(row.key(), self.rows.len());

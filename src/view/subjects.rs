@@ -1,8 +1,10 @@
 //! The subjects of incidents and the states of the provider, in words, for the inside of a sentence. Pure.
 
+use chrono::NaiveDate;
+
 use super::words::{self, all_of, collected};
 use crate::alert::{Key, Subject, Target};
-use crate::model::{Collector, Language, Sort, say};
+use crate::model::{Collector, Language, Sort, say, when};
 
 /// The tense of a sentence about an incident.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,7 +71,8 @@ pub(crate) fn name(subject: &Subject, key: &Key, language: Language) -> String {
             let group = if let Target::Group(group) = key.resource { group.as_str() } else { "API" };
             say!(language, "credentials of the {group} endpoints", "учётные данные API «{group}»")
         }
-        Subject::Unread { .. }
+        Subject::NoDate { .. }
+        | Subject::Unread { .. }
         | Subject::Silent
         | Subject::State { .. }
         | Subject::Drop { .. }
@@ -81,6 +84,7 @@ pub(crate) fn name(subject: &Subject, key: &Key, language: Language) -> String {
 /// A subject that is a whole sentence by itself.
 pub(super) fn itself(subject: &Subject, tense: Tense, language: Language) -> Option<String> {
     Some(match subject {
+        Subject::NoDate { since, last } => no_date(*since, *last, tense, language),
         Subject::Unread { collectors } => unread(collectors, tense, language),
         Subject::Silent => silent(tense, language),
         Subject::State { sort, name } => unknown_state(*sort, name, tense, language),
@@ -109,6 +113,38 @@ pub(super) fn itself(subject: &Subject, tense: Tense, language: Language) -> Opt
         | Subject::Credentials
         | Subject::Text(_) => return None,
     })
+}
+
+/// `cut-off date unknown since Mon 23 Nov, last known Tue 24 Nov`.
+fn no_date(since: NaiveDate, last: Option<NaiveDate>, tense: Tense, language: Language) -> String {
+    let day = |date| when::kept_day(date, language);
+    let since = format!("{} {}", when::since_word(since, language), day(since));
+    let last = last.map(|last| {
+        let last = day(last);
+        say!(language, ", last known {last}", ", последняя известная — {last}")
+    });
+    let last = last.unwrap_or_default();
+    match tense {
+        Tense::Is | Tense::Keeps => {
+            say!(language, "cut-off date unknown {since}{last}", "дата отключения неизвестна {since}{last}")
+        }
+        Tense::Still => {
+            say!(
+                language,
+                "cut-off date still unknown {since}{last}",
+                "дата отключения всё ещё неизвестна {since}{last}"
+            )
+        }
+        Tense::Was | Tense::Kept | Tense::NotListed => {
+            say!(language, "cut-off date was unknown {since}", "дата отключения была неизвестна {since}")
+        }
+        Tense::Again | Tense::NoLonger => {
+            language.pick("cut-off date known again", "дата отключения снова известна").to_owned()
+        }
+        Tense::Unwatched => language
+            .pick("cut-off date no longer watched", "дата отключения больше не отслеживается")
+            .to_owned(),
+    }
 }
 
 fn unread(collectors: &[Collector], tense: Tense, language: Language) -> String {

@@ -13,7 +13,7 @@ const UNHARMED: &str = "unharmed";
 fn outcome(effect: Effect) -> &'static str {
     match effect {
         Effect::Harmless => UNHARMED,
-        Effect::Failed(Why::Other) => "fails",
+        Effect::Failed(Why::Other | Why::LaterPage) => "fails",
         Effect::Failed(Why::Credentials) => "refused",
         Effect::Failed(Why::AskedToWait) => "left alone",
         Effect::Failed(Why::Forbidden) => "forbidden",

@@ -17,7 +17,7 @@ pub enum When {
 pub enum Effect {
     /// None: the requested data arrive in the end.
     Harmless,
-    /// "A page that can't be had: success 0, the listing stays as it was."
+    /// "A page that can't be had: success 0."
     Failed(Why),
     /// "A 404 on a child listing means its parent is read again, not failure."
     ParentRead,
@@ -35,6 +35,8 @@ pub enum Effect {
 pub enum Why {
     /// `collector_failing`, when it lasts
     Other,
+    /// `collector_failing`, when it lasts: "the rows of the pages before it are merged, none removed"
+    LaterPage,
     /// `credentials_rejected`, at once: every call of the group is refused
     Credentials,
     /// `collector_failing`, when it lasts: the credentials are good elsewhere
@@ -85,7 +87,7 @@ pub fn effect(fault: &Fault, place: &Place, when: When) -> Effect {
         }
         // A page has a limit of bytes. A report is read as a stream whose parts have one.
         K::HugeBody => Failed(Why::Other),
-        K::ForeignNext | K::NextLoop if place.paging == Paging::Next => Failed(Why::Other),
+        K::ForeignNext | K::NextLoop if place.paging == Paging::Next => Failed(Why::LaterPage),
         K::ForeignNext | K::NextLoop => Harmless,
         K::ShiftingRows if place.paging == Paging::Whole => Harmless,
         K::ShiftingRows if fault.by.is_some_and(|by| by < 0) => Doubtful(Shown::All),
@@ -135,9 +137,9 @@ impl Effect {
     /// The incident that opens, one of these, and whether it opens at once.
     pub fn incident(self, place: &Place) -> Option<(Vec<String>, bool)> {
         match self {
-            Self::Failed(Why::Other | Why::Forbidden | Why::ParentStays | Why::AskedToWait) => {
-                Some((vec!["collector_failing/account".to_owned()], false))
-            }
+            Self::Failed(
+                Why::Other | Why::LaterPage | Why::Forbidden | Why::ParentStays | Why::AskedToWait,
+            ) => Some((vec!["collector_failing/account".to_owned()], false)),
             Self::Failed(Why::Credentials) => {
                 Some((vec![format!("credentials_rejected/{}", place.group)], true))
             }

@@ -104,7 +104,7 @@ fn there_is_none_before_each_listing_was_read_whole() {
         (Read::Sites(home, all(vec![])), SITES, nothing("sites of container 47")),
         (Read::Sites(other, part(vec![])), SITES, nothing("sites of container 47")),
         (Read::Sites(other, all(vec![])), SITES, Ok(json!([]))),
-        (Read::Vms(all(vec![])), VMS, Ok(json!(1))),
+        (Read::Vms(all(vec![bare_vm(2, "active")])), VMS, Ok(json!(2))),
     ];
     for (step, (read, kind, want)) in steps.into_iter().enumerate() {
         known.apply(read, read_at());

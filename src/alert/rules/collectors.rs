@@ -9,7 +9,8 @@ use crate::alert::key::{Key, Target};
 use crate::alert::kind::Kind;
 use crate::alert::settings::AlertSettings;
 use crate::alert::subject::{Detail, Subject};
-use crate::model::freshness::{has_looked, state_collectors};
+use crate::model::forecast;
+use crate::model::freshness::{has_looked, sees_states, state_collectors};
 use crate::model::sanitize::one_line as clean;
 use crate::model::{AccountState, Collector, CollectorStatus, FailureKind};
 
@@ -23,7 +24,8 @@ pub(crate) fn judge_collector(
     let Some(status) = state.collectors.get(&collector) else { return Vec::new() };
     let failure = status.failure.as_ref();
     let kind = failure.map(|failure| failure.kind);
-    let detail = failure.map_or(Detail::Answers, |failure| Detail::Text(clean(&failure.message, 300)));
+    let said = failure.map(|failure| &failure.message).or(status.problem.as_ref());
+    let detail = said.map_or(Detail::Answers, |said| Detail::Text(clean(said, 300)));
     let group = collector.group();
     let accepted = works_elsewhere(state, collector, now);
     let finding = |kind: Kind, target: Target, verdict, subject| {
@@ -34,7 +36,7 @@ pub(crate) fn judge_collector(
         finding(
             Kind::CollectorFailing,
             Target::Account,
-            failing(collector, kind, accepted, settings.collector_failing_after),
+            readable(state, collector, settings, now),
             Subject::Unread { collectors: vec![collector] },
         ),
         finding(
@@ -45,7 +47,14 @@ pub(crate) fn judge_collector(
         ),
     ];
     if collector == Collector::ExpectedBalance {
-        findings.push(finding(Kind::BillingReport, Target::Account, not_available(kind), Subject::Report));
+        let since = state.billing.dateless_since();
+        let subject = since.map_or(Subject::Report, |since| without_date(state, since));
+        findings.push(finding(
+            Kind::BillingReport,
+            Target::Account,
+            available(kind, since.is_some()),
+            subject,
+        ));
     }
     findings
 }
@@ -55,28 +64,64 @@ pub(crate) fn failure_of(state: &AccountState, collector: Collector) -> Option<F
     state.collectors.get(&collector)?.failure.as_ref().map(|failure| failure.kind)
 }
 
-/// Whether the collector itself fails, for long enough to be told.
-pub(crate) fn is_failing(state: &AccountState, collector: Collector, now: DateTime<Utc>) -> bool {
-    let accepted = works_elsewhere(state, collector, now);
-    let verdict = failing(collector, failure_of(state, collector), accepted, Duration::ZERO);
-    matches!(verdict, Verdict::Bad { .. })
+/// Incomplete readings, and reports without a date, are told after this time.
+const IN_PART_FOR: Duration = Duration::from_secs(3600);
+
+/// The time after which polls like the last one are told; `None` if that was a good one.
+pub(crate) fn told_after(
+    state: &AccountState,
+    collector: Collector,
+    settings: &AlertSettings,
+    now: DateTime<Utc>,
+) -> Option<Duration> {
+    match readable(state, collector, settings, now) {
+        Verdict::Bad { hold, .. } => Some(hold),
+        Verdict::Good | Verdict::Frozen | Verdict::Other | Verdict::Gone { .. } | Verdict::Unwatched(_) => {
+            None
+        }
+    }
 }
 
-fn failing(collector: Collector, failure: Option<FailureKind>, accepted: bool, hold: Duration) -> Verdict {
-    let bad = Verdict::Bad { hold, value: Value::None };
-    match failure {
+/// The verdict on what a collector reads, by its last poll.
+fn readable(
+    state: &AccountState,
+    collector: Collector,
+    settings: &AlertSettings,
+    now: DateTime<Utc>,
+) -> Verdict {
+    let bad = |hold| Verdict::Bad { hold, value: Value::None };
+    let fails = bad(settings.collector_failing_after);
+    match failure_of(state, collector) {
+        None if is_in_part(state, collector) => bad(IN_PART_FOR),
         None => Verdict::Good,
         // If one listing is refused and others are not, the listing fails.
-        Some(FailureKind::Credentials | FailureKind::NeverAccepted) if accepted => bad,
+        Some(FailureKind::Credentials | FailureKind::NeverAccepted)
+            if works_elsewhere(state, collector, now) =>
+        {
+            fails
+        }
         // Other kinds report these failures, with the remedy: one cause, one mail.
         Some(FailureKind::Credentials | FailureKind::NeverAccepted | FailureKind::ReportError) => {
             Verdict::Frozen
         }
         Some(FailureKind::NotFound) if collector == Collector::ExpectedBalance => Verdict::Frozen,
         Some(FailureKind::NotFound | FailureKind::Refused | FailureKind::Unusable | FailureKind::Other) => {
-            bad
+            fails
         }
     }
+}
+
+/// Whether the last poll read a listing of states, and not all of it.
+fn is_in_part(state: &AccountState, collector: Collector) -> bool {
+    let is_listing = sees_states(collector) && collector != Collector::ExpectedBalance;
+    is_listing && state.collectors.get(&collector).is_some_and(|status| status.success && !status.complete)
+}
+
+/// The account's cut-off while no report tells it.
+fn without_date(state: &AccountState, since: DateTime<Utc>) -> Subject {
+    let day = |at: DateTime<Utc>| at.with_timezone(&state.profile.zone()).date_naive();
+    let known = state.billing.last_known().and_then(|(report, _)| forecast::disconnect(report).at());
+    Subject::NoDate { since: day(since), last: known.map(day) }
 }
 
 /// Whether the credentials of the whole group are refused. `open`: another collector of the group works, or is
@@ -90,8 +135,9 @@ fn rejected(failure: Option<FailureKind>, open: bool) -> Verdict {
 }
 
 /// The verdict on the report, and not on its collector.
-fn not_available(failure: Option<FailureKind>) -> Verdict {
+fn available(failure: Option<FailureKind>, is_dateless: bool) -> Verdict {
     match failure {
+        None if is_dateless => Verdict::Bad { hold: IN_PART_FOR, value: Value::None },
         None => Verdict::Good,
         Some(FailureKind::NotFound | FailureKind::ReportError) => Verdict::bad(),
         Some(_) => Verdict::Frozen,

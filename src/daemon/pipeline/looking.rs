@@ -219,7 +219,7 @@ impl Pipeline {
         for (account, collector, quiet) in self.looking.late(Instant::now()) {
             let message = format!("not read for {} min: its polls do not run", quiet.as_secs() / 60);
             let failure = Some(Failure::new(FailureKind::Other, message));
-            let end = Some(PollEnd { duration: Duration::ZERO, failure, complete: false });
+            let end = Some(PollEnd { duration: Duration::ZERO, failure, complete: false, problem: None });
             let at = self.now;
             self.update(Update {
                 account,

@@ -68,6 +68,30 @@ fn a_row_is_gone_after_two_complete_listings_without_it() {
 }
 
 #[test]
+fn a_listing_that_is_suddenly_empty_removes_nothing_for_an_hour() {
+    // Minutes, the rows of a complete listing, and the rows after it.
+    let table: [(i64, &[u64], &[u64]); 8] = [
+        (0, &[1, 2], &[1, 2]),
+        (1, &[], &[1, 2]),
+        (60, &[], &[1, 2]),
+        (61, &[1, 2], &[1, 2]),
+        (62, &[], &[1, 2]),
+        (121, &[], &[1, 2]),
+        (122, &[], &[1, 2]),
+        (123, &[], &[]),
+    ];
+    let mut known = known();
+    for (minutes, shown, want) in table {
+        let rows = shown.iter().map(|&id| bare_vm(id, "active")).collect();
+        let read = Read::Vms(Rows { rows, complete: true });
+        let seen = known.apply(read, at() + chrono::Duration::minutes(minutes));
+        assert_eq!(ids(&known.state().vms), want, "{minutes}");
+        let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
+        assert_eq!(seen.removed.is_empty(), minutes < 123, "{minutes}");
+    }
+}
+
+#[test]
 fn a_vm_is_newly_stopped_if_it_was_active_shortly_before() {
     let table = [
         ("active", "stopped", 1, true),
@@ -221,6 +245,7 @@ fn failures_are_counted_from_the_first_and_forgotten_at_success() {
         duration: Duration::from_secs(1),
         failure: failed.then(|| Failure::new(FailureKind::Other, "down")),
         complete: true,
+        problem: None,
     };
     known.end(Collector::Vms, end(true), at());
     known.end(Collector::Vms, end(true), at() + chrono::Duration::seconds(60));
@@ -239,6 +264,7 @@ fn a_skipped_poll_changes_no_failure() {
         duration: Duration::from_secs(1),
         failure: Some(Failure { asked, ..Failure::new(FailureKind::Credentials, message) }),
         complete: true,
+        problem: None,
     };
     let table = [
         (false, "not asked", "not asked"),

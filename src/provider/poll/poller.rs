@@ -123,7 +123,12 @@ impl Poller {
             self.failed.store(true, Ordering::Relaxed);
         }
         let complete = matches!(result, Ok(true));
-        let end = PollEnd { duration: began.elapsed(), failure: result.err(), complete };
+        let problem = part.problems.first().map(|first| match part.rejected {
+            0 => first.clone(),
+            1 => format!("1 record cannot be read: {first}"),
+            rejected => format!("{rejected} records cannot be read: {first}"),
+        });
+        let end = PollEnd { duration: began.elapsed(), failure: result.err(), complete, problem };
         self.send(collector, part, Some(end)).await;
     }
 }

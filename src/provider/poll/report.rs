@@ -77,7 +77,7 @@ pub(super) async fn ask(
 
 /// Whether the provider may refuse the date alone, since it is too far away.
 fn is_refused(error: &ApiError) -> bool {
-    matches!(error.kind, ErrorKind::Status(400 | 404))
+    matches!(error.kind, ErrorKind::Status(400 | 404, _))
 }
 
 /// A report that tells its date and nothing else.

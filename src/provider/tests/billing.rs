@@ -1,19 +1,16 @@
 //! The expected-balance report and the charges: exact and tolerant; missing data are never good news.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use chrono::NaiveDate;
 use serde_json::{Value, json};
 
 use crate::model::{Edd, Money, OrderId, OrderState, Report};
-use crate::provider::ChargesRead;
 use crate::provider::error::ErrorKind;
 use crate::provider::hosts::RequestTiming;
 use crate::provider::report::{Most, decode};
 use crate::provider::wire::{DecodeContext, Diagnostics};
 
-use super::server::{Reply, Request, Server};
+use super::server::{Reply, Server};
 use super::{client, client_with, settings, timing};
 
 fn order(id: u64) -> Value {
@@ -56,7 +53,7 @@ fn read_bytes(body: &[u8]) -> (Result<Report, ErrorKind>, Diagnostics) {
     (decode(body, &context, most, &mut notes), notes)
 }
 
-fn money(text: &str) -> Money {
+pub(super) fn money(text: &str) -> Money {
     text.parse().unwrap()
 }
 
@@ -378,133 +375,4 @@ async fn a_report_that_breaks_off_is_an_error_and_404_is_not_found() {
     assert!(matches!(error.kind, ErrorKind::Closed(_)), "all moments came, but not the end: {error}");
     let server = Server::start(|_, _| Reply::status(404)).await;
     assert!(client(&server).0.expected_balance(date).await.unwrap_err().is_not_found());
-}
-
-fn charge(day: u32, id: u64) -> Value {
-    let uri = format!("/api/v1/charge/{id}/");
-    json!({"description": "d", "event_date": format!("2026-03-{day:02}"), "price": "0.10", "quantity": 3,
-        "total": "0.30", "resource_uri": uri})
-}
-
-/// Charges by offset, two a page.
-struct Provider {
-    server: Server,
-    charges: Arc<std::sync::Mutex<Vec<Value>>>,
-}
-
-impl Provider {
-    async fn with(charges: Vec<Value>) -> Self {
-        let charges = Arc::new(std::sync::Mutex::new(charges));
-        let shown = Arc::clone(&charges);
-        let answer = move |request: &Request, _| {
-            let shown = shown.lock().unwrap();
-            let offset = request.query("offset").unwrap_or(0) as usize;
-            let rows: Vec<&Value> = shown.iter().skip(offset).take(2).collect();
-            let more = offset + 2 < shown.len();
-            let next = more.then(|| format!("/api/v1/charge/?limit=2&offset={}", offset + 2));
-            let meta = json!({"limit": 2, "offset": offset, "next": next, "total_count": shown.len()});
-            Reply::json(json!({"meta": meta, "objects": rows}).to_string())
-        };
-        Self { server: Server::start(answer).await, charges }
-    }
-
-    async fn read(&self, known: Option<&ChargesRead>) -> (ChargesRead, usize) {
-        let before = self.server.requests().len();
-        let from: NaiveDate = "2026-03-01".parse().unwrap();
-        let read = client(&self.server).0.charges(known, from).await.unwrap();
-        (read, self.server.requests().len() - before)
-    }
-}
-
-fn days(read: &ChargesRead) -> Vec<u32> {
-    read.rows.iter().map(|charge| chrono::Datelike::day(&charge.event_date)).collect()
-}
-
-#[tokio::test]
-async fn charges_are_read_whole_wherever_new_ones_stand() {
-    let oldest_first: Vec<Value> = [2, 3, 4, 5, 6].map(|day| charge(day, day.into())).into();
-    let provider = Provider::with(oldest_first).await;
-    let (all, calls) = provider.read(None).await;
-    assert_eq!((days(&all), all.complete, calls), (vec![6, 5, 4, 3, 2], true, 3), "newest first");
-    assert_eq!(all.rows[0].total, money("0.30"));
-    provider.charges.lock().unwrap().push(charge(7, 7));
-    provider.charges.lock().unwrap().insert(3, charge(1, 99));
-    let (more, calls) = provider.read(Some(&all)).await;
-    assert_eq!((days(&more), calls), (vec![7, 6, 5, 4, 3, 2, 1], 4));
-    provider.charges.lock().unwrap().remove(0);
-    let (fewer, _) = provider.read(Some(&more)).await;
-    assert_eq!(days(&fewer), [7, 6, 5, 4, 3, 1], "one was taken back");
-}
-
-#[tokio::test]
-async fn old_charges_are_passed_over_and_twins_without_address_are_two() {
-    let mut old = charge(1, 1);
-    old["event_date"] = json!("2025-12-31T00:00:00");
-    let mut twin = charge(3, 3);
-    twin.as_object_mut().unwrap().remove("resource_uri");
-    twin["total"] = json!(null);
-    let provider = Provider::with(vec![twin.clone(), twin.clone(), old]).await;
-    let (all, _) = provider.read(None).await;
-    assert_eq!((days(&all), all.complete), (vec![3, 3], true));
-    assert_eq!(all.rows[0].total, money("0.30"), "price times quantity, exactly");
-    let (same, calls) = provider.read(Some(&all)).await;
-    assert_eq!((days(&same), calls), (vec![3, 3], 2));
-    provider.charges.lock().unwrap().insert(0, twin);
-    let (third, _) = provider.read(Some(&all)).await;
-    assert_eq!(days(&third), [3, 3, 3]);
-}
-
-#[tokio::test]
-async fn charges_that_shift_are_read_again_and_bad_rows_leave_them_incomplete() {
-    let calls = Arc::new(AtomicUsize::new(0));
-    let server = Server::start({
-        let calls = Arc::clone(&calls);
-        move |request, _| {
-            let call = calls.fetch_add(1, Ordering::SeqCst);
-            let (rows, next) = match (request.query("offset"), call) {
-                (None, _) => (vec![charge(5, 5), charge(4, 4)], json!("?offset=2")),
-                // At the first time a row is shown twice.
-                (_, 1) => (vec![charge(4, 4)], json!(null)),
-                _ => (vec![charge(3, 3)], json!(null)),
-            };
-            Reply::json(json!({"meta": {"next": next, "total_count": 3}, "objects": rows}).to_string())
-        }
-    })
-    .await;
-    let from = "2026-03-01".parse().unwrap();
-    let read = client(&server).0.charges(None, from).await.unwrap();
-    assert_eq!((days(&read), read.complete, server.requests().len()), (vec![5, 4, 3], true, 4));
-
-    let provider = Provider::with(vec![charge(5, 5), json!({"event_date": "someday"}), json!(7)]).await;
-    let (read, _) = provider.read(None).await;
-    assert_eq!((days(&read), read.complete, read.rejected), (vec![5], false, 2));
-    assert!(read.problems[0].starts_with("$.objects[1].event_date: "));
-}
-
-#[tokio::test]
-async fn a_reading_with_gaps_removes_no_known_rows() {
-    let whole = [9, 8, 7].map(|day| charge(day, day.into()));
-    let gap = [charge(10, 10), json!({"event_date": null}), charge(7, 7)];
-    let provider = Provider::with(gap.to_vec()).await;
-    let (first, _) = provider.read(None).await;
-    assert_eq!((days(&first), first.complete, first.seen_whole), (vec![10, 7], false, false));
-
-    *provider.charges.lock().unwrap() = whole.to_vec();
-    let (all, _) = provider.read(Some(&first)).await;
-    assert_eq!((days(&all), all.complete, all.seen_whole), (vec![9, 8, 7], true, true));
-    *provider.charges.lock().unwrap() = gap.to_vec();
-    let (merged, _) = provider.read(Some(&all)).await;
-    assert_eq!((days(&merged), merged.complete, merged.seen_whole), (vec![10, 9, 8, 7], false, true));
-    // A charge that two readings show is kept once.
-    let (again, _) = provider.read(Some(&merged)).await;
-    assert_eq!((days(&again), again.seen_whole), (vec![10, 9, 8, 7], true));
-
-    // A count that does not fit is reported.
-    let answer = |_: &Request, _| {
-        let meta = json!({"next": null, "total_count": 5});
-        Reply::json(json!({"meta": meta, "objects": [charge(3, 3)]}).to_string())
-    };
-    let server = Server::start(answer).await;
-    let read = client(&server).0.charges(None, "2026-03-01".parse().unwrap()).await.unwrap();
-    assert_eq!(read.problems[0], "$: 1 rows, 0 of them undecodable, and 0 came twice; the count is 5");
 }

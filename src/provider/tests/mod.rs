@@ -1,6 +1,7 @@
 //! The rules of the client (contract, section 4), each against a server that tests it.
 
 mod billing;
+mod charges;
 mod paging;
 mod records;
 mod requests;

@@ -138,6 +138,27 @@ async fn a_listing_is_complete_only_with_proof() {
 }
 
 #[tokio::test]
+async fn the_worse_state_of_a_row_that_is_listed_twice_counts() {
+    let table = [
+        ("error", "active", "error"),
+        ("active", "error", "error"),
+        ("blocked", "rebooting", "blocked"),
+        ("active", "rebooting", "rebooting"),
+        ("stopped", "stopped", "stopped"),
+    ];
+    for (first, second, want) in table {
+        let (read, _) = read(move |_, _| {
+            let rows = format!(r#"{{"id": 1, "state": "{first}"}}, {{"id": 1, "state": "{second}"}}"#);
+            Reply::json(format!(r#"{{"count": 2, "next": null, "results": [{rows}]}}"#))
+        })
+        .await;
+        let read = read.unwrap();
+        let states: Vec<&str> = read.rows.iter().map(|vm| vm.state.as_str()).collect();
+        assert_eq!((states, read.complete), (vec![want], false), "{first} {second}");
+    }
+}
+
+#[tokio::test]
 async fn rows_that_shift_between_pages_are_read_again_once() {
     // In the first reading a row appears before the first page is left, so row 2 is shown twice.
     let readings = Arc::new(AtomicUsize::new(0));

@@ -170,7 +170,7 @@ pub fn fill(book: &mut KnownAccount, at: DateTime<Utc>) {
 
 pub fn ended(failure: Option<&str>) -> PollEnd {
     let failure = failure.map(|text| Failure::new(FailureKind::Other, text));
-    PollEnd { duration: Duration::from_millis(1250), failure, complete: true }
+    PollEnd { duration: Duration::from_millis(1250), failure, complete: true, problem: None }
 }
 
 pub fn snapshot<'a>(books: impl IntoIterator<Item = &'a KnownAccount>) -> Snapshot {

@@ -232,7 +232,7 @@ impl Life {
     fn ended(&mut self, collector: Collector, observed: &[Observed], fails: bool) -> Result<(), Broken> {
         let failure = fails.then(|| Failure::new(FailureKind::Other, "it did not work"));
         let duration = std::time::Duration::from_secs(1);
-        self.book.end(collector, PollEnd { duration, failure, complete: !fails }, self.now);
+        self.book.end(collector, PollEnd { duration, failure, complete: !fails, problem: None }, self.now);
         self.observer.truth.time(self.is_silenced(), self.now);
         let snapshot = self.snapshot();
         self.engine.poll(&name(), observed, Some(collector), &snapshot, self.now);

@@ -52,7 +52,7 @@ impl Witness {
             Op::Vms { rows, complete } => {
                 listed(&mut evidence, &VMS, rows, *complete, vm);
                 unknown(&mut evidence, "vm", rows, *complete, &["migrating"]);
-                self.ended(&mut evidence, Collector::Vms, None);
+                self.ended(&mut evidence, Collector::Vms, Some(*complete), None);
             }
             Op::Containers { rows, complete } => {
                 listed(&mut evidence, &CONTAINERS, rows, *complete, container);
@@ -75,7 +75,7 @@ impl Witness {
                     }
                     self.still_thaws(&mut evidence, true);
                 }
-                self.ended(&mut evidence, Collector::Containers, None);
+                self.ended(&mut evidence, Collector::Containers, Some(*complete), None);
             }
             Op::Sites { home, rows, complete, ended } => {
                 for &(id, state) in rows {
@@ -103,7 +103,7 @@ impl Witness {
                 let sign = if stopped { Sign::PerhapsBad } else { Sign::Perhaps };
                 evidence.insert(Key::new(&name(), Kind::ContainerDisabled, *home), sign);
                 if *ended {
-                    self.ended(&mut evidence, Collector::Sites, None);
+                    self.ended(&mut evidence, Collector::Sites, Some(true), None);
                 }
             }
             Op::Report(bill) => {
@@ -135,10 +135,11 @@ impl Witness {
                 let suspended = *bill == Bill::Suspended;
                 let order = if suspended { Sign::Bad } else { Sign::Good };
                 evidence.insert(Key::new(&name(), Kind::OrderSuspended, 7), order);
-                self.ended(&mut evidence, Collector::ExpectedBalance, None);
+                let has_date = matches!(bill, Bill::Rich | Bill::Dropped | Bill::Suspended | Bill::CutIn(..));
+                self.ended(&mut evidence, Collector::ExpectedBalance, Some(has_date), None);
             }
-            Op::NoSites => self.ended(&mut evidence, Collector::Sites, None),
-            Op::Fails(collector, kind) => self.ended(&mut evidence, *collector, Some(*kind)),
+            Op::NoSites => self.ended(&mut evidence, Collector::Sites, Some(true), None),
+            Op::Fails(collector, kind) => self.ended(&mut evidence, *collector, None, Some(*kind)),
             Op::Wait(_)
             | Op::Restart(_)
             | Op::Sleep(_)
@@ -176,10 +177,19 @@ impl Witness {
         }
     }
 
-    fn ended(&self, evidence: &mut Evidence, collector: Collector, failed: Option<FailureKind>) {
+    /// `whole`: of a poll that succeeded, whether it read everything, or the report named the cut-off. For how long
+    /// that has been so is for the rules to know.
+    fn ended(
+        &self,
+        evidence: &mut Evidence,
+        collector: Collector,
+        whole: Option<bool>,
+        failed: Option<FailureKind>,
+    ) {
         use FailureKind as F;
         let report = collector == Collector::ExpectedBalance;
         let failing = match failed {
+            None if whole == Some(false) && !report => Some(Sign::PerhapsBad),
             None => Some(Sign::Good),
             Some(F::Other | F::Unusable | F::Refused) => Some(Sign::Bad),
             Some(F::NotFound) if !report => Some(Sign::Bad),
@@ -191,6 +201,7 @@ impl Witness {
         evidence.extend(failing.map(|sign| (key, sign)));
         if report {
             let sign = match failed {
+                None if whole == Some(false) => Some(Sign::PerhapsBad),
                 None => Some(Sign::Good),
                 Some(F::NotFound | F::ReportError) => Some(Sign::Bad),
                 Some(F::Other | F::Unusable | F::Refused | F::Credentials | F::NeverAccepted) => None,

@@ -24,6 +24,27 @@ fn each_failure_has_one_incident_and_its_time() {
 }
 
 #[test]
+fn readings_that_are_not_whole_for_an_hour_are_told() {
+    stories(
+        World::healthy,
+        "hides vm1, idle 30m, hides vm1, idle 29m, hides vm1 =>
+         idle 1m, hides vm1 => collector_failing opened
+         words: Cannot read VMs
+         detail: one row was not shown
+         vm2=error => vm_error/2 opened
+         vms => collector_failing resolved
+
+         hides vm1, idle 3h =>
+
+         hides c10, idle 40m, containers, containers, hides c10, idle 59m, hides c10 =>
+
+         hides vm1, idle 50m, fail vms, idle 10m => collector_failing opened
+         words: Cannot read VMs
+         detail: it did not work",
+    );
+}
+
+#[test]
 fn credentials_are_rejected_where_every_call_of_their_group_is_refused() {
     stories(
         World::unborn,

@@ -158,7 +158,8 @@ fn a_resource_is_removed_after_two_complete_listings_without_it() {
          s100=gone, containers =>
          sites => site_error/100 removed
 
-         s100=Error, c10=gone c11=gone, containers 2 => opened site_error/100 removed
+         s100=Error, c10=gone c11=gone, containers 2 => opened
+         1h, containers 3 => site_error/100 removed
 
          s110=Error, restart 1m => opened
          containers, hides s110, hides s110, hides s110 =>
@@ -166,7 +167,7 @@ fn a_resource_is_removed_after_two_complete_listings_without_it() {
 
          s100=thawing => unknown_state/site:thawing opened
          c10=gone c11=gone, containers =>
-         containers => unknown_state/site:thawing resolved",
+         1h, containers 3 => unknown_state/site:thawing resolved",
     );
 }
 

@@ -43,7 +43,8 @@ impl Many {
     fn read(&mut self, account: &AccountName, collector: Collector, read: Read) {
         let book = self.books.get_mut(account).unwrap();
         let observed = book.apply(read, self.now);
-        let end = PollEnd { duration: std::time::Duration::ZERO, failure: None, complete: true };
+        let end =
+            PollEnd { duration: std::time::Duration::ZERO, failure: None, complete: true, problem: None };
         book.end(collector, end, self.now);
         self.snapshot.accounts.insert(account.clone(), book.publish());
         self.system.poll(account, &observed, Some(collector), &self.snapshot, self.now);

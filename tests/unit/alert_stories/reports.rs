@@ -54,6 +54,42 @@ fn a_report_whose_charges_cannot_be_read_is_no_overdue_account() {
     assert_eq!(world.take_events(), ["main/disconnect/account rung:14"]);
 }
 
+/// An unreadable report is news: the last known date may come while nobody hears of it.
+#[test]
+fn a_cut_off_date_that_is_not_known_for_an_hour_is_told() {
+    stories(
+        World::healthy,
+        "cut-off 13d => rung:14
+         unreadable 500000, idle 50m, report =>
+         idle 11m, report => billing_report opened
+         words: Cut-off date unknown since Mon 2 Mar, last known Sun 15 Mar
+         cut-off 13d, report => billing_report resolved
+
+         unreadable 500000, idle 61m, report => billing_report opened
+         words: Cut-off date unknown since Mon 2 Mar
+         unwatch report => billing_report unwatched
+
+         unreadable 500000, idle 3h =>
+
+         cut-off 13d, unreadable 500000, idle 30m, paid, report, unreadable 500000, idle 50m, report => rung:14 resolved",
+    );
+    let severity_of = |steps: &str| {
+        let mut world = World::healthy();
+        world.live(steps);
+        let exported = world.exported();
+        exported.into_iter().find(|one| one.starts_with("billing_report")).unwrap()
+    };
+    assert_eq!(
+        severity_of("cut-off 13d, unreadable 500000, idle 61m, report"),
+        "billing_report/account warning 1"
+    );
+    let near = "billing_report/account critical 1";
+    assert_eq!(severity_of("cut-off 2d, unreadable 500000, idle 61m, report"), near);
+    // It comes near while no report can be read.
+    let waits = "cut-off 13d, unreadable 500000, idle 61m, report, idle until 2026-03-12T12:00:00Z, report";
+    assert!(severity_of(waits).contains(" critical 1"), "{}", severity_of(waits));
+}
+
 #[test]
 fn a_cut_off_is_computed_from_the_charges_where_no_date_is_named() {
     let mut world = World::healthy();

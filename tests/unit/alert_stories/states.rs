@@ -151,7 +151,8 @@ fn a_resource_is_told_as_gone_only_where_its_listing_was_read_whole() {
         World::healthy,
         "vm2=gone, vms, 1h =>
 
-         rule resource_gone except=vm-2, vm1=gone vm2=gone, vms => resource_gone/vm:1 opened
+         rule resource_gone except=vm-2, vm1=gone vm2=gone, vms, 50m =>
+         20m, vms 2 => resource_gone/vm:1 opened
 
          rule unknown_state except=vm-1, vm1=melting =>
          vm2=melting => unknown_state/vm:melting opened",

@@ -153,7 +153,7 @@ impl World {
         let collector = Collector::ExpectedBalance;
         self.later(Duration::seconds(20) + by);
         let observed = self.book.apply(Read::ExpectedBalance(report), self.now);
-        self.poll_ended(collector, None);
+        self.poll_ended(collector, None, true);
         self.system.poll(&name(), &observed, Some(collector), &self.snapshot(), self.now);
         self.later(-by);
         self.deliver();
@@ -166,7 +166,7 @@ impl World {
     /// A poll ends without a reading.
     pub fn end(&mut self, collector: Collector, failure: Option<Failure>) {
         self.later(Duration::seconds(1));
-        self.poll_ended(collector, failure);
+        self.poll_ended(collector, failure, true);
         self.decide(&[], Some(collector));
     }
 
@@ -177,17 +177,20 @@ impl World {
     /// The poll of a listing ends, with a failure if a later page could not be read.
     pub(super) fn read_part(&mut self, collector: Collector, read: Read, failure: Option<Failure>) {
         self.later(Duration::seconds(20));
+        let is_in_part = matches!(&read, Read::Vms(rows) if !rows.complete)
+            || matches!(&read, Read::Containers(rows) if !rows.complete);
         let observed = self.book.apply(read, self.now);
         let ended = (collector != Collector::Sites).then_some(collector);
         if let Some(collector) = ended {
-            self.poll_ended(collector, failure);
+            self.poll_ended(collector, failure, !is_in_part);
         }
         self.decide(&observed, ended);
     }
 
-    fn poll_ended(&mut self, collector: Collector, failure: Option<Failure>) {
-        let complete = failure.is_none();
-        self.book.end(collector, PollEnd { duration: Span::from_secs(1), failure, complete }, self.now);
+    fn poll_ended(&mut self, collector: Collector, failure: Option<Failure>, is_whole: bool) {
+        let (complete, duration) = (failure.is_none() && is_whole, Span::from_secs(1));
+        let problem = (!is_whole).then(|| "one row was not shown".to_owned());
+        self.book.end(collector, PollEnd { duration, failure, complete, problem }, self.now);
     }
 
     fn decide(&mut self, observed: &[Observed], ended: Option<Collector>) {
