@@ -1,4 +1,5 @@
-//! States as open enums (interface 3): an unknown value keeps its own name.
+//! States as open enums (interface 3). A value is known whatever its case, blanks and `_` or `-` between its words; an
+//! unknown one keeps its own name.
 
 use std::fmt;
 
@@ -39,7 +40,10 @@ macro_rules! open_enum {
             fn from(text: &str) -> Self {
                 match text {
                     $($text => Self::$variant,)*
-                    other => Self::Unknown(other.into()),
+                    other => {
+                        let known = Self::KNOWN.iter().find(|known| is_same(known.as_str(), other));
+                        known.cloned().unwrap_or_else(|| Self::Unknown(other.trim().into()))
+                    }
                 }
             }
         }
@@ -56,6 +60,15 @@ macro_rules! open_enum {
             }
         }
     };
+}
+
+/// Whether two spellings are of one state.
+fn is_same(one: &str, other: &str) -> bool {
+    let letters = |text: &str| {
+        let letters = text.chars().filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-'));
+        letters.flat_map(char::to_lowercase).collect::<String>()
+    };
+    letters(one) == letters(other)
 }
 
 open_enum! {
@@ -106,7 +119,16 @@ mod tests {
         }
         let odd = VmState::from("migrating");
         assert_eq!((odd.as_str(), odd.is_known()), ("migrating", false));
-        // Case matters: the interface writes VM states in lower case and site states with a capital.
-        assert!(!VmState::from("Active").is_known());
+        for spelling in ["error", "ERROR", "Error", " error ", "e-r_r or"] {
+            assert_eq!(VmState::from(spelling), VmState::Error, "{spelling}");
+        }
+        for spelling in ["disabled_by_service", "DisabledByService", "disabled-by service"] {
+            assert_eq!(ContainerState::from(spelling), ContainerState::DisabledByService, "{spelling}");
+        }
+        assert_eq!(SiteState::from("stopped by quota"), SiteState::StoppedByQuota);
+        assert_eq!(OrderState::from("Suspended"), OrderState::Suspended);
+        for odd in ["errors", "err", "", "7"] {
+            assert!(!VmState::from(odd).is_known(), "{odd}");
+        }
     }
 }
