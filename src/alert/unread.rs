@@ -44,7 +44,9 @@ impl Engine {
                 Verdict::Bad { .. } => {
                     let failing =
                         all.entry(collector).or_insert(Failing { since: now, read_at: now, good: 0 });
-                    let counts_anew = failing.read_at < horizon && !incident.phase.is_open();
+                    // Both ends of a time of incomplete readings are readings, so a sleep between them counts.
+                    let fails = rules::failure_of(state, collector).is_some();
+                    let counts_anew = fails && failing.read_at < horizon && !incident.phase.is_open();
                     failing.since = if counts_anew || failing.good > 0 { now } else { failing.since };
                     (failing.read_at, failing.good) = (now, 0);
                     if !incident.phase.is_open() {

@@ -237,8 +237,8 @@ pub(crate) struct Reports {
     pub doubted: Option<(Arc<Report>, DateTime<Utc>)>,
     /// The time since when reports are without any charge.
     bare_since: Option<DateTime<Utc>>,
-    /// The time since when reports neither name a cut-off nor prove that there is none.
-    dateless_since: Option<DateTime<Utc>>,
+    /// The first of the last reports in a row that neither name a cut-off nor prove that there is none.
+    pub dateless_since: Option<DateTime<Utc>>,
 }
 
 /// The belief in an account's cut-off until it is over, since one good report does not end it.
@@ -281,12 +281,6 @@ impl Reports {
     /// The time of the report that mails are based on, if a newer one contradicts it without a proof.
     pub(crate) fn unconfirmed(&self) -> Option<DateTime<Utc>> {
         self.read_at.filter(|_| self.doubted.is_some())
-    }
-
-    /// The time since when the cut-off is not known, if the last report neither names one nor proves that there is
-    /// none.
-    pub(crate) fn dateless_since(&self) -> Option<DateTime<Utc>> {
-        self.dateless_since.map(|since| self.unconfirmed().unwrap_or(since))
     }
 
     /// The last known report and its time, on which mails are based.

@@ -47,14 +47,10 @@ pub(crate) fn judge_collector(
         ),
     ];
     if collector == Collector::ExpectedBalance {
-        let since = state.billing.dateless_since();
-        let subject = since.map_or(Subject::Report, |since| without_date(state, since));
-        findings.push(finding(
-            Kind::BillingReport,
-            Target::Account,
-            available(kind, since.is_some()),
-            subject,
-        ));
+        let dateless = state.billing.dateless_since;
+        let subject = dateless.map_or(Subject::Report, |since| without_date(state, since));
+        let verdict = available(kind, dateless.map(|since| now - since));
+        findings.push(finding(Kind::BillingReport, Target::Account, verdict, subject));
     }
     findings
 }
@@ -119,6 +115,7 @@ fn is_in_part(state: &AccountState, collector: Collector) -> bool {
 
 /// The account's cut-off while no report tells it.
 fn without_date(state: &AccountState, since: DateTime<Utc>) -> Subject {
+    let since = state.billing.unconfirmed().unwrap_or(since);
     let day = |at: DateTime<Utc>| at.with_timezone(&state.profile.zone()).date_naive();
     let known = state.billing.last_known().and_then(|(report, _)| forecast::disconnect(report).at());
     Subject::NoDate { since: day(since), last: known.map(day) }
@@ -134,10 +131,14 @@ fn rejected(failure: Option<FailureKind>, open: bool) -> Verdict {
     }
 }
 
-/// The verdict on the report, and not on its collector.
-fn available(failure: Option<FailureKind>, is_dateless: bool) -> Verdict {
+/// The verdict on the report, and not on its collector. `dateless`: for how long reports have told no cut-off. Both
+/// ends of that time are readings, so a sleep between them counts.
+fn available(failure: Option<FailureKind>, dateless: Option<TimeDelta>) -> Verdict {
     match failure {
-        None if is_dateless => Verdict::Bad { hold: IN_PART_FOR, value: Value::None },
+        None if dateless.is_some_and(|time| time.to_std().is_ok_and(|time| time >= IN_PART_FOR)) => {
+            Verdict::bad()
+        }
+        None if dateless.is_some() => Verdict::Frozen,
         None => Verdict::Good,
         Some(FailureKind::NotFound | FailureKind::ReportError) => Verdict::bad(),
         Some(_) => Verdict::Frozen,

@@ -36,6 +36,8 @@ fn readings_that_are_not_whole_for_an_hour_are_told() {
 
          hides vm1, idle 3h =>
 
+         hides vm1, sleep 40m, hides vm1, sleep 40m, hides vm1, idle 3m => collector_failing opened
+
          hides c10, idle 40m, containers, containers, hides c10, idle 59m, hides c10 =>
 
          hides vm1, idle 50m, fail vms, idle 10m => collector_failing opened

@@ -71,6 +71,8 @@ fn a_cut_off_date_that_is_not_known_for_an_hour_is_told() {
 
          unreadable 500000, idle 3h =>
 
+         unreadable 500000, sleep 40m, report, sleep 40m, report, idle 3m => billing_report opened
+
          cut-off 13d, unreadable 500000, idle 30m, paid, report, unreadable 500000, idle 50m, report => rung:14 resolved",
     );
     let severity_of = |steps: &str| {
