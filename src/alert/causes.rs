@@ -213,13 +213,13 @@ fn is_unpaid(incident: &Incident) -> bool {
     match &incident.value {
         Value::SitesStopped => true,
         Value::State(state) => state == ContainerState::DisabledByService.as_str(),
-        Value::None | Value::Failing(_) | Value::Balance(_) | Value::Cost(_) => false,
+        Value::None | Value::States(_) | Value::Failing(_) | Value::Balance(_) | Value::Cost(_) => false,
     }
 }
 
-/// The containers in the unnamed state that an incident is about.
+/// The containers in unnamed states, if the incident is about these.
 fn in_unnamed_state<'a>(key: &'a Key, state: &'a AccountState) -> impl Iterator<Item = &'a Container> {
-    let is_code = key.kind == Kind::UnknownState && matches!(key.resource, Target::Of(Sort::Container, _));
+    let is_code = key.kind == Kind::UnknownState && key.resource == Target::All(Sort::Container);
     let rows = if is_code { state.containers.rows.as_slice() } else { &[] };
-    rows.iter().filter(|row| Target::of(Sort::Container, row.state.as_str()) == key.resource)
+    rows.iter().filter(|row| !row.state.is_known())
 }

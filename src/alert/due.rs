@@ -4,21 +4,26 @@
 //! It compares the present state (the incident, the cut-off) with the recipient's entry in the log. For a
 //! cut-off `money` decides.
 
-use chrono::Duration;
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Duration, Utc};
 
 use super::case::{Case, Due, Evidence, Role, Why, escalated, joined, nothing};
-use super::finding::Value;
+use super::finding::{Failing, Value};
 use super::incident::Phase;
 use super::key::Key;
 use super::kind::{Event, Kind, Severity};
 use super::money;
 use super::notified::{Money, Owed, Told, What};
 use super::reason::Cause;
+use crate::model::Collector;
+use crate::model::freshness::sees_states;
 
 /// The number of reminders; later the digest lists the incident.
 const REMINDERS: u32 = 3;
 /// An end that could not be mailed for this long lapses.
 const ENDS_LAPSE: Duration = Duration::days(7);
+const DAY: Duration = Duration::days(1);
 
 /// Compares the incident with what the recipient was told, and returns the event that is owed. `log` decides
 /// whether a mail may leave now.
@@ -78,7 +83,13 @@ fn over(case: &Case<'_>, told: &Told) -> Due {
             Phase::Unwatched => Event::Unwatched,
             Phase::Pending | Phase::Resolved | Phase::Firing | Phase::Recovering => Event::Resolved,
         };
-        return if lapsed { nothing(Why::Lapsed) } else { Due::Tell(event, incident.why.clone()) };
+        return if incident.why == Cause::GoneForADay {
+            nothing(Why::Told)
+        } else if lapsed {
+            nothing(Why::Lapsed)
+        } else {
+            Due::Tell(event, incident.why.clone())
+        };
     }
     let is_missed = told.episode < episode && owed.is_some_and(|owed| owed.episode <= episode);
     if is_missed && case.role == Role::To && incident.phase != Phase::Unwatched {
@@ -141,13 +152,16 @@ fn open(case: &Case<'_>, told: &Told) -> Due {
     if incident.is_flapping() && told.what != What::Flapping {
         return Due::Tell(Event::Flapping, Cause::Flapping { changes: incident.changes.len() });
     }
-    if let Some(due) = changed_set(case, told).or_else(|| joined(case, told)) {
+    if let Some(due) = joined(case, told) {
         return due;
     }
     if incident.phase == Phase::Recovering {
         return nothing(Why::Recovering);
     }
-    reminder(case, told)
+    match worse_at(case, told) {
+        Some(at) if at <= case.now => Due::Tell(Event::Worse, Cause::MoreThanTold),
+        at => reminder(case, told).or_later(at),
+    }
 }
 
 fn beginning(case: &Case<'_>, told: &Told) -> Due {
@@ -186,27 +200,36 @@ fn beginning(case: &Case<'_>, told: &Told) -> Due {
     Due::Tell(Event::Opened, why)
 }
 
-/// Some of the unreadable collectors work again, or more of them fail. That is mailed once it lasted.
-fn changed_set(case: &Case<'_>, told: &Told) -> Option<Due> {
-    let Value::Failing(collectors) = &case.incident.value else { return None };
-    if told.collectors == set(&case.incident.value) {
-        return None;
+/// The time at which it is told that more is wrong than this recipient knows: another collector that shows states or the
+/// balance, a higher severity, or another unknown state. Each is told at most once a day.
+fn worse_at(case: &Case<'_>, told: &Told) -> Option<DateTime<Utc>> {
+    let incident = case.incident;
+    match &incident.value {
+        Value::Failing(all) => {
+            let joins = |(&collector, one): (&Collector, &Failing)| {
+                sees_states(collector) && one.lasts && !told.set.contains(collector.as_str())
+            };
+            let all_last = all.values().all(|one| one.lasts || one.good > 0);
+            let is_worse = all_last && told.severity.is_some_and(|known| known < incident.severity);
+            (is_worse || all.iter().any(joins)).then_some(case.now)
+        }
+        Value::States(states) => (!told.set.is_superset(states)).then(|| told.at + DAY),
+        Value::None | Value::State(_) | Value::SitesStopped | Value::Balance(_) | Value::Cost(_) => None,
     }
-    let changed = collectors.values().map(|one| if one.good > 0 { one.read_at } else { one.since }).max()?;
-    let holds = Duration::from_std(case.settings.collector_failing_after).unwrap_or(Duration::MAX);
-    let at = changed.checked_add_signed(holds)?;
-    Some(if at <= case.now {
-        Due::Tell(Event::Opened, Cause::OtherDataUnread)
-    } else {
-        Due::Nothing(Why::Told, Some(at))
-    })
 }
 
-/// The failing collectors as a text, as the notification log keeps them.
-pub(crate) fn set(value: &Value) -> String {
-    let Value::Failing(collectors) = value else { return String::new() };
-    let failing = collectors.iter().filter(|(_, one)| one.good == 0);
-    failing.map(|(collector, _)| collector.as_str()).collect::<Vec<_>>().join(" ")
+/// The parts of a value, as the notification log keeps them: failing collectors, unknown states.
+pub(crate) fn set(value: &Value) -> BTreeSet<String> {
+    match value {
+        Value::Failing(all) => {
+            let failing = all.iter().filter(|(_, one)| one.good == 0);
+            failing.map(|(collector, _)| collector.as_str().to_owned()).collect()
+        }
+        Value::States(states) => states.clone(),
+        Value::None | Value::State(_) | Value::SitesStopped | Value::Balance(_) | Value::Cost(_) => {
+            BTreeSet::new()
+        }
+    }
 }
 
 fn reminder(case: &Case<'_>, told: &Told) -> Due {
@@ -261,14 +284,19 @@ pub(super) fn told_after(case: &Case<'_>, before: &Told, event: &Event, message_
         (told.reminders, told.covered, told.covered_at) = (0, 0, None);
         told.by_first_mail = false;
         told.thread = Some(message_id.to_owned());
-    } else if *event == Event::Opened {
+    } else if *event == Event::Worse {
         told.arming += 1;
     }
     told.by_first_mail |= *event == Event::Started;
     told.episode = incident.episode;
     if !matches!(event, Event::Covered(_)) {
-        told.severity = Some(incident.severity);
-        told.collectors = set(&incident.value);
+        // The same collector or severity is told once a day.
+        let goes_on = !is_beginning && now - before.at < DAY;
+        let is_of_collectors = matches!(incident.value, Value::Failing(_));
+        let worst = before.severity.filter(|_| goes_on && is_of_collectors);
+        told.severity = worst.max(Some(incident.severity));
+        told.set = set(&incident.value);
+        told.set.extend(before.set.iter().filter(|_| goes_on).cloned());
     }
     if incident.key.kind == Kind::Disconnect {
         money::told_after(case, event, message_id, is_beginning, &mut told);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Duration, Utc};
 
 use super::case::Evidence;
 use super::causes::Causes;
@@ -10,7 +10,7 @@ use super::cut_off::CutOff;
 use super::finding::{Finding, Value, Verdict};
 use super::foreseen::Foreseen;
 use super::incident::{Incident, Phase, Reading, Span};
-use super::key::Key;
+use super::key::{Key, Target};
 use super::kind::Kind;
 use super::noting::{Noting, pull_back};
 use super::reason::Cause;
@@ -19,7 +19,7 @@ use super::settings::{AlertSettings, Watcher};
 use super::watched;
 use crate::model::forecast::Disconnect;
 use crate::model::freshness::attempted;
-use crate::model::{AccountName, AccountState, Believed, Collector, Observed, Snapshot};
+use crate::model::{AccountName, AccountState, Believed, Collector, Observed, Snapshot, Sort};
 
 /// Everything that is known to be wrong, or was.
 #[derive(Clone, Debug)]
@@ -144,8 +144,8 @@ impl Engine {
         let staged = [Kind::Disconnect, Kind::BillingReport, Kind::CollectorFailing];
         let follows = |key: &Key| !staged.contains(&key.kind);
         let open = self.incidents.values().filter(|one| one.phase.is_open() && follows(&one.key));
-        let severities =
-            open.filter_map(|one| Some((one.key.clone(), settings(&one.key)?.severity(one.key.kind))));
+        let severities = open
+            .filter_map(|one| Some((one.key.clone(), settings(&one.key)?.severity_of(&one.key, &one.value))));
         for (key, severity) in severities.collect::<Vec<_>>() {
             self.change(&key, |incident| incident.severity = severity);
         }
@@ -246,10 +246,22 @@ impl Engine {
 
     fn time_of(&mut self, state: &AccountState, settings: &AlertSettings, now: DateTime<Utc>) {
         self.failing_for_long(state, settings, now);
+        self.gone_for_a_day(state, now);
         self.cut_off_by_time(state, settings, now);
         self.weigh_report(state, settings, now);
         self.explain(state, now);
         self.note_known(state);
+    }
+
+    /// Ends the incidents of listings that were empty for a day. A person who emptied them on purpose knows.
+    fn gone_for_a_day(&mut self, state: &AccountState, now: DateTime<Utc>) {
+        for sort in Sort::ALL {
+            self.change(&Key::new(&state.profile.name, Kind::ResourceGone, Target::All(sort)), |incident| {
+                if incident.phase.is_open() && now - incident.since >= Duration::days(1) {
+                    incident.end(Phase::Removed, now, Cause::GoneForADay);
+                }
+            });
+        }
     }
 
     /// Changes one incident. The change is noted if more than the time of the last reading is new.
@@ -273,7 +285,7 @@ impl Engine {
 
     fn take(&mut self, finding: Finding, reading: &Reading, settings: &AlertSettings) {
         let key = finding.key.clone();
-        if !settings.enabled(key.kind) {
+        if !settings.watches(&key) {
             return;
         }
         if matches!(finding.verdict, Verdict::Bad { .. }) {

@@ -1,6 +1,6 @@
 //! A finding is the verdict of one reading on one incident: the rules write it, the incident takes it in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -57,6 +57,8 @@ pub(crate) enum Value {
     State(String),
     /// The service stopped every site of the container; the container's own state does not show it.
     SitesStopped,
+    /// Of `unknown_state`: the states that resources are in and that hostwatch does not know.
+    States(BTreeSet<String>),
     /// Of `collector_failing`: the collectors that cannot be read.
     Failing(BTreeMap<Collector, Failing>),
     /// The balance after a drop.
@@ -73,4 +75,7 @@ pub(crate) struct Failing {
     pub read_at: DateTime<Utc>,
     /// The number of good polls in a row since the last failure.
     pub good: u32,
+    /// It has failed for long enough to be told.
+    #[serde(default)]
+    pub lasts: bool,
 }

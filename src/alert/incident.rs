@@ -198,7 +198,7 @@ impl Incident {
             | (Resolved | Removed | Unwatched, Verdict::Other | Verdict::Unwatched(_)) => {}
             (Resolved | Removed, Verdict::Bad { hold, value }) => {
                 (self.phase, self.subject, self.value) = (Pending, subject, value);
-                self.severity = settings.severity(self.key.kind);
+                self.severity = settings.severity_of(&self.key, &self.value);
                 self.begin_run(reading);
                 self.confirm(hold, reading.at, settings);
             }
@@ -212,7 +212,12 @@ impl Incident {
             (Pending, Verdict::Good | Verdict::Gone { .. } | Verdict::Unwatched(_) | Verdict::Other) => {
                 (self.phase, self.why) = (Resolved, Cause::Unconfirmed);
             }
-            (Firing, Verdict::Bad { value, .. }) => (self.subject, self.value) = (subject, value),
+            (Firing, Verdict::Bad { value, .. }) => {
+                if value != self.value {
+                    self.severity = settings.severity_of(&self.key, &value);
+                }
+                (self.subject, self.value) = (subject, value);
+            }
             (Recovering, Verdict::Bad { value, .. }) => {
                 (self.phase, self.streak, self.why) = (Firing, 0, Cause::WrongAgain);
                 (self.subject, self.value) = (subject, value);
@@ -272,7 +277,7 @@ impl Incident {
 
     /// Opens the next episode, which is over as soon as it begins.
     pub(crate) fn come_and_go(&mut self, why: Cause, reading: &Reading, settings: &AlertSettings) {
-        self.severity = settings.severity(self.key.kind);
+        self.severity = settings.severity_of(&self.key, &self.value);
         (self.run_since, self.gap) = (reading.at, reading.gap);
         self.open(why.clone(), reading.at);
         self.end(Phase::Resolved, reading.at, why);

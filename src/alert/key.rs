@@ -26,7 +26,9 @@ pub(crate) enum Target {
     /// A VM, site, container or order, following the kind.
     Id(u64),
     Group(Group),
-    /// An unknown state, or the number of a resource that is gone: `vm:thawing`, `site:7`.
+    /// All resources of a sort: `vms`.
+    All(Sort),
+    /// The number of a resource that is gone: `site:7`.
     Of(Sort, String),
     /// A target of an older or newer store.
     Other(String),
@@ -64,7 +66,7 @@ impl Key {
     pub(crate) fn shown_by(&self) -> impl Iterator<Item = Collector> {
         let of_group = if let Target::Group(group) = self.resource { Some(group) } else { None };
         let one = match self.resource {
-            Target::Of(sort, _) => Some(sort.seen_by()),
+            Target::Of(sort, _) | Target::All(sort) => Some(sort.seen_by()),
             Target::Account if self.kind == Kind::BillingReport => Some(Collector::ExpectedBalance),
             Target::Account | Target::Id(_) | Target::Group(_) | Target::Other(_) => self.kind.seen_by(),
         };
@@ -96,6 +98,9 @@ impl Target {
         }
         if let Some(group) = Group::ALL.into_iter().find(|group| group.as_str() == text) {
             return Self::Group(group);
+        }
+        if let Some(sort) = Sort::ALL.into_iter().find(|sort| sort.seen_by().as_str() == text) {
+            return Self::All(sort);
         }
         let of = text.split_once(':').and_then(|(sort, what)| Some((sort.parse().ok()?, what)));
         of.map_or_else(|| Self::Other(text.to_owned()), |(sort, what)| Self::Of(sort, what.to_owned()))
@@ -153,6 +158,7 @@ impl fmt::Display for Target {
             Self::Account => f.write_str("account"),
             Self::Id(id) => write!(f, "{id}"),
             Self::Group(group) => f.write_str(group.as_str()),
+            Self::All(sort) => f.write_str(sort.seen_by().as_str()),
             Self::Of(sort, what) => write!(f, "{sort}:{what}"),
             Self::Other(text) => f.write_str(text),
         }
@@ -191,12 +197,12 @@ mod tests {
             ("main/vm_error/7", Target::Id(7)),
             ("main/vm_error/007", Target::Other("007".to_owned())),
             ("main/vm_error/99999999999999999999", Target::Other("99999999999999999999".to_owned())),
-            ("main/collector_failing/vms", Target::Other("vms".to_owned())),
+            ("main/unknown_state/vms", Target::All(Sort::Vm)),
+            ("main/resource_gone/containers", Target::All(Sort::Container)),
             ("main/credentials_rejected/vm", Target::Group(Group::Vm)),
             ("main/resource_gone/site:12", Target::Of(Sort::Site, "12".to_owned())),
-            ("main/unknown_state/container:3", Target::Of(Sort::Container, "3".to_owned())),
-            ("main/unknown_state/vm:a/b", Target::Of(Sort::Vm, "a/b".to_owned())),
-            ("main/unknown_state/disk:x", Target::Other("disk:x".to_owned())),
+            ("main/resource_gone/vm:a/b", Target::Of(Sort::Vm, "a/b".to_owned())),
+            ("main/resource_gone/disk:x", Target::Other("disk:x".to_owned())),
             ("main/vm_error/", Target::Other(String::new())),
         ];
         for (text, resource) in table {
@@ -228,8 +234,8 @@ mod tests {
     #[test]
     fn no_state_breaks_a_header_or_a_path() {
         let account: AccountName = "main".parse().unwrap();
-        let key = Key::new(&account, Kind::UnknownState, Target::of(Sort::Vm, "a b\r\nX: y"));
-        assert_eq!(key.to_string(), "main/unknown_state/vm:a%20b%0D%0AX:%20y");
+        let key = Key::new(&account, Kind::ResourceGone, Target::of(Sort::Vm, "a b\r\nX: y"));
+        assert_eq!(key.to_string(), "main/resource_gone/vm:a%20b%0D%0AX:%20y");
         assert_eq!(key.to_string().parse(), Ok(key));
         let long = Target::of(Sort::Container, &"x".repeat(1000)).to_string();
         assert_eq!(long.len(), 200);

@@ -196,6 +196,8 @@ pub enum Event {
     /// A mail about further consequences, with its number.
     Covered(u32),
     Flapping,
+    /// More is wrong than the recipient was told: another collector fails, another unknown state.
+    Worse,
     /// It was open for long without an acknowledgement: mailed to others, once.
     Escalated,
     Digest(NaiveDate),
@@ -321,6 +323,7 @@ mod tests {
             (Event::Removed, "removed"),
             (Event::WasDown, "was-down"),
             (Event::Flapping, "flapping"),
+            (Event::Worse, "worse"),
             (Event::Escalated, "escalated"),
             (Event::Digest(date), "digest:2026-03-01"),
             (Event::Test, "test"),

@@ -30,7 +30,7 @@ pub(crate) enum Form {
     Started(Started),
     /// A mail about one cut-off; it has no other item.
     Disconnect,
-    /// Incidents that opened or flap.
+    /// Incidents that opened, flap or got worse.
     Opened,
     /// Incidents that follow from another, and that the mail about their cause did not list.
     Covered,
@@ -153,6 +153,7 @@ impl Form {
             | Event::Removed
             | Event::WasDown
             | Event::Flapping
+            | Event::Worse
             | Event::Digest(_)
             | Event::Test => Self::Opened,
         }

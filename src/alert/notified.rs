@@ -30,7 +30,7 @@ pub(crate) struct Notified {
 pub(crate) struct Told {
     pub what: What,
     pub episode: u32,
-    /// The number of repeats within an episode: rungs that were armed again, another set of collectors.
+    /// The number of repeats within an episode: rungs that were armed again, what got worse.
     pub arming: u32,
     pub at: DateTime<Utc>,
     /// The Message-ID of the mail that began the thread.
@@ -43,8 +43,8 @@ pub(crate) struct Told {
     pub reminders: u32,
     pub covered: u32,
     pub covered_at: Option<DateTime<Utc>>,
-    /// The collectors that could not be read.
-    pub collectors: String,
+    /// The collectors that could not be read, or the unknown states.
+    pub set: BTreeSet<String>,
     /// The sites in the container that the mail about the container named.
     pub sites: BTreeSet<u64>,
     pub money: Money,

@@ -33,7 +33,8 @@ pub(crate) enum Cause {
         detail: Detail,
     },
     CoverEnded,
-    OtherDataUnread,
+    #[serde(alias = "other_data_unread")]
+    MoreThanTold,
     CoversMore {
         count: usize,
     },
@@ -72,6 +73,7 @@ pub(crate) enum Cause {
     CodeUnnamed,
     LeftReport,
     ListedAgain,
+    GoneForADay,
     WatchedAgain,
     // The first start.
     KnownAtStart,

@@ -6,9 +6,10 @@
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use self::rows::Watched;
-use super::finding::{Finding, Verdict};
+use super::finding::{Finding, Value, Verdict};
 use super::incident::Incident;
 use super::key::{Key, Target};
 use super::kind::Kind;
@@ -69,16 +70,13 @@ struct Judge<'a> {
 impl Judge<'_> {
     fn listing<T: Watched>(&self, listing: &Listing<T>, seen: &Seen) -> Vec<Finding> {
         let mut findings = Vec::new();
-        let mut unknown = BTreeSet::new();
+        let mut is_unknown = false;
         for row in listing.rows.iter().filter(|row| row.health() != Health::Fine) {
             if !seen.shown.has(row.id().into()) {
                 continue;
             }
-            if row.health() == Health::Unknown
-                && self.settings.covers(Kind::UnknownState, &name_of(row.name(), row.id()))
-            {
-                unknown.insert(row.state_name().to_owned());
-            }
+            is_unknown |= row.health() == Health::Unknown
+                && self.settings.covers(Kind::UnknownState, &name_of(row.name(), row.id()));
             for &kind in T::KINDS {
                 let verdict = row.verdict(kind, self.settings);
                 let begins = kind != Kind::VmStopped || self.has_stopped(row.id().into(), seen);
@@ -117,8 +115,8 @@ impl Judge<'_> {
             };
             findings.push(self.again(incident, verdict, detail));
         }
-        self.unknown_states::<T>(&unknown, seen, &mut findings);
-        self.gone::<T>(seen, &mut findings);
+        findings.extend(self.unknown_states::<T>(is_unknown, seen));
+        self.gone(listing, seen, &mut findings);
         self.listed_again(listing, seen, &mut findings);
         findings
     }
@@ -175,44 +173,45 @@ impl Judge<'_> {
         all.filter(|incident| incident.goes_on())
     }
 
-    fn unknown_states<T: Watched>(&self, found: &BTreeSet<String>, seen: &Seen, findings: &mut Vec<Finding>) {
-        if !self.settings.enabled(Kind::UnknownState) {
-            return;
+    /// Every state of this sort that hostwatch does not know is one incident. `is_shown`: the reading shows one.
+    fn unknown_states<T: Watched>(&self, is_shown: bool, seen: &Seen) -> Option<Finding> {
+        let (sort, settings) = (T::SORT, self.settings);
+        let key = Key::new(&self.state.profile.name, Kind::UnknownState, Target::All(sort));
+        let rows = self.state.resources_of(sort).filter(|row| row.health == Health::Unknown);
+        let watched = rows.filter(|row| settings.covers(Kind::UnknownState, &name_of(row.name, row.id)));
+        let states: BTreeSet<String> = watched.map(|row| clean(row.state, 40)).collect();
+        if is_shown && settings.watches(&key) {
+            let subject = Subject::States { sort, names: states.iter().cloned().collect() };
+            let verdict = Verdict::Bad { hold: Duration::ZERO, value: Value::States(states) };
+            return Some(Finding { key, verdict, subject, detail: Detail::CannotTell { sort } });
         }
-        let sort = T::SORT;
-        for value in found {
-            findings.push(Finding {
-                key: Key::new(&self.state.profile.name, Kind::UnknownState, Target::of(sort, value)),
-                verdict: Verdict::bad(),
-                subject: Subject::State { sort, name: clean(value, 40) },
-                detail: Detail::CannotTell { sort },
-            });
-        }
-        if !seen.complete || (sort == Sort::Site && !self.shows_whole_account::<T>()) {
-            return;
-        }
-        let odd = self.state.resources_of(sort).filter(|seen| seen.health != Health::Fine);
-        let still_there: BTreeSet<Target> = odd.map(|seen| Target::of(sort, seen.state)).collect();
+        let known = self.open.get(&key).filter(|incident| incident.goes_on())?;
         // Containers that are off have another state than their usual one.
-        let away = sort == Sort::Container && self.is_off_in_unnamed_state();
-        for incident in self.open_of(&[Kind::UnknownState]) {
-            let ours = matches!(incident.key.resource, Target::Of(other, _) if other == sort);
-            let stays = away && incident.cause.is_none();
-            if ours && !stays && !still_there.contains(&incident.key.resource) {
-                findings.push(self.again(incident, Verdict::Good, Detail::NoLongerSeen));
-            }
-        }
+        let away = sort == Sort::Container && self.is_off_in_unnamed_state() && known.cause.is_none();
+        let is_over = states.is_empty() && !away && seen.complete && self.shows_whole_account::<T>();
+        is_over.then(|| self.again(known, Verdict::Good, Detail::NoLongerSeen))
     }
 
-    fn gone<T: Watched>(&self, seen: &Seen, findings: &mut Vec<Finding>) {
-        let wanted = self.settings.enabled(Kind::ResourceGone) && !seen.removed.is_empty();
-        if !wanted || !self.shows_whole_account::<T>() {
+    /// The resources that are gone. If none of several is left, they are one incident.
+    fn gone<T: Watched>(&self, listing: &Listing<T>, seen: &Seen, findings: &mut Vec<Finding>) {
+        if seen.removed.is_empty() || !self.shows_whole_account::<T>() {
+            return;
+        }
+        let count = seen.removed.len();
+        if T::SORT != Sort::Site && listing.rows.is_empty() && count > 1 {
+            findings.push(Finding {
+                key: Key::new(&self.state.profile.name, Kind::ResourceGone, Target::All(T::SORT)),
+                verdict: Verdict::bad(),
+                subject: Subject::AllGone { sort: T::SORT, count },
+                detail: Detail::NotListed,
+            });
             return;
         }
         for (&id, name) in seen.removed.iter().filter(|(id, _)| !self.lives_elsewhere::<T>(**id)) {
             let target = Target::of(T::SORT, &id.to_string());
             let name = name_of(name.as_deref(), id);
-            if !self.settings.covers(Kind::ResourceGone, &name) {
+            if !self.settings.enabled(Kind::ResourceGone) || !self.settings.covers(Kind::ResourceGone, &name)
+            {
                 continue;
             }
             findings.push(Finding {
@@ -227,6 +226,11 @@ impl Judge<'_> {
     /// A resource that was gone is listed again.
     fn listed_again<T: Watched>(&self, listing: &Listing<T>, seen: &Seen, findings: &mut Vec<Finding>) {
         for incident in self.open_of(&[Kind::ResourceGone]) {
+            if incident.key.resource == Target::All(T::SORT) {
+                let verdict = if listing.rows.is_empty() { Verdict::bad() } else { Verdict::Good };
+                findings.push(self.again(incident, verdict, Detail::ListedAgain));
+                continue;
+            }
             let Target::Of(sort, id) = &incident.key.resource else { continue };
             let Some(id) = id.parse().ok().filter(|_| *sort == T::SORT) else { continue };
             let is_listed = listing.rows.binary_search_by_key(&id, |row| row.id().into()).is_ok();

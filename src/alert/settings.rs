@@ -8,10 +8,13 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
 use super::days::days;
+use super::finding::Value;
+use super::key::{Key, Target};
 use super::kind::{Kind, Severity};
 use crate::model::ContainerState;
 use crate::model::pattern::matches_pattern;
 use crate::model::pay_by;
+use crate::model::states::sounds_bad;
 
 /// `[alerts]`, with the account's part of `[billing]`.
 #[derive(Clone, PartialEq, Debug)]
@@ -111,6 +114,24 @@ impl AlertSettings {
     /// The moment from which a cut-off is near.
     pub(super) fn near_from(&self, cut_off: DateTime<Utc>) -> DateTime<Utc> {
         pay_by::near_from(cut_off, self.lead_days, self.zone)
+    }
+
+    /// Whether incidents of this key are watched. The loss of a whole listing is, even if that of single resources is
+    /// not.
+    pub(crate) fn watches(&self, key: &Key) -> bool {
+        let rule = self.rules.get(&key.kind).and_then(|rule| rule.enabled);
+        rule.unwrap_or(key.kind.on_by_default() || matches!(key.resource, Target::All(_)))
+    }
+
+    /// The severity of an incident with this value.
+    pub(crate) fn severity_of(&self, key: &Key, value: &Value) -> Severity {
+        let is_listing = key.kind == Kind::ResourceGone && matches!(key.resource, Target::All(_));
+        let sounds_bad =
+            || matches!(value, Value::States(states) if states.iter().any(|state| sounds_bad(state)));
+        let is_alarming = is_listing || sounds_bad();
+        let rule = self.rules.get(&key.kind).and_then(|rule| rule.severity);
+        let own = if is_alarming { Severity::Warning } else { key.kind.default_severity() };
+        rule.unwrap_or(own)
     }
 
     /// Whether this kind is watched.

@@ -30,10 +30,15 @@ pub(crate) enum Subject {
     },
     /// The credentials of the group that the key names.
     Credentials,
-    /// A state that hostwatch does not know.
-    State {
+    /// States that hostwatch does not know.
+    States {
         sort: Sort,
-        name: String,
+        names: Vec<String>,
+    },
+    /// Every resource of a sort is gone from the listing.
+    AllGone {
+        sort: Sort,
+        count: usize,
     },
     /// The data that cannot be read.
     Unread {
@@ -133,18 +138,17 @@ impl Default for Detail {
 }
 
 impl Subject {
-    /// The name of a resource, an order or a state; empty for other subjects.
+    /// The name of a resource or an order; empty for other subjects.
     pub(crate) fn name(&self) -> &str {
         match self {
-            Self::Resource { name, .. }
-            | Self::Order { name }
-            | Self::State { name, .. }
-            | Self::Dearer { name, .. } => name,
+            Self::Resource { name, .. } | Self::Order { name } | Self::Dearer { name, .. } => name,
             Self::Text(text) => text,
             Self::Account
             | Self::Report
             | Self::NoDate { .. }
             | Self::Credentials
+            | Self::States { .. }
+            | Self::AllGone { .. }
             | Self::Unread { .. }
             | Self::Silent
             | Self::Drop { .. } => "",

@@ -1,6 +1,6 @@
 //! Collectors that fail: one incident an account, whose value is the set of these collectors.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Duration, Utc};
 
@@ -42,8 +42,12 @@ impl Engine {
             let Value::Failing(all) = &mut incident.value else { return };
             match finding.verdict {
                 Verdict::Bad { .. } => {
-                    let failing =
-                        all.entry(collector).or_insert(Failing { since: now, read_at: now, good: 0 });
+                    let failing = all.entry(collector).or_insert(Failing {
+                        since: now,
+                        read_at: now,
+                        good: 0,
+                        lasts: false,
+                    });
                     // Both ends of a time of incomplete readings are readings, so a sleep between them counts.
                     let fails = rules::failure_of(state, collector).is_some();
                     let counts_anew = fails && failing.read_at < horizon && !incident.phase.is_open();
@@ -106,7 +110,10 @@ impl Engine {
             let is_silent = |one| rules::failure_of(state, one) == Some(FailureKind::Other);
             let is_dead = seeing().all(failing) && seeing().all(is_silent);
             let is_critical = is_blind || (is_near && failing(Collector::ExpectedBalance));
-            let opens = !is_open && all.iter().any(lasts);
+            let lasting: BTreeSet<Collector> =
+                all.iter().filter(|one| lasts(*one)).map(|(one, _)| *one).collect();
+            all.iter_mut().for_each(|(collector, one)| one.lasts = lasting.contains(collector));
+            let opens = !is_open && !lasting.is_empty();
             let is_failing = all.values().any(|one| one.good == 0);
             let since = all.values().map(|one| one.since).min();
             if is_failing {

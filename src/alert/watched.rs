@@ -21,7 +21,7 @@ pub(super) fn why_not(
     let (key, settings) = (&incident.key, &watcher.settings);
     if !is_read(key, &state.profile.collectors) {
         Some(Cause::CollectorOff)
-    } else if !settings.enabled(key.kind) {
+    } else if !settings.watches(key) {
         Some(Cause::RuleOff)
     } else if named(incident, state).is_some_and(|name| !settings.covers(key.kind, &name)) {
         Some(Cause::LeftOut)
@@ -74,7 +74,7 @@ mod tests {
             (key(Kind::OrderSuspended, 7.into()), vec![Collector::ExpectedBalance]),
             (key(Kind::Disconnect, Target::Account), vec![Collector::ExpectedBalance]),
             (key(Kind::BillingReport, Target::Account), vec![Collector::ExpectedBalance]),
-            (key(Kind::UnknownState, Target::of(Sort::Vm, "odd")), vec![Collector::Vms]),
+            (key(Kind::UnknownState, Target::All(Sort::Vm)), vec![Collector::Vms]),
             (key(Kind::ResourceGone, Target::of(Sort::Site, "7")), vec![Collector::Sites]),
             (
                 key(Kind::CredentialsRejected, Group::Vm.into()),

@@ -283,7 +283,7 @@ pub(crate) const KEYS: &[KeyRow] = keys! {
     "alerts.remind_every.warning" Duration "\"3d\"" "The same for warnings."
     "alerts.remind_every.info" Duration "\"\"" "The same for the rest."
     "alerts.rules.<kind>.enabled" Switch ""
-        "Whether this kind of incident is watched. By default all are but `resource_gone`."
+        "Whether this kind of incident is watched. By default all are but `resource_gone`. That all VMs or all containers are gone is watched unless this is false."
     "alerts.rules.<kind>.severity" Text ""
         "`critical`, `warning` or `info`, instead of the kind's own. `disconnect` takes that of the days left."
     "alerts.rules.<kind>.only" Texts "[]"

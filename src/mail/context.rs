@@ -107,7 +107,7 @@ impl Context<'_> {
     /// The facts of the account that its cut-off depends on.
     pub(super) fn payer(&self, name: &AccountName) -> Payer<'_> {
         let reader = self.reader();
-        let unknown = Payer { report: None, currency: "", lead_days: LEAD_DAYS, reader };
+        let unknown = Payer { report: None, unread_since: None, currency: "", lead_days: LEAD_DAYS, reader };
         self.account(name).map_or(unknown, |state| Payer::of(state, reader))
     }
 

@@ -100,6 +100,11 @@ impl<'a> DisconnectMail<'a> {
         self.item.event == Event::Rung(0) || self.cut_off.is_overdue(self.context.now)
     }
 
+    /// The cut-off is past, and no report confirmed it for a day.
+    fn is_unread(&self) -> bool {
+        self.payer.not_readable_since(self.cut_off.disconnect()).is_some()
+    }
+
     fn pay_by(&self) -> Option<PayBy> {
         if self.is_overdue() {
             return Some(PayBy::Now);

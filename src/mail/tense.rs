@@ -63,6 +63,7 @@ impl From<&Event> for Telling {
             Event::Flapping => Self::Flapping,
             Event::Started
             | Event::Opened
+            | Event::Worse
             | Event::Rung(_)
             | Event::Extended(_)
             | Event::Covered(_)

@@ -62,6 +62,12 @@ macro_rules! open_enum {
     };
 }
 
+/// Whether a state that the interface does not list names a failure.
+pub(crate) fn sounds_bad(state: &str) -> bool {
+    let state = state.to_lowercase();
+    ["error", "fail", "block", "suspend"].iter().any(|word| state.contains(word))
+}
+
 /// Whether two spellings are of one state.
 fn is_same(one: &str, other: &str) -> bool {
     let letters = |text: &str| {

@@ -319,7 +319,13 @@ mod tests {
     use crate::model::{Edd, Order};
 
     fn payer(now: DateTime<Utc>) -> Payer<'static> {
-        Payer { report: None, currency: "RUB", lead_days: 3, reader: Reader::english(Tz::UTC, now) }
+        Payer {
+            report: None,
+            unread_since: None,
+            currency: "RUB",
+            lead_days: 3,
+            reader: Reader::english(Tz::UTC, now),
+        }
     }
 
     /// A report of 7 orders. The charges of the last order all come after the cut-off, and one order has no

@@ -223,7 +223,7 @@ mod tests {
     fn deadline(account: &AccountName, cancelled: bool, now: DateTime<Utc>) -> Deadline<'_> {
         let cut_off = "2026-03-09T21:00:00Z".parse().unwrap();
         let reader = Reader::english(Tz::Europe__Moscow, now);
-        let payer = Payer { report: None, currency: "RUB", lead_days: 3, reader };
+        let payer = Payer { report: None, unread_since: None, currency: "RUB", lead_days: 3, reader };
         let entry = CalendarEntry { sequence: 7, cut_off, pay_by: None, cancelled };
         Deadline { account, entry, payer }
     }

@@ -56,6 +56,14 @@ impl<'a> CutOff<'a> {
     pub(crate) fn sentence(&self) -> String {
         let reader @ Reader { language, now, .. } = self.payer.reader;
         let what = match self.disconnect {
+            Disconnect::At { at, .. } if let Some(since) = self.payer.not_readable_since(self.disconnect) => {
+                let (day, since) = (self.on(at), self.since(since));
+                say!(
+                    language,
+                    "cut-off was due {day}, not readable {since}",
+                    "отключение ожидалось {day}, данных нет {since}"
+                )
+            }
             Disconnect::At { at, .. } if at <= now => {
                 let lasts = Some(at).filter(|at| now - *at >= DAY && self.says_the_same_amount());
                 let lasts = lasts.map(|at| reader.age(at));
@@ -107,7 +115,16 @@ impl<'a> CutOff<'a> {
     pub(crate) fn with_amount(&self, what: &str) -> String {
         let language = self.payer.reader.language;
         let by = by(self.by, self.payer.reader);
+        let is_unread = self.payer.not_readable_since(self.disconnect).is_some();
         match (&self.aside, self.to_pay) {
+            (None, _) if is_unread => what.to_owned(),
+            (Some(aside), _) if is_unread => {
+                say!(
+                    language,
+                    "{what}{aside}; the account may be cut off: look in the panel",
+                    "{what}{aside}; аккаунт, возможно, отключён: проверьте в панели"
+                )
+            }
             (Some(aside), to_pay) => format!("{what}{aside}{}", self.amount_in_full(to_pay, &by)),
             (None, ToPay::Amount(amount, _)) => {
                 let amount = words::to_pay(amount, self.payer.currency, language);
@@ -256,7 +273,8 @@ mod tests {
         monthly.date = Some(t("2026-06-01T12:00:00"));
         let said = |report, day: &str, language| {
             let reader = Reader::new(language, t(day));
-            let payer = Payer { report: Some(report), currency: "RUB", lead_days: 3, reader };
+            let payer =
+                Payer { report: Some(report), unread_since: None, currency: "RUB", lead_days: 3, reader };
             CutOff::of(Disconnect::At { at, computed: false }, payer).sentence()
         };
         let on = |day: &str| said(&monthly, day, Language::En);

@@ -252,7 +252,7 @@ pub(crate) fn several(
     let noun = match key.kind.sort() {
         Some(sort) => words::noun_of(sort),
         None if key.kind == Kind::OrderSuspended => words::ORDERS,
-        None if key.kind == Kind::ResourceGone => words::RESOURCES,
+        None if matches!(subject, Subject::Resource { .. }) => words::RESOURCES,
         None => return words::with_more(&one(subject, key, clauses, language), count - 1, language),
     };
     let things = language.count(count, noun);

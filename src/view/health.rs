@@ -90,7 +90,7 @@ fn is_told(account: &AccountState, collector: Collector, told: &[&IncidentRow]) 
         let its = match &row.key.resource {
             Target::Group(group) => *group == collector.group(),
             Target::Account => row.kind == Kind::BillingReport && collector == Collector::ExpectedBalance,
-            Target::Id(_) | Target::Of(..) | Target::Other(_) => false,
+            Target::Id(_) | Target::All(_) | Target::Of(..) | Target::Other(_) => false,
         };
         its && row.account == account.profile.name
     })

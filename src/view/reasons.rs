@@ -64,9 +64,7 @@ pub(crate) fn cause(cause: &Cause, language: Language) -> String {
         Cause::CoverEnded => {
             pick("still open after its cause ended", "причина устранена, а проблема осталась")
         }
-        Cause::OtherDataUnread => {
-            pick("other data than before cannot be read", "теперь не читаются другие данные")
-        }
+        Cause::MoreThanTold => pick("more than the last mail said", "больше, чем в прошлом письме"),
         Cause::CoversMore { count } => {
             say!(
                 language,
@@ -127,6 +125,9 @@ pub(crate) fn cause(cause: &Cause, language: Language) -> String {
             "у номера этого состояния больше нет имени в container_states",
         ),
         Cause::LeftReport => pick("the report does not have it any more", "в отчёте этого больше нет"),
+        Cause::GoneForADay => {
+            pick("gone for a day: no more mail about it", "прошёл день: писем об этом больше не будет")
+        }
         Cause::ListedAgain => pick("the provider lists it again", "провайдер снова показывает это в списке"),
         Cause::WatchedAgain => {
             pick("still open, and watched again", "проблема остаётся и снова отслеживается")

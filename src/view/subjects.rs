@@ -74,7 +74,8 @@ pub(crate) fn name(subject: &Subject, key: &Key, language: Language) -> String {
         Subject::NoDate { .. }
         | Subject::Unread { .. }
         | Subject::Silent
-        | Subject::State { .. }
+        | Subject::States { .. }
+        | Subject::AllGone { .. }
         | Subject::Drop { .. }
         | Subject::Dearer { .. } => itself(subject, Tense::Is, language).unwrap_or_default(),
         Subject::Text(text) => text.clone(),
@@ -87,7 +88,8 @@ pub(super) fn itself(subject: &Subject, tense: Tense, language: Language) -> Opt
         Subject::NoDate { since, last } => no_date(*since, *last, tense, language),
         Subject::Unread { collectors } => unread(collectors, tense, language),
         Subject::Silent => silent(tense, language),
-        Subject::State { sort, name } => unknown_state(*sort, name, tense, language),
+        Subject::States { sort, names } => unknown_states(*sort, names, tense, language),
+        Subject::AllGone { sort, count } => all_gone(*sort, *count, tense, language),
         Subject::Drop { missing, currency } => {
             let amount = words::to_pay(*missing, currency, language);
             say!(
@@ -187,21 +189,51 @@ fn silent(tense: Tense, language: Language) -> String {
     said.to_owned()
 }
 
-fn unknown_state(sort: Sort, state: &str, tense: Tense, language: Language) -> String {
-    let nothing = ("", "");
+/// The number of unknown states that a sentence names.
+const MOST_STATES: usize = 3;
+
+fn unknown_states(sort: Sort, states: &[String], tense: Tense, language: Language) -> String {
+    let (nothing, is_one) = (("", ""), states.len() == 1);
     let (before, after) = match tense {
         Tense::Is => (nothing, nothing),
         Tense::Still => (("still ", "всё ещё "), nothing),
         Tense::Keeps | Tense::Kept => (nothing, (" again and again", " снова и снова")),
-        Tense::Was | Tense::NotListed => (("", "встречалось "), (" was seen", "")),
-        Tense::Again | Tense::NoLonger => (nothing, (" no longer seen", " больше не встречается")),
-        Tense::Unwatched => (nothing, (" no longer watched", " больше не отслеживается")),
+        Tense::Was | Tense::NotListed if is_one => (nothing, (" was seen", " встречалось")),
+        Tense::Was | Tense::NotListed => (nothing, (" were seen", " встречались")),
+        Tense::Again | Tense::NoLonger if is_one => (nothing, (" no longer seen", " больше не встречается")),
+        Tense::Again | Tense::NoLonger => (nothing, (" no longer seen", " больше не встречаются")),
+        Tense::Unwatched if is_one => (nothing, (" no longer watched", " больше не отслеживается")),
+        Tense::Unwatched => (nothing, (" no longer watched", " больше не отслеживаются")),
     };
     let [before, after] = [before, after].map(|(en, ru)| language.pick(en, ru));
-    let of = words::of_sort(sort, language);
-    say!(
-        language,
-        "{before}unknown {of} state \"{state}\"{after}",
-        "{before}неизвестное состояние {of} «{state}»{after}"
-    )
+    let (of, noun) = (words::of_sort(sort, language), if is_one { "state" } else { "states" });
+    let adjective = if is_one {
+        "неизвестное состояние"
+    } else {
+        "неизвестные состояния"
+    };
+    let quoted = |state: &String| say!(language, "\"{state}\"", "«{state}»");
+    let names = words::few(&states.iter().map(quoted).collect::<Vec<_>>(), MOST_STATES, language);
+    say!(language, "{before}unknown {of} {noun} {names}{after}", "{before}{adjective} {of} {names}{after}")
+}
+
+fn all_gone(sort: Sort, count: usize, tense: Tense, language: Language) -> String {
+    let (all, of) = (language.count(count, words::noun_of(sort)), words::collected(sort.seen_by(), language));
+    match tense {
+        Tense::Is | Tense::Keeps | Tense::NotListed => {
+            say!(language, "all {all} are gone from the listing", "из списка пропало всё: {all}")
+        }
+        Tense::Still => {
+            say!(
+                language,
+                "all {all} are still gone from the listing",
+                "в списке всё ещё ничего нет, было {all}"
+            )
+        }
+        Tense::Was | Tense::Kept => {
+            say!(language, "all {all} were gone from the listing", "из списка пропадало всё: {all}")
+        }
+        Tense::Again | Tense::NoLonger => say!(language, "{of} are listed again", "{of} снова в списке"),
+        Tense::Unwatched => say!(language, "{of} no longer watched", "{of}: больше не отслеживается"),
+    }
 }

@@ -99,7 +99,7 @@ fn configured(facts: &Facts<'_>) -> Option<String> {
     let kind = facts.key.kind;
     let words = match facts.watcher {
         None => format!("No more mails: account {} is not in the configuration.", facts.key.account),
-        Some(watcher) if !watcher.settings.enabled(kind) => {
+        Some(watcher) if !watcher.settings.watches(facts.key) => {
             format!("No mails: the rule is off; alerts.rules.{kind}.enabled = true switches it on.")
         }
         Some(watcher) if watcher.recipients(kind).is_empty() => {

@@ -120,6 +120,12 @@ fn cut_offs(put: &mut impl FnMut(&str, Form, Vec<Item>, &KnownAccount)) {
         vec![disconnect(Event::Resolved, Severity::Critical, None)],
         &unread,
     );
+    let mut silent = book(profile("main"));
+    silent.apply(Read::ExpectedBalance(report("455", "10")), read_at() - Duration::hours(26));
+    let past = |event| disconnect(event, Severity::Critical, Some(cut_off("2026-02-28T11:00:00")));
+    put("past, not readable", Form::Disconnect, vec![past(Event::Rung(0))], &silent);
+    let day = "2026-03-01".parse().unwrap();
+    put("past, still not readable", Form::Disconnect, vec![past(Event::Overdue(day))], &silent);
     let off = Some(cut_off("2026-02-25T11:00:00"));
     let last = disconnect(Event::Deletion(0), Severity::Critical, off);
     let last = Item { deleted_at: Some(now()), ..last };

@@ -166,7 +166,7 @@ impl World<'_> {
         let settings: &AlertSettings = &self.engine.watchers().get(&key.account)?.settings;
         let account_wide = matches!(key.kind, Kind::Disconnect | Kind::BillingReport | Kind::BalanceDrop);
         let of_account = account_wide && key.resource == Target::Account;
-        (of_account || !settings.enabled(key.kind)).then_some(key)
+        (of_account || !settings.watches(&key)).then_some(key)
     }
 
     fn acknowledge(&mut self, what: &str, comment: &str) -> Answered {

@@ -150,7 +150,7 @@ impl<'a> DisconnectMail<'a> {
             let at = self.moment(at);
             doubts.push(say!(language, "by its charges {at}", "по начислениям {at}"));
         }
-        doubts.extend(self.item.as_of.map(|at| {
+        doubts.extend(self.item.as_of.filter(|_| !self.is_unread()).map(|at| {
             let at = self.moment(at);
             say!(language, "as of {at}", "по данным на {at}")
         }));

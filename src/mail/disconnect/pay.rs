@@ -30,7 +30,7 @@ impl DisconnectMail<'_> {
     /// The table of amounts to pay.
     pub(super) fn to_pay(&self) -> Option<Section> {
         let language = self.context.language;
-        let (report, _) = self.report?;
+        let (report, _) = self.report.filter(|_| !self.is_unread())?;
         let Payer { currency, lead_days, reader, .. } = self.payer;
         let by = self.pay_by().map(|by| cut_off::day_to_pay(by, reader));
         let by = by.unwrap_or_else(|| words::not_known(language).to_owned());
@@ -66,7 +66,7 @@ impl DisconnectMail<'_> {
 
     /// `Pay for 7 days: 45 RUB, 30 days: 275 RUB, 90 days: 875 RUB`.
     pub(super) fn sums(&self) -> Option<String> {
-        let (report, _) = self.report?;
+        let (report, _) = self.report.filter(|_| !self.is_unread())?;
         let language = self.context.language;
         let sum = |due: Due| {
             let amount = words::known_to_pay(due.amount, self.payer.currency, language);

@@ -65,7 +65,7 @@ fn collector(one: &OldIncident) -> Option<Collector> {
 
 fn failing(one: &OldIncident) -> Failing {
     let good = if one.phase == OldPhase::Recovering { one.streak.max(1) } else { 0 };
-    Failing { since: one.held_since.min(one.since), read_at: one.last_observed, good }
+    Failing { since: one.held_since.min(one.since), read_at: one.last_observed, good, lasts: false }
 }
 
 /// A recipient's knowledge of the joined incident, from its knowledge of each.
@@ -80,7 +80,7 @@ pub(super) fn told(incident: &Incident, each: &[Entry<'_>]) -> Notified {
             let newest = known.iter().map(|(_, entry)| &entry.told).max_by_key(|told| told.at);
             Told {
                 at: newest.map_or(first.at, |one| one.at),
-                collectors: words(incident, each, &known),
+                set: known_set(incident, each, &known),
                 what: What::Wrong,
                 episode: incident.episode,
                 by_first_mail: known.iter().all(|(_, entry)| entry.told.by_first_mail),
@@ -99,12 +99,12 @@ pub(super) fn told(incident: &Incident, each: &[Entry<'_>]) -> Notified {
 }
 
 /// The collectors that the recipient knows of, directly or from the mail about their cause.
-fn words(incident: &Incident, each: &[Entry<'_>], known: &[&Entry<'_>]) -> String {
-    let Value::Failing(failing) = &incident.value else { return String::new() };
+fn known_set(incident: &Incident, each: &[Entry<'_>], known: &[&Entry<'_>]) -> BTreeSet<String> {
+    let Value::Failing(failing) = &incident.value else { return BTreeSet::new() };
     let is_told = |key: &Key| known.iter().any(|(one, _)| one.key == *key);
     let is_known = |one: &OldIncident| is_told(&one.key) || one.folded_into.as_ref().is_some_and(is_told);
     let named = each.iter().filter(|(one, _)| is_known(one)).filter_map(|(one, _)| collector(one));
     let named: BTreeSet<Collector> = named.collect();
     let fails = |collector: &&Collector| failing.get(collector).is_some_and(|one| one.good == 0);
-    named.iter().filter(fails).map(|one| one.as_str()).collect::<Vec<_>>().join(" ")
+    named.iter().filter(fails).map(|one| one.as_str().to_owned()).collect()
 }

@@ -58,7 +58,7 @@ fn phase(old: &OldIncident) -> Phase {
 
 /// The subject, which is a whole sentence for kinds without words of their own.
 fn subject(old: &OldIncident) -> Subject {
-    let says_all = matches!(old.key.kind, Kind::BalanceDrop | Kind::UnknownState | Kind::CollectorFailing);
+    let says_all = matches!(old.key.kind, Kind::BalanceDrop | Kind::CollectorFailing);
     let problem = if says_all { format!(" {}", old.problem) } else { String::new() };
     Subject::Text(format!("{}{problem}", old.subject).trim().to_owned())
 }

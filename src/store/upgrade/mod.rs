@@ -30,6 +30,7 @@ INSERT INTO sent (message_id, recipient, subject, told, created_at, sent_at)
     FROM news n WHERE n.message_id = m.message_id), m.created_at, e.ended_at
   FROM envelopes e JOIN messages m USING (message_id) WHERE e.state = 'sent' AND e.ended_at IS NOT NULL ORDER BY e.id;
 DELETE FROM incidents;
+DELETE FROM episodes WHERE ended_at IS NULL AND key LIKE '%/unknown_state/%';
 -- Nothing but why no mail went out; and reasons that no longer have a sentence.
 DELETE FROM decisions WHERE reason LIKE '{%' AND (json_extract(reason, '$.cause') IS NULL OR json_extract(reason, '$.cause')
   IN ('hourly_limit', 'new_recipient', 'not_delivered', 'silence_ended', 'unexplained')

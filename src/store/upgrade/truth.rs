@@ -15,8 +15,10 @@ use crate::model::AccountName;
 /// An incident, and the time at which its row was last written.
 pub(super) type Written = (Incident, String);
 
+/// Unknown states had an incident each, and have one for each sort of resource now: the next reading opens it anew.
 pub(super) fn incidents(old: &OldStore) -> BTreeMap<Key, Written> {
-    let each = old.incidents.values().filter(|one| !is_of_collector(&one.key));
+    let each =
+        old.incidents.values().filter(|one| !is_of_collector(&one.key) && one.key.kind != Kind::UnknownState);
     let each = each.map(|one| (incident(one), one.updated_at.clone()));
     let all = each.chain(collectors::incidents(old));
     all.filter(|(one, _)| one.episode > 0 || one.phase != Phase::Resolved)

@@ -145,6 +145,11 @@ impl Observer {
                 law(!is_silenced, "it is silenced")?;
                 law(!self.truth.is_surely_explained(key), "it is explained")
             }
+            Event::Worse => {
+                law(is_open && !is_silenced, "it is not wrong, or silenced")?;
+                law(!self.truth.is_surely_explained(key), "it is explained")?;
+                law(known.perhaps_open, "worse than what was never told")
+            }
             Event::Reminder(_) => {
                 law(is_open, "it is not wrong")?;
                 law(!is_silenced && !is_acked(key, item.incident.episode), "it is silenced or acknowledged")?;

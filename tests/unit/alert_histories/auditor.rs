@@ -404,11 +404,12 @@ impl Auditor {
                 assert!(run.may_know, "an end without a beginning: {}", what());
             }
             Event::WasDown => assert!(run.may_not_know, "it was told: {}", what()),
-            Event::Opened => {
-                let is_set = key.kind == Kind::CollectorFailing;
-                assert!(run.may_not_know || is_other_episode || is_set, "told twice: {}", what());
+            Event::Worse => {
+                assert!(run.may_know, "worse than what was never told: {}", what());
+                let is_set = matches!(key.kind, Kind::CollectorFailing | Kind::UnknownState);
+                assert!(is_set, "{}", what());
             }
-            Event::Started | Event::Escalated => {
+            Event::Opened | Event::Started | Event::Escalated => {
                 assert!(run.may_not_know || is_other_episode, "told twice: {}", what());
             }
             Event::Reminder(count) => {
@@ -521,7 +522,7 @@ impl Auditor {
 fn is_off(settings: &AlertSettings, key: &Key) -> bool {
     let except = settings.rules.get(&Kind::VmError).is_some_and(|rule| !rule.except.is_empty());
     let is_named = key.kind == Kind::VmError && key.id() == Some(EXCLUDED_VM);
-    (except && is_named) || !settings.enabled(key.kind)
+    (except && is_named) || !settings.watches(key)
 }
 
 fn is_about_money(mail: &Mail) -> bool {

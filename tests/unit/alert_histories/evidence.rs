@@ -51,12 +51,14 @@ impl Witness {
         match op {
             Op::Vms { rows, complete } => {
                 listed(&mut evidence, &VMS, rows, *complete, vm);
-                unknown(&mut evidence, "vm", rows, *complete, &["migrating"]);
+                all_gone(&mut evidence, "vms", rows, *complete);
+                unknown(&mut evidence, "vms", rows, *complete, &["migrating"]);
                 self.ended(&mut evidence, Collector::Vms, Some(*complete), None);
             }
             Op::Containers { rows, complete } => {
                 listed(&mut evidence, &CONTAINERS, rows, *complete, container);
-                unknown(&mut evidence, "container", rows, *complete, &["7"]);
+                all_gone(&mut evidence, "containers", rows, *complete);
+                unknown(&mut evidence, "containers", rows, *complete, &["7"]);
                 if *complete {
                     // Sites go with their container.
                     let left = |home: u64| rows.iter().any(|&(id, _)| id == home);
@@ -94,7 +96,7 @@ impl Witness {
                     }
                 }
                 if rows.iter().any(|row| row.1 == "Thawing") {
-                    evidence.insert(Key::new(&name(), Kind::UnknownState, "site:Thawing"), Sign::Bad);
+                    evidence.insert(Key::new(&name(), Kind::UnknownState, "sites"), Sign::Bad);
                 } else {
                     self.still_thaws(&mut evidence, *complete);
                 }
@@ -173,7 +175,7 @@ impl Witness {
     /// One listing is not all of them: the state is gone when no site was last seen in it.
     fn still_thaws(&self, evidence: &mut Evidence, complete: bool) {
         if complete && self.thawing.is_empty() {
-            evidence.insert(Key::new(&name(), Kind::UnknownState, "site:Thawing"), Sign::Perhaps);
+            evidence.insert(Key::new(&name(), Kind::UnknownState, "sites"), Sign::Perhaps);
         }
     }
 
@@ -280,10 +282,20 @@ fn listed(evidence: &mut Evidence, ids: &[u64], rows: &Rows, complete: bool, say
     }
 }
 
+/// For how long a listing was empty, and whether it had rows before, is for the rules to know.
+fn all_gone(evidence: &mut Evidence, sort: &str, rows: &Rows, complete: bool) {
+    let key = Key::new(&name(), Kind::ResourceGone, sort);
+    if !rows.is_empty() {
+        evidence.insert(key, Sign::Good);
+    } else if complete {
+        evidence.insert(key, Sign::PerhapsBad);
+    }
+}
+
 /// Unknown states are incidents of their own.
 fn unknown(evidence: &mut Evidence, sort: &str, rows: &Rows, complete: bool, odd: &[&str]) {
     for state in odd {
-        let key = Key::new(&name(), Kind::UnknownState, format!("{sort}:{state}").as_str());
+        let key = Key::new(&name(), Kind::UnknownState, sort);
         if rows.iter().any(|row| row.1 == *state) {
             evidence.insert(key, Sign::Bad);
         } else if complete {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::alert::{Event, Key, Kind};
+use crate::alert::{Event, Key};
 use chrono::{DateTime, Utc};
 
 use super::alert_support::Mail;
@@ -47,8 +47,7 @@ pub struct Run {
     /// The time of the last mail about it, except follow-ups.
     pub last: DateTime<Utc>,
     pub reminders: u32,
-    /// The same for a mail since then about another set of failing collectors in the same episode, or about a
-    /// later episode that flaps. The mails do not say which it was.
+    /// The same for a mail since then about a later episode that flaps. The mails do not say which it was.
     pub other_reminders: u32,
     pub covered: u32,
     pub covered_at: Option<DateTime<Utc>>,
@@ -128,12 +127,8 @@ impl Inbox {
             }
             let begins = !run.may_know || matches!(heard.event, Event::Opened | Event::Started);
             if begins {
-                // A later episode that replaces the end of an earlier one is news too. Another set of failing
-                // collectors is not.
-                let may_not_know = run.may_not_know || key.kind != Kind::CollectorFailing;
-                let other_reminders =
-                    if key.kind == Kind::CollectorFailing { run.other_reminders } else { 0 };
-                run = Run { may_not_know, other_reminders, began: heard.at, ..new.clone() };
+                // A later episode that replaces the end of an earlier one is news too.
+                run = Run { began: heard.at, ..new.clone() };
                 run.by_first_mail = heard.event == Event::Started;
             }
             run.is_certain &= heard.is_sure;

@@ -210,7 +210,9 @@ fn every_end_is_known(life: &Life, calm: DateTime<Utc>) {
     let inbox = &life.auditor.inbox;
     for (to, key, heard) in inbox.last_words() {
         let maybe = life.auditor.belief.of(key);
-        let is_over = heard.event.is_end() || key.kind.is_momentary() || may_have_lapsed(&maybe, calm);
+        // A listing that was empty for a day is over without a word.
+        let is_quiet = key.kind.is_momentary() || key.kind == Kind::ResourceGone;
+        let is_over = heard.event.is_end() || is_quiet || may_have_lapsed(&maybe, calm);
         assert!(is_over, "{to} was never told that {key} is over: {:#?} {maybe:#?}", inbox.of(to, key));
     }
 }

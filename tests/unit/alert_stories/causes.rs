@@ -171,7 +171,7 @@ fn a_container_all_of_whose_sites_the_service_stopped_is_one_incident() {
          vm1=active, vms, s100=Active s101=Active, sites => site_error/100 resolved container_disabled/10 resolved",
     );
     // The configuration names no number of a container's state, or it does.
-    for (usual, first) in [("ENABLED", ""), ("0", "unknown_state/container:0 opened")] {
+    for (usual, first) in [("ENABLED", ""), ("0", "unknown_state/containers opened")] {
         stories(
             World::healthy,
             &format!(
@@ -196,11 +196,13 @@ fn a_container_state_without_a_name_waits_for_its_sites_alone() {
     world.sites(10, &[(100, "Active")]);
     assert_eq!(world.take_events(), NOTHING, "those of the other are not read yet");
     world.sites(11, &[(110, "Active")]);
-    assert_eq!(world.take_events(), ["main/unknown_state/container:1 opened"]);
+    assert_eq!(world.take_events(), ["main/unknown_state/containers opened"]);
     world.later(Duration::minutes(2));
     world.containers(&[(10, "2"), (11, "1")]);
     world.pass(Duration::minutes(3));
-    assert_eq!(world.take_events(), ["main/unknown_state/container:2 opened"]);
+    assert_eq!(world.take_events(), NOTHING, "once a day");
+    world.live("containers, sites, idle 24h");
+    assert_eq!(world.take_events(), ["main/unknown_state/containers worse"]);
 }
 
 #[test]

@@ -147,7 +147,7 @@ fn rows_of_the_pages_before_a_failure_are_told_and_rows_behind_it_are_not() {
 }
 
 #[test]
-fn failing_collectors_are_one_incident_that_is_told_again_when_its_set_changed_for_good() {
+fn failing_collectors_are_one_incident_that_is_told_again_when_it_gets_worse_for_good() {
     stories(
         World::healthy,
         "fail vms, fail report, 20m => collector_failing opened
@@ -155,19 +155,24 @@ fn failing_collectors_are_one_incident_that_is_told_again_when_its_set_changed_f
          2h =>
 
          fail vms, 20m, fail containers, 10m => opened
-         2h => collector_failing opened
+         2h => collector_failing worse
          words: Cannot read VMs and containers
+         reason: more than the last mail said
 
          fail vms, 20m, fail containers, idle 5m, heal containers, containers 2, fail containers, idle 10m, \
          heal containers, containers 2, 1h => opened
 
          fail vms, fail containers, 20m, fail sites, idle 10m, heal sites, sites 2, 1h => opened
 
-         fail vms, fail containers, 20m, heal containers, 1h => opened opened
+         fail vms, fail containers, 20m, heal containers, 1h => opened
          heal vms, vms 2, 5m => resolved
 
          fail vms, 20m, restart 1m, look, 40m => opened
-         fail containers, 30m => opened
+         fail containers, 30m => worse
+
+         fail vms, 20m, fail ips, 2h => opened
+
+         fail vms, 20m, fail report, 20m, heal report, report 2, fail report, 20m => opened worse
 
          fail vms, 10m, restart 1m, look, 10m =>
 

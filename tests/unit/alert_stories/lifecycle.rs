@@ -15,7 +15,7 @@ fn a_vm_in_error_is_told_once_and_its_recovery_once() {
          vm1=error => vm_error/1 opened
 
          rule unknown_state severity=info
-         vm1=melting vm2=error => vm_error/2 opened unknown_state/vm:melting opened",
+         vm1=melting vm2=error => vm_error/2 opened unknown_state/vms opened",
     );
 }
 
@@ -159,15 +159,15 @@ fn a_resource_is_removed_after_two_complete_listings_without_it() {
          sites => site_error/100 removed
 
          s100=Error, c10=gone c11=gone, containers 2 => opened
-         1h, containers 3 => site_error/100 removed
+         1h, containers 3 => resource_gone/containers opened site_error/100 removed
 
          s110=Error, restart 1m => opened
          containers, hides s110, hides s110, hides s110 =>
          s110=gone, sites => site_error/110 removed
 
-         s100=thawing => unknown_state/site:thawing opened
+         s100=thawing => unknown_state/sites opened
          c10=gone c11=gone, containers =>
-         1h, containers 3 => unknown_state/site:thawing resolved",
+         1h, containers 3 => resource_gone/containers opened unknown_state/sites resolved",
     );
 }
 
@@ -181,20 +181,20 @@ fn a_passing_state_changes_nothing_about_an_incident_that_is_over() {
 }
 
 #[test]
-fn unknown_states_are_one_incident_for_each_value_whatever_it_carries() {
+fn unknown_states_are_one_incident_of_each_sort_whatever_they_carry() {
     let mut world = World::healthy();
     world.vms(&[(1, "mi\r\ngrating"), (2, "mi\r\ngrating")]);
-    assert_eq!(world.take_events(), ["main/unknown_state/vm:mi%0D%0Agrating opened"]);
+    assert_eq!(world.take_events(), ["main/unknown_state/vms opened"]);
     (0..2).for_each(|_| world.vms(&[(1, "active"), (2, "active")]));
-    assert_eq!(world.take_events(), ["main/unknown_state/vm:mi%0D%0Agrating resolved"]);
+    assert_eq!(world.take_events(), ["main/unknown_state/vms resolved"]);
     // The value is over when no resource shows it, though another problem goes on.
     stories(
         World::healthy,
-        "vm1=melting => unknown_state/vm:melting opened
+        "vm1=melting => unknown_state/vms opened
          vm1=error, vms => ops[unknown]: resolved
-         c11=7, sites => unknown_state/container:7 opened
+         c11=7, sites => unknown_state/containers opened
          c11=DISABLED_BY_QUOTA, containers, sites => ops[unknown]: resolved
-         s100=Thawing => unknown_state/site:Thawing opened
+         s100=Thawing => unknown_state/sites opened
          s100=Error, sites => ops[unknown]: resolved
 
          vm1=melting vm2=melting, s100=Thawing, s101=Thawing => opened opened

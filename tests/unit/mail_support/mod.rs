@@ -64,7 +64,9 @@ fn subject_of(text: &str) -> Subject {
         "Balance dropped 900 RUB more than expected" => {
             Subject::Drop { missing: "900".parse().unwrap(), currency: "RUB".to_owned() }
         }
-        "Unknown container state \"7\"" => Subject::State { sort: Sort::Container, name: "7".to_owned() },
+        "Unknown container state \"7\"" => {
+            Subject::States { sort: Sort::Container, names: vec!["7".to_owned()] }
+        }
         "Cannot read VMs" => reads(&[Collector::Vms]),
         "Cannot read the balance" => reads(&[Collector::ExpectedBalance]),
         "Cannot read sites" => reads(&[Collector::Sites]),

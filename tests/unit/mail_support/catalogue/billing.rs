@@ -56,6 +56,15 @@ pub fn all() -> Vec<Entry> {
     let mut all: Vec<Entry> = Vec::new();
     let mut put = |name: &str, mail| all.push((format!("disconnect_{name}"), mail));
 
+    let mut silent = book(profile("main"));
+    silent.apply(Read::ExpectedBalance(report("25.50", "10.00")), read_at() - Duration::hours(30));
+    let past = Some(cut_off("2026-02-28T11:00:00"));
+    let past = Item {
+        as_of: Some(now() - Duration::hours(30)),
+        ..disconnect(Event::Rung(0), Severity::Critical, past)
+    };
+    put("not_readable", mail(&notice(Form::Disconnect, vec![past]), &snapshot([&silent])));
+
     // Each rung of the default ladder. For the day before, the report itself names the date.
     for (rung, edd, balance, severity) in [
         (14, "2026-03-15T11:00:00", "135.50", Severity::Warning),

@@ -123,7 +123,7 @@ const KINDS: [(Kind, &str, &str, &str, &str); 15] = [
     (Kind::ResourceGone, "vm:17", "VM 17", "no longer listed by the provider", "listed again"),
     (
         Kind::UnknownState,
-        "container:7",
+        "containers",
         "Unknown container state \"7\"",
         "what a container's number means",
         "no longer seen",
