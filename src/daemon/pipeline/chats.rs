@@ -48,11 +48,11 @@ impl Pipeline {
         if let Err(error) = &reply {
             tracing::warn!(%error, "what was pressed in a Telegram chat cannot be kept; it is read again");
         }
-        // The listener may have ended.
-        let _ = pressed.reply.send(reply.map_err(drop));
         let taken = self.take_decisions();
         let committed = taken.and_then(|()| self.commit(&[]));
         self.note_store_result(committed);
+        // The page shows it before the person reads the answer. The listener may have ended.
+        let _ = pressed.reply.send(reply.map_err(drop));
         self.dispatch();
     }
 
