@@ -22,7 +22,7 @@ pub(crate) fn hasten(pause: chrono::Duration) -> chrono::Duration {
     pause / i32::try_from(haste()).unwrap_or(i32::MAX)
 }
 
-/// The divisor of the time-out of requests to the provider.
+/// The divisor of the time-outs of requests to the provider and of replies of the mail server.
 #[cfg(not(feature = "failpoints"))]
 #[inline(always)]
 pub(crate) fn time_out_haste() -> u32 {

@@ -16,6 +16,9 @@ pub(crate) struct CalendarEntry {
     pub pay_by: Option<NaiveDate>,
     /// No cut-off is expected any more, or nothing watches for one.
     pub cancelled: bool,
+    /// The time of the last move.
+    #[serde(default)]
+    pub changed_at: DateTime<Utc>,
 }
 
 impl CalendarEntry {
@@ -28,13 +31,13 @@ impl CalendarEntry {
     ) -> Option<Self> {
         let Some(old) = entry else {
             let sequence = first_sequence(now);
-            return date.map(|cut_off| Self { sequence, cut_off, pay_by, cancelled: false });
+            return date.map(|cut_off| Self { sequence, cut_off, pay_by, cancelled: false, changed_at: now });
         };
         // An entry of an older release gets its last day to pay; that is no move.
         let old = Self { pay_by: old.pay_by.or(pay_by), ..old };
         let cut_off = date.unwrap_or(old.cut_off);
         let new = Self { cut_off, pay_by: pay_by.or(old.pay_by), cancelled: date.is_none(), ..old };
-        Some(if new == old { old } else { Self { sequence: old.sequence + 1, ..new } })
+        Some(if new == old { old } else { Self { sequence: old.sequence + 1, changed_at: now, ..new } })
     }
 }
 

@@ -19,11 +19,16 @@ use super::notified::{Told, What};
 use super::reason::Cause;
 use super::rules::clean;
 use crate::failpoint;
-use crate::model::AccountName;
 use crate::model::freshness::state_collectors;
+use crate::model::{AccountName, WEBHOOK};
 
 /// The limit of mails about money: 12 an hour, then one summary every ten minutes.
 const MONEY_AN_HOUR: usize = 12;
+
+/// Programs read webhooks: each incident is a post of its own, and no limit holds any back.
+fn is_webhook(to: &str) -> bool {
+    to.starts_with(WEBHOOK)
+}
 
 impl Log {
     /// One mail of what is owed: everything of one form, or a summary if the hourly limit held it back.
@@ -68,7 +73,9 @@ impl Log {
             form
         };
         sort(&mut items);
-        items.truncate(if form == Form::Disconnect { 1 } else { usize::MAX });
+        // Receivers keep a ticket for each group of alerts, and close it when all of the group is over.
+        let is_alone = form == Form::Disconnect || (is_webhook(to) && !matches!(form, Form::Started(_)));
+        items.truncate(if is_alone { 1 } else { usize::MAX });
         Some(Notice { accounts: accounts(&form, &items, to, facts), form, items, to: to.to_owned() })
     }
 
@@ -147,7 +154,8 @@ impl Log {
         let standing = self.standing(to)?;
         let refused = standing.refused.filter(|hold| now < hold.until()).map(|hold| hold.since);
         let backoff = standing.backoff.get(&lane).filter(|one| now < one.since + pause(one.times));
-        refused.max(backoff.map(|one| one.since))
+        let held = standing.held.filter(|_| standing.held_until().is_some_and(|until| now < until));
+        refused.max(backoff.map(|one| one.since)).max(held)
     }
 
     fn most_an_hour(&self, lane: Lane, facts: &Facts<'_>) -> usize {
@@ -156,6 +164,9 @@ impl Log {
 
     /// Whether the last hour had as many mails as the limit allows. The rest then waits for a summary.
     fn is_limited(&mut self, lane: Lane, to: &str, facts: &Facts<'_>) -> bool {
+        if is_webhook(to) {
+            return false;
+        }
         let most = self.most_an_hour(lane, facts);
         let mut is_limited = false;
         self.change_standing(to, |standing| {

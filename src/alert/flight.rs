@@ -114,6 +114,9 @@ impl First {
 pub(crate) struct Standing {
     /// The server refuses the recipient.
     pub(super) refused: Option<Hold>,
+    /// The time at which the server refused us with a mail to this recipient.
+    #[serde(default)]
+    pub(super) held: Option<DateTime<Utc>>,
     /// Temporary failures of the last attempts, by lane.
     pub(super) backoff: BTreeMap<Lane, Backoff>,
     /// Times of the mails of the last hour, by lane.
@@ -159,6 +162,8 @@ pub(crate) enum Attempt {
     Away,
     RecipientRefused,
     MailRefused,
+    /// The server refuses us where it hears of this recipient or reads this mail.
+    Held,
     ReplyLost,
 }
 
@@ -176,6 +181,8 @@ pub(crate) struct Outgoing {
     pub notice: Option<Notice>,
     /// Other recipients of its accounts that are not reached; the mail names them.
     pub unreached: Vec<NotReached>,
+    /// The server refused the contents of a mail about the same: this one is as plain and short as it can be.
+    pub is_light: bool,
 }
 
 /// Pauses after temporary failures.
@@ -186,6 +193,9 @@ const PAUSES: [Duration; 5] = [
     Duration::minutes(15),
     Duration::minutes(30),
 ];
+
+/// A recipient's first mail finds out this often whether the server takes mail from us again.
+const PROBED_EVERY: Duration = Duration::minutes(5);
 
 /// The pause after this number of temporary failures in a row, at least one.
 pub(crate) fn pause(times: usize) -> Duration {
@@ -222,7 +232,7 @@ impl Addressee {
 
 impl Standing {
     pub(super) fn retry(&mut self) {
-        self.refused = None;
+        (self.refused, self.held) = (None, None);
         self.backoff.clear();
     }
 
@@ -250,10 +260,15 @@ impl Standing {
         })
     }
 
+    /// The end of the pause after the server refused us.
+    pub(super) fn held_until(&self) -> Option<DateTime<Utc>> {
+        self.held.map(|since| since + failpoint::hasten(PROBED_EVERY))
+    }
+
     /// The moments from which on a mail may leave again.
     pub(super) fn holds(&self) -> impl Iterator<Item = DateTime<Utc>> {
         let backoff = self.backoff.values().map(|one| one.since + pause(one.times));
-        self.refused.iter().map(Hold::until).chain(backoff)
+        self.refused.iter().map(Hold::until).chain(backoff).chain(self.held_until())
     }
 
     pub(super) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
@@ -261,6 +276,7 @@ impl Standing {
         let backoff = self.backoff.values_mut().map(|one| &mut one.since);
         let unreached = self.unreached.iter_mut().map(|one| &mut one.since);
         refused
+            .chain(&mut self.held)
             .chain(backoff)
             .chain(self.sent.values_mut().flatten())
             .chain(unreached)

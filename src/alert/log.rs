@@ -228,6 +228,11 @@ impl Log {
         self.flights.change_all(|(one, _)| is_meant(one), |flight| flight.retry(now));
     }
 
+    /// Lets the first mail of each recipient find out at once whether the server takes mail from us again.
+    pub(crate) fn probe(&mut self) {
+        self.addressees.change_all(|_| true, |one| one.standing.held = None);
+    }
+
     /// An incident and a recipient, with all facts that the decision depends on.
     pub(super) fn case<'a>(
         &self,

@@ -56,7 +56,7 @@ impl Log {
                     return None;
                 }
                 self.flights.change(&place, |flight| flight.again = None);
-                return Some(Outgoing { lane, id, notice: None, unreached: Vec::new() });
+                return Some(Outgoing { lane, id, notice: None, unreached: Vec::new(), is_light: false });
             }
             if still == Still::Over && lane != Lane::Money && facts.now < again {
                 return None;
@@ -182,6 +182,10 @@ impl Log {
         due: Vec<(Key, Due)>,
         facts: &Facts<'_>,
     ) -> Vec<(Key, Event, Cause)> {
+        // One mail finds out whether the server takes mail from us again; news does not.
+        if self.standing(to).and_then(Standing::held_until).is_some_and(|until| facts.now < until) {
+            return Vec::new();
+        }
         let tell = |(key, due)| match due {
             Due::Tell(event, why) => Some((key, event, why)),
             Due::Nothing(..) => None,
@@ -219,6 +223,8 @@ impl Log {
     fn launch(&mut self, place: (String, Lane), id: &str, notice: Notice, facts: &Facts<'_>) -> Outgoing {
         let (to, lane) = place.clone();
         let (mut undo, mut items) = (BTreeMap::new(), Vec::new());
+        let is_suspect = |key: &Key| self.entry(key, &to).is_some_and(|entry| entry.refused.is_some());
+        let is_light = notice.items.iter().any(|item| is_suspect(&item.key));
         for item in &notice.items {
             let Some(incident) = facts.incident(&item.key) else { continue };
             let before = self.entry(&item.key, &to).cloned().unwrap_or_default();
@@ -268,7 +274,7 @@ impl Log {
             tries: 0,
         };
         self.flights.insert(place, flight);
-        Outgoing { lane, id: id.to_owned(), notice: Some(notice), unreached }
+        Outgoing { lane, id: id.to_owned(), notice: Some(notice), unreached, is_light }
     }
 
     /// Takes in the result of the mail of a lane.
@@ -281,6 +287,7 @@ impl Log {
             Attempt::Sent => {
                 self.change_standing(to, |standing| {
                     (standing.refused, standing.error, standing.unreached) = (None, None, None);
+                    standing.held = None;
                     standing.backoff.remove(&lane);
                 });
                 let told: BTreeSet<Key> = flight.items.iter().map(|item| item.key.clone()).collect();
@@ -304,7 +311,11 @@ impl Log {
                 }
             }
             Attempt::ReplyLost => self.try_again(&place, now),
-            Attempt::Deferred | Attempt::Away if is_repeated => self.try_again(&place, now),
+            Attempt::Deferred | Attempt::Away | Attempt::Held if is_repeated => self.try_again(&place, now),
+            Attempt::Held => {
+                self.change_standing(to, |standing| standing.held = Some(now));
+                self.take_back(&place);
+            }
             Attempt::Away => self.take_back(&place),
             Attempt::Deferred => {
                 self.change_standing(to, |standing| {
@@ -321,7 +332,11 @@ impl Log {
             Attempt::MailRefused => {
                 self.refuse(&place, is_repeated, now);
                 for key in &keys {
-                    self.change_entry(key, to, |one| one.refused = Some(Hold::after(one.refused, now)));
+                    // A light form of it is tried at once.
+                    let first = Hold { since: now, times: 0 };
+                    self.change_entry(key, to, |one| {
+                        one.refused = Some(one.refused.map_or(first, |hold| Hold::after(Some(hold), now)));
+                    });
                 }
                 self.give_up_left(to, facts);
             }
@@ -407,6 +422,12 @@ impl Log {
             (concerns && !is_told).then(|| NotReached { recipient: other.clone(), since, subject, error })
         });
         unreached.collect()
+    }
+
+    /// The other recipients with whose mails the server refused us.
+    pub(crate) fn held_but<'a>(&'a self, to: &'a str) -> impl Iterator<Item = &'a str> {
+        let held = self.addressees.iter().filter(|(_, one)| one.standing.held.is_some());
+        held.map(|(other, _)| other.as_str()).filter(move |other| *other != to)
     }
 
     /// After a start nobody knows the results of the mails that were on their way.

@@ -1,6 +1,8 @@
 //! `[email]`: the mail server, TLS, login and sender. Messages never quote the URL, since it may hold a
 //! password by mistake.
 
+use std::net::IpAddr;
+
 use lettre::message::Mailbox;
 use percent_encoding::percent_decode_str;
 use url::Url;
@@ -10,6 +12,7 @@ use super::secrets::{Secret, Secrets};
 use super::sources::reason;
 use super::values;
 use super::view::View;
+use crate::mail::smtp::full_host_name;
 use crate::mail::{Login, MailServer, MailSettings, Security};
 
 const URL_KEY: &str = "email.smtp_url";
@@ -38,6 +41,7 @@ fn server(
     findings: &mut Findings,
 ) -> Option<MailServer> {
     let ca_file = ca_file(view, secrets, findings);
+    let helo_name = view.parsed("email.helo_name", findings, helo_name);
     required(view, URL_KEY, "\"smtps://user@smtp.example.com:465\"", findings)?;
     let SmtpAddress { host, port, security, username } = view.parsed(URL_KEY, findings, endpoint)?;
     match (&username, &password) {
@@ -53,7 +57,20 @@ fn server(
         (None, Secret::Absent) | (Some(_), Secret::Given(_) | Secret::Broken) => {}
     }
     let login = username.zip(password.given()).map(|(username, password)| Login { username, password });
-    Some(MailServer { host, port, security, login, ca_file })
+    Some(MailServer { host, port, security, login, ca_file, helo_name })
+}
+
+/// A full host name, or an address in brackets.
+fn helo_name(text: &str) -> Result<String, String> {
+    let literal = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let address = literal.map(|inner| inner.strip_prefix("IPv6:").unwrap_or(inner));
+    let is_address = address.is_some_and(|inner| inner.parse::<IpAddr>().is_ok());
+    if is_address {
+        return Ok(text.to_owned());
+    }
+    full_host_name(text).ok_or_else(|| {
+        format!("'{text}' is no full host name; such as \"monitor.example.com\", or an address in brackets")
+    })
 }
 
 fn ca_file(view: &View<'_>, secrets: &Secrets, findings: &mut Findings) -> Option<std::path::PathBuf> {

@@ -125,6 +125,31 @@ impl Secrets {
         }
     }
 
+    /// The lines of a file that a key names; `None` without the key, or if it cannot be read, which is reported.
+    pub(super) fn file(
+        &mut self,
+        view: &View<'_>,
+        key: &str,
+        findings: &mut Findings,
+    ) -> Option<SecretString> {
+        let path = self.directory.join(view.text(key)?);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => {
+                self.files.push(path);
+                Some(SecretString::from(text))
+            }
+            Err(error) => {
+                let why = reason(&error);
+                view.error(
+                    key,
+                    findings,
+                    format!("{} cannot be read: {why}; name a text file", path.display()),
+                );
+                None
+            }
+        }
+    }
+
     fn read(&mut self, path: &Path, view: &View<'_>, key: &str, findings: &mut Findings) -> Secret {
         let text = match std::fs::read(path) {
             Ok(bytes) if bytes.len() > MAX_BYTES => Err("is larger than 64 KiB".to_owned()),

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use chrono_tz::{TZ_VARIANTS, Tz};
+use lettre::Address;
 use lettre::message::Mailbox;
 use url::Url;
 
@@ -119,7 +120,15 @@ pub(super) fn mailbox(text: &str) -> Result<Mailbox, String> {
     if text.chars().any(char::is_control) {
         return Err(wrong());
     }
-    text.parse().map_err(|_| wrong())
+    let mailbox: Mailbox = text.parse().map_err(|_| wrong())?;
+    // Servers without SMTPUTF8 take a domain in its ASCII form alone.
+    let email = match url::Host::parse(mailbox.email.domain()) {
+        Ok(host) if !mailbox.email.domain().is_ascii() => {
+            Address::new(mailbox.email.user(), host.to_string()).map_err(|_| wrong())?
+        }
+        _ => mailbox.email,
+    };
+    Ok(Mailbox::new(mailbox.name, email))
 }
 
 /// A text for a header or a page: one line.

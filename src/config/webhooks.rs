@@ -31,15 +31,64 @@ pub(super) fn read(view: &View<'_>, secrets: &mut Secrets, findings: &mut Findin
         };
         let allow_http = view.get(&format!("webhooks.{name}.allow_http")).unwrap_or(false);
         match check(&url, allow_http) {
-            Ok(()) => webhooks.push(WebhookSettings {
-                proxy: proxy(view, &format!("webhooks.{name}.proxy"), findings),
-                name,
-                url,
-            }),
+            Ok(()) => {
+                if let Some(taker) = takes_other_posts(&url) {
+                    let message = format!(
+                        "{taker} takes no posts in Alertmanager's format; docs/webhooks.md says what to use instead"
+                    );
+                    view.warn(&key, findings, message);
+                }
+                webhooks.push(WebhookSettings {
+                    proxy: proxy(view, &format!("webhooks.{name}.proxy"), findings),
+                    headers: headers(view, &name, secrets, findings),
+                    name,
+                    url,
+                });
+            }
             Err(message) => view.error(&key, findings, message),
         }
     }
     webhooks
+}
+
+/// The headers in the file that the table names.
+fn headers(
+    view: &View<'_>,
+    name: &str,
+    secrets: &mut Secrets,
+    findings: &mut Findings,
+) -> Vec<(String, SecretString)> {
+    let key = format!("webhooks.{name}.headers_file");
+    let Some(text) = secrets.file(view, &key, findings) else { return Vec::new() };
+    let mut headers = Vec::new();
+    for line in text.expose_secret().lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let parts = line.split_once(':').map(|(header, value)| (header.trim(), value.trim()));
+        let is_header = |(header, value): &(&str, &str)| {
+            let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+            !header.is_empty() && header.chars().all(is_token) && !value.chars().any(char::is_control)
+        };
+        match parts.filter(is_header) {
+            Some((header, value)) => headers.push((header.to_owned(), SecretString::from(value))),
+            None => view.error(&key, findings, "has a line that is no header; write lines \"Name: value\""),
+        }
+    }
+    headers
+}
+
+/// The service behind an address, if it is one that refuses every post of ours.
+fn takes_other_posts(url: &SecretString) -> Option<&'static str> {
+    let url = Url::parse(url.expose_secret()).ok()?;
+    let host = url.host_str()?;
+    let is_of = |domain: &str| host == domain || host.ends_with(&format!(".{domain}"));
+    let services = [
+        ("hooks.slack.com", "Slack"),
+        ("discord.com", "Discord"),
+        ("discordapp.com", "Discord"),
+        ("webhook.office.com", "Teams"),
+        ("logic.azure.com", "Teams"),
+        ("api.telegram.org", "Telegram"),
+    ];
+    services.into_iter().find(|(domain, _)| is_of(domain)).map(|(_, service)| service)
 }
 
 /// The proxy of one recipient; its address may hold a password.

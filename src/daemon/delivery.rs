@@ -7,7 +7,7 @@ use chrono::{DateTime, Duration, Utc};
 
 use crate::alert::{Attempt, pause};
 use crate::failpoint;
-use crate::mail::smtp::SendError;
+use crate::mail::smtp::{Blame, SendError};
 
 /// The pause after the server refused our login. No attempt is made sooner, whatever is owed.
 const REFUSED_HOLD: Duration = Duration::minutes(5);
@@ -37,6 +37,8 @@ pub(crate) enum Fault {
     RecipientRefused,
     /// The server refuses the contents of the mail.
     MailRefused,
+    /// The server refuses us when it hears of this recipient or reads this mail. It may take other mails.
+    Held,
     /// The whole mail was sent, and the reply was lost.
     ReplyLost,
     /// No attempt was made.
@@ -51,7 +53,7 @@ impl SendFailure {
 
     /// Whether the server refuses the login or the sender.
     pub(super) fn is_refusal_of_us(&self) -> bool {
-        self.fault == Fault::Refuses
+        matches!(self.fault, Fault::Refuses | Fault::Held)
     }
 
     /// Whether the server refuses the recipient or the mail for good.
@@ -66,6 +68,7 @@ impl SendFailure {
             Fault::Deferred => Attempt::Deferred,
             Fault::RecipientRefused => Attempt::RecipientRefused,
             Fault::MailRefused => Attempt::MailRefused,
+            Fault::Held => Attempt::Held,
             Fault::ReplyLost => Attempt::ReplyLost,
         }
     }
@@ -73,16 +76,18 @@ impl SendFailure {
 
 impl From<SendError> for SendFailure {
     fn from(error: SendError) -> Self {
-        let permanent = error.permanent();
         let fault = match &error {
-            SendError::Connection { .. } | SendError::Login { .. } | SendError::Sender { .. } => {
-                if permanent { Fault::Refuses } else { Fault::Away }
+            SendError::Login { permanent: true, .. } | SendError::Sender { permanent: true, .. } => {
+                Fault::Refuses
             }
-            SendError::Recipient { .. } if permanent => Fault::RecipientRefused,
-            SendError::Message { .. } if permanent => Fault::MailRefused,
-            SendError::Recipient { .. } | SendError::Message { .. } | SendError::Interrupted { .. } => {
-                Fault::Deferred
-            }
+            SendError::Connection { .. } | SendError::Login { .. } | SendError::Sender { .. } => Fault::Away,
+            SendError::Recipient { blame, .. } | SendError::Message { blame, .. } => match blame {
+                Blame::Later => Fault::Deferred,
+                Blame::Address => Fault::RecipientRefused,
+                Blame::Mail => Fault::MailRefused,
+                Blame::Server => Fault::Held,
+            },
+            SendError::Interrupted { .. } => Fault::Deferred,
             SendError::ReplyLost { .. } => Fault::ReplyLost,
         };
         Self { fault, error: error.to_string() }
@@ -113,6 +118,7 @@ impl ServerHold {
             | Fault::Deferred
             | Fault::RecipientRefused
             | Fault::MailRefused
+            | Fault::Held
             | Fault::ReplyLost
             | Fault::Untried => pause(failures),
         };
@@ -155,15 +161,17 @@ mod tests {
             (SendError::Interrupted { reason: reason() }, Attempt::Deferred),
         ];
         for permanent in [false, true] {
-            let or_deferred = |refused| if permanent { refused } else { Attempt::Deferred };
             table.push((SendError::Login { reason: reason(), permanent }, Attempt::Away));
             table.push((SendError::Sender { reason: reason(), permanent }, Attempt::Away));
-            let recipient = SendError::Recipient { reason: reason(), permanent };
-            table.push((recipient, or_deferred(Attempt::RecipientRefused)));
-            table.push((
-                SendError::Message { reason: reason(), permanent },
-                or_deferred(Attempt::MailRefused),
-            ));
+        }
+        for (blame, attempt) in [
+            (Blame::Later, Attempt::Deferred),
+            (Blame::Address, Attempt::RecipientRefused),
+            (Blame::Mail, Attempt::MailRefused),
+            (Blame::Server, Attempt::Held),
+        ] {
+            table.push((SendError::Recipient { reason: reason(), blame }, attempt));
+            table.push((SendError::Message { reason: reason(), blame }, attempt));
         }
         for (error, want) in table {
             let failure = SendFailure::from(error.clone());

@@ -33,6 +33,8 @@ pub(crate) struct MailWriter {
 pub(crate) struct Aside<'a> {
     pub(crate) notes: &'a [String],
     pub(crate) unreached: &'a [NotReached],
+    /// Text alone, since the server refused more.
+    pub(crate) is_light: bool,
     /// The watched VM that is this machine.
     pub(crate) home: Option<&'a OwnVm>,
 }
@@ -102,7 +104,7 @@ impl MailWriter {
     ) -> Result<Rendered, RenderError> {
         let mut context = self.context(snapshot, aside.notes, now);
         context.language = self.language(&notice.to, &notice.accounts);
-        context.unreached = aside.unreached;
+        (context.unreached, context.is_light) = (aside.unreached, aside.is_light);
         context.to_name = self.names.get(&notice.to).cloned();
         context.lives_on = aside.home.map(|home| LivesOn {
             account: home.account.clone(),

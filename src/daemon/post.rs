@@ -71,6 +71,19 @@ impl Poster {
     }
 }
 
+/// The first bytes of an answer's body; fewer where it breaks off.
+pub(super) async fn start_of(mut answer: Response, most: usize) -> Vec<u8> {
+    let mut start = Vec::new();
+    while let Ok(Some(part)) = answer.chunk().await {
+        start.extend_from_slice(&part);
+        if start.len() >= most {
+            break;
+        }
+    }
+    start.truncate(most);
+    start
+}
+
 /// The body of an answer.
 ///
 /// # Errors

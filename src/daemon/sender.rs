@@ -110,9 +110,14 @@ impl Sender {
         let carrier = self.carrier.get();
         let sending = carrier.send(&job.to, &job.mail);
         tokio::pin!(sending);
-        tokio::select! {
-            sent = &mut sending => Some(sent),
-            () = stop.cancelled() => tokio::time::timeout(LAST_ATTEMPT, sending).await.ok(),
+        // A reply may take minutes.
+        let mut alive = tokio::time::interval(ALIVE_EVERY);
+        loop {
+            tokio::select! {
+                sent = &mut sending => return Some(sent),
+                _ = alive.tick() => self.last_run.now(),
+                () = stop.cancelled() => return tokio::time::timeout(LAST_ATTEMPT, sending).await.ok(),
+            }
         }
     }
 

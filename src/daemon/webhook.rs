@@ -1,18 +1,25 @@
 //! Posts to a webhook: one POST of JSON to an address that is a secret. The sender repeats and logs.
 
+use std::time::Duration;
+
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::ExposeSecret as _;
+use serde_json::Value;
 
 use super::delivery::{Fault, SendFailure};
-use super::post::{NoAnswer, Poster, WHOLE};
+use super::post::{NoAnswer, Poster, start_of};
+use crate::clock;
 use crate::mail::WebhookSettings;
+use crate::mail::smtp::tidy;
+use crate::provider::asked_pause;
 
 /// Posts to one address.
 pub(crate) struct Webhook {
     name: String,
     poster: Poster,
     url: Url,
+    headers: HeaderMap,
 }
 
 impl Webhook {
@@ -23,7 +30,13 @@ impl Webhook {
         let url =
             Url::parse(settings.url.expose_secret()).map_err(|error| setup(&name, &error.to_string()))?;
         let poster = Poster::new(settings.proxy.as_ref()).map_err(|reason| setup(&name, &reason))?;
-        Ok(Self { name, poster, url })
+        let mut headers = HeaderMap::new();
+        for (header, value) in &settings.headers {
+            let header = header.parse::<HeaderName>().map_err(|error| setup(&name, &error.to_string()))?;
+            let value = HeaderValue::from_str(value.expose_secret());
+            headers.append(header, value.map_err(|_| setup(&name, "a header's value is none"))?);
+        }
+        Ok(Self { name, poster, url, headers })
     }
 
     /// Makes one POST. A 2xx answer means that it was taken. No error holds the address.
@@ -31,9 +44,10 @@ impl Webhook {
         let name = &self.name;
         let fail = |fault, error| Err(SendFailure { fault, error });
         let Ok(key) = HeaderValue::from_str(key) else { return Err(setup(name, "its key is no header")) };
-        let headers = HeaderMap::from_iter([(HeaderName::from_static("idempotency-key"), key)]);
-        let status = match self.poster.post(&self.url, headers, body, WHOLE).await {
-            Ok(answer) => answer.status(),
+        let mut headers = self.headers.clone();
+        headers.insert(HeaderName::from_static("idempotency-key"), key);
+        let answer = match self.poster.post(&self.url, headers, body, PATIENCE).await {
+            Ok(answer) => answer,
             Err(NoAnswer::Setup(reason)) => return Err(setup(name, &reason)),
             Err(NoAnswer::Connection(reason)) => {
                 return fail(Fault::Away, format!("no working connection to webhook {name}: {reason}"));
@@ -44,18 +58,49 @@ impl Webhook {
                 return fail(Fault::ReplyLost, error);
             }
         };
+        let (status, wait) = (answer.status(), asked_pause(answer.headers(), clock::now()));
+        let said = start_of(answer, MOST_SAID).await;
+        let refusal = refusal_in(&said);
+        let said = self.without_secrets(&tidy(&String::from_utf8_lossy(&said)));
+        let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+        let answered = format!("webhook {name} answered {status}{said}");
         match status.as_u16() {
-            200..=299 => Ok(()),
-            400 | 413 | 422 => {
-                fail(Fault::MailRefused, format!("webhook {name} does not take this: it answered {status}"))
+            200..=299 if !refusal => Ok(()),
+            // The answer is about the address or the receiver behind it, and not about the post.
+            200..=399 | 401 | 403 | 404 | 410 => {
+                fail(Fault::Refuses, format!("{answered}; check webhooks.{name}.url"))
             }
-            // The answer is about the address, and not about the post.
-            401 | 403 | 404 | 410 => {
-                fail(Fault::Refuses, format!("webhook {name} answered {status}; check webhooks.{name}.url"))
-            }
-            _ => fail(Fault::Deferred, format!("webhook {name} answered {status}")),
+            400 | 413 | 422 => fail(Fault::MailRefused, format!("it does not take this: {answered}")),
+            _ => fail(wait.map_or(Fault::Deferred, Fault::Busy), answered),
         }
     }
+
+    /// The words without the parts of the address and of headers that are secrets.
+    fn without_secrets(&self, said: &str) -> String {
+        let parts = self.url.path_segments().into_iter().flatten();
+        let query = self.url.query_pairs().map(|(_, value)| value.into_owned());
+        let user = self.url.password().map(str::to_owned);
+        let headers = self.headers.values().filter_map(|value| value.to_str().ok()).map(str::to_owned);
+        let all = parts.map(str::to_owned).chain(query).chain(user).chain(headers);
+        let secrets = all.flat_map(|one| one.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+        secrets
+            .filter(|one| one.len() >= SHORTEST_SECRET)
+            .fold(said.to_owned(), |said, secret| said.replace(&secret, "[hidden]"))
+    }
+}
+
+/// How long a receiver may take to answer: some post to a chat first.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// The part of an answer that is kept.
+const MOST_SAID: usize = 4 << 10;
+/// Shorter parts of an address are words: `api`, `hook`.
+const SHORTEST_SECRET: usize = 6;
+
+/// Whether an answer says in JSON that the post was not taken, whatever its status.
+fn refusal_in(said: &[u8]) -> bool {
+    let Ok(Value::Object(fields)) = serde_json::from_slice(said) else { return false };
+    let error = fields.get("error").is_some_and(|error| !matches!(error, Value::Null | Value::Bool(false)));
+    fields.get("ok") == Some(&Value::Bool(false)) || error
 }
 
 fn setup(name: &str, reason: &str) -> SendFailure {

@@ -37,6 +37,8 @@ pub(crate) struct Context<'a> {
     pub page: Option<&'a str>,
     /// The language of its recipient.
     pub language: Language,
+    /// Text alone, without picture and files: the server refused more.
+    pub is_light: bool,
 }
 
 /// The watched VM on which hostwatch itself runs. If its account is cut off, hostwatch stops.
@@ -76,6 +78,7 @@ impl<'a> Context<'a> {
             unreached: &[],
             page: None,
             language: Language::En,
+            is_light: false,
         }
     }
 }

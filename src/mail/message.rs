@@ -24,6 +24,8 @@ const MOST_PAIRS: usize = 50;
 const MOST_PAIR_BYTES: usize = 16 << 10;
 const LONGEST_NAME: usize = 200;
 const LONGEST_LIST_ID: usize = 120;
+/// The picture's file name.
+const CHART: &str = "balance.png";
 
 /// The parts of a mail.
 pub(super) struct Draft<'a> {
@@ -37,8 +39,8 @@ pub(super) struct Draft<'a> {
     pub pairs: Vec<(String, String)>,
     /// Message-IDs; the first is the one that the mail replies to.
     pub references: Vec<String>,
-    /// The calendar file of its cut-offs.
-    pub calendar: Option<String>,
+    /// The calendar files of its cut-offs, each with its name.
+    pub calendar: Vec<(String, String)>,
 }
 
 /// A new, unique Message-ID without angle brackets; `domain` is that of the sender.
@@ -49,7 +51,8 @@ pub(crate) fn new_id(domain: &str) -> String {
 
 impl Draft<'_> {
     fn content_id(&self) -> String {
-        format!("chart.{}@{}", hash_of([self.id]), self.domain())
+        // Relays that name the picture by this would make a program of `.com`.
+        format!("chart.{}@hostwatch", hash_of([self.id]))
     }
 
     /// A boundary between parts. `=_` occurs in neither quoted-printable nor base64 text, and nobody knows the
@@ -90,7 +93,7 @@ pub(super) fn build(draft: Draft<'_>) -> Result<Rendered, RenderError> {
         .multipart(parts(&draft)?)
         .map_err(RenderError::Message)?;
     let mut raw = own_headers(&draft)?.into_bytes();
-    raw.extend_from_slice(&message.formatted());
+    raw.extend_from_slice(&in_brackets(message.formatted()));
     Ok(Rendered {
         message_id: draft.id.to_owned(),
         sender: from.email.to_string(),
@@ -99,20 +102,35 @@ pub(super) fn build(draft: Draft<'_>) -> Result<Rendered, RenderError> {
     })
 }
 
-/// The readable parts, the calendar file, and a list of all incidents if the head has no room for them.
+/// Puts a bare address in `To` into brackets: some filters count it against a mail without.
+fn in_brackets(mut formatted: Vec<u8>) -> Vec<u8> {
+    let start = formatted.windows(6).position(|part| part == b"\r\nTo: ").map(|at| at + 6);
+    let end =
+        start.and_then(|start| Some(start + formatted[start..].iter().position(|byte| *byte == b'\r')?));
+    if let Some((start, end)) = start.zip(end).filter(|&(start, end)| !formatted[start..end].contains(&b'<'))
+    {
+        formatted.insert(end, b'>');
+        formatted.insert(start, b'<');
+    }
+    formatted
+}
+
+/// The readable parts, the calendar files, and a list of all incidents if the head has no room for them.
 fn parts(draft: &Draft<'_>) -> Result<MultiPart, RenderError> {
     let read = alternative(draft)?;
     let file = |name: &str, media_type: &str, text: String| {
         let media_type: ContentType = media_type.parse().expect("a fixed media type");
         Attachment::new(name.to_owned()).body(text, media_type)
     };
-    let calendar = draft.calendar.clone().map(|text| {
-        file("cut-off.ics", "text/calendar; charset=utf-8; method=PUBLISH; name=cut-off.ics", text)
+    let dates = draft.calendar.iter().filter(|_| !draft.context.is_light).map(|(name, text)| {
+        let method = if text.contains("\r\nMETHOD:CANCEL\r\n") { "CANCEL" } else { "PUBLISH" };
+        let media_type = format!("text/calendar; charset=utf-8; method={method}; name={name}");
+        file(name, &media_type, text.clone())
     });
     let more = draft.pairs.len() > in_head(&draft.pairs);
     let json = "application/json; name=incidents.json";
     let all = more.then(|| file("incidents.json", json, incidents(&draft.pairs)));
-    let files: Vec<SinglePart> = calendar.into_iter().chain(all).collect();
+    let files: Vec<SinglePart> = dates.chain(all).collect();
     if files.is_empty() {
         return Ok(read);
     }
@@ -130,6 +148,10 @@ fn incidents(pairs: &[(String, String)]) -> String {
 }
 
 fn alternative(draft: &Draft<'_>) -> Result<MultiPart, RenderError> {
+    if draft.context.is_light {
+        let plain = SinglePart::plain(draft.body.text());
+        return Ok(MultiPart::alternative().boundary(draft.boundary("alt")).singlepart(plain));
+    }
     let content_id = draft.content_id();
     let page = html::render(draft.body, &draft.subject, &content_id)?;
     let alternative = MultiPart::alternative()
@@ -139,7 +161,8 @@ fn alternative(draft: &Draft<'_>) -> Result<MultiPart, RenderError> {
     Ok(match draft.body.figure() {
         Some(figure) => {
             let png: ContentType = "image/png".parse().expect("a fixed media type");
-            let chart = Attachment::new_inline(content_id).body(Encoded::new(figure.png.clone()), png);
+            let chart = Attachment::new_inline_with_name(content_id, CHART.to_owned())
+                .body(Encoded::new(figure.png.clone()), png);
             let related = MultiPart::related().boundary(draft.boundary("rel"));
             alternative.multipart(related.singlepart(page).singlepart(chart))
         }

@@ -69,7 +69,7 @@ pub(crate) fn render_test(to: &str, id: &str, context: &Context<'_>) -> Result<R
         body: &body,
         pairs: vec![head(accounts.first(), "test", &Event::Test.to_string())],
         references: Vec::new(),
-        calendar: None,
+        calendar: Vec::new(),
     })
 }
 
@@ -166,10 +166,10 @@ fn head(account: Option<&AccountName>, what: &str, event: &str) -> (String, Stri
     (format!("{}/{what}/account", account.map_or("none", AccountName::as_str)), event.to_owned())
 }
 
-/// The calendar file of the cut-offs in a mail.
-fn dates(notice: &Notice, context: &Context<'_>) -> Option<String> {
+/// The calendar files of the cut-offs in a mail.
+fn dates(notice: &Notice, context: &Context<'_>) -> Vec<(String, String)> {
     if !matches!(notice.form, Form::Disconnect | Form::Unwatched | Form::Summary(_)) {
-        return None;
+        return Vec::new();
     }
     let cut_offs = notice.items.iter().filter(|item| item.key.kind == Kind::Disconnect);
     let deadlines = cut_offs.filter_map(|item| {
@@ -179,7 +179,7 @@ fn dates(notice: &Notice, context: &Context<'_>) -> Option<String> {
     });
     let address = &context.from.email;
     let publisher = Publisher { domain: address.domain(), sender: Some(address.as_ref()) };
-    calendar::attachment(deadlines, publisher)
+    calendar::attachments(deadlines, publisher)
 }
 
 /// The mails that began the threads of its incidents, each once, starting with the worst.

@@ -26,6 +26,8 @@ pub(crate) struct MailServer {
     pub login: Option<Login>,
     /// A private CA that is trusted beside the system's.
     pub ca_file: Option<PathBuf>,
+    /// The name for the greeting; by default this machine's full name.
+    pub helo_name: Option<String>,
 }
 
 /// A user at the server.
@@ -54,6 +56,8 @@ pub(crate) struct WebhookSettings {
     pub url: SecretString,
     /// The proxy; its address may hold a password.
     pub proxy: Option<SecretString>,
+    /// Headers of each post; their values are secrets.
+    pub headers: Vec<(String, SecretString)>,
 }
 
 /// A table in `[telegram]`: a bot, and the chat that it writes to.

@@ -27,6 +27,8 @@ pub(crate) struct WebhookTarget<'a> {
 
 /// If there are more items than this, the first alert is about all of them, and only ends get further alerts.
 const MOST_ALERTS: usize = 50;
+/// The same if the receiver refused more.
+const LIGHT_ALERTS: usize = 5;
 /// A longer key, or the keys of several events, are replaced by a hash.
 const LONGEST_KEY: usize = 200;
 /// The alert of a notice that is no incident: digest, test, first mail, summary.
@@ -128,9 +130,9 @@ fn of_incidents(
     context: &Context<'_>,
 ) -> Vec<WebhookAlert> {
     let mut alerts = Vec::new();
-    let mut room = MOST_ALERTS;
+    let mut room = if context.is_light { LIGHT_ALERTS } else { MOST_ALERTS };
     let is_overview = matches!(notice.form, Form::Summary(_) | Form::Started(_));
-    if is_overview || notice.items.len() > MOST_ALERTS {
+    if is_overview || notice.items.len() > room {
         alerts.push(of_notice(notice, subject, body, target, context));
         room -= 1;
     } else if let [item] = notice.items.as_slice() {
@@ -265,7 +267,7 @@ fn texts<'a>(all: impl IntoIterator<Item = (&'a str, String)>) -> BTreeMap<Strin
 
 fn payload(target: WebhookTarget<'_>, alerts: Vec<WebhookAlert>, truncated_alerts: usize) -> Payload {
     let common_labels = common(alerts.iter().map(|alert| &alert.labels));
-    let grouped_by = |name: &&String| matches!(name.as_str(), "alertname" | "account");
+    let grouped_by = |name: &&String| matches!(name.as_str(), "alertname" | "account" | INCIDENT);
     let group_labels: BTreeMap<String, String> = common_labels
         .iter()
         .filter(|(name, _)| grouped_by(name))

@@ -43,4 +43,5 @@ pub(crate) use report::ReportRead;
 pub(crate) use settings::{
     BillingCredentials, HostingCredentials, HostingToken, Limits, ProviderSettings, TokenOffer,
 };
+pub(crate) use transport::asked_pause;
 pub(crate) use wire::FIELDS;

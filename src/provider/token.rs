@@ -22,9 +22,9 @@ use super::error::ErrorKind;
 use super::hosts::Hosts;
 use super::observe::{Code, Observer};
 use super::redact::BoughtTokens;
-use super::retry::wait_of;
 use super::settings::TokenOffer;
-use super::transport::{AttemptReport, authorization, code_of, date, failure_of, retry_after};
+use super::transport::asked_pause;
+use super::transport::{AttemptReport, authorization, code_of, date, failure_of};
 use super::web_token;
 
 /// A longer `Retry-After` is cut to this.
@@ -174,7 +174,7 @@ impl TokenDesk {
         report.code = Code::Status(status.as_u16());
         let now = date(&answer).unwrap_or_else(|| self.hosts.now());
         if !status.is_success() {
-            let wait = retry_after(answer.headers()).and_then(|text| wait_of(text, now)).unwrap_or_default();
+            let wait = asked_pause(answer.headers(), now).unwrap_or_default();
             let wait = self.hosts.timing.purchases_apart.max(wait.min(LONGEST_WAIT) / failpoint::haste());
             self.held.lock().not_before = Some(Instant::now() + wait);
             let refused = matches!(status.as_u16(), 400 | 401 | 403 | 422);

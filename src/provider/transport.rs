@@ -20,6 +20,7 @@ use super::error::{ErrorKind, innermost};
 use super::hosts::Hosts;
 use super::limits::Permit;
 use super::observe::{Code, Observer};
+use super::retry::wait_of;
 use super::said;
 use super::settings::ProviderSettings;
 
@@ -98,6 +99,11 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<&str> {
     };
     let retry_after = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
     retry_after.or_else(|| of_limit("ratelimit")).or_else(|| of_limit("x-ratelimit"))
+}
+
+/// The pause that an answer asks for.
+pub(crate) fn asked_pause(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> {
+    wait_of(retry_after(headers)?, now)
 }
 
 /// The provider's time when it sent this answer: its `Date`, plus the time that a cache has kept it.

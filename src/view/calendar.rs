@@ -5,12 +5,9 @@ use std::fmt::Write as _;
 
 use chrono::{DateTime, Days, Duration, NaiveDate, Utc};
 
-use super::cut_off::CutOff;
 use super::payer::Payer;
 use super::reader::Reader;
-use super::words::capital;
 use crate::alert::CalendarEntry;
-use crate::model::forecast::Disconnect;
 use crate::model::pay_by::last_day;
 use crate::model::{AccountName, say};
 
@@ -35,14 +32,25 @@ pub(crate) struct Publisher<'a> {
     pub sender: Option<&'a str>,
 }
 
-/// The calendar file of a mail: the present events, or their cancellation. `None` without events.
-pub(crate) fn attachment<'a>(
+/// The calendar files of a mail, each with its name: one event each, present or cancelled, since many programs read the
+/// first event of a file alone.
+pub(crate) fn attachments<'a>(
     deadlines: impl Iterator<Item = Deadline<'a>>,
     publisher: Publisher<'_>,
-) -> Option<String> {
-    let mut deadlines = deadlines.peekable();
-    deadlines.peek()?;
-    Some(Lines::calendar(&[("METHOD", "PUBLISH")], deadlines, publisher))
+) -> Vec<(String, String)> {
+    let deadlines: Vec<Deadline<'_>> = deadlines.collect();
+    let is_one = deadlines.len() == 1;
+    let of = |deadline: &Deadline<'_>| {
+        let method = if deadline.entry.cancelled { "CANCEL" } else { "PUBLISH" };
+        let file = |one: Moment| {
+            let mut lines = Lines::begin(&[("METHOD", method)]);
+            lines.event(deadline, &one, publisher);
+            let account = if is_one { String::new() } else { format!("{}-", deadline.account) };
+            (format!("{account}{}.ics", one.name), lines.end())
+        };
+        deadline.moments().map(file).collect::<Vec<_>>()
+    };
+    deadlines.iter().flat_map(of).collect()
 }
 
 /// The feed that a calendar subscribes to. Events of cut-offs that are over are left out.
@@ -54,9 +62,31 @@ pub(crate) fn feed<'a>(deadlines: impl Iterator<Item = Deadline<'a>>, domain: &s
         ("REFRESH-INTERVAL;VALUE=DURATION", "PT1H"),
         ("X-PUBLISHED-TTL", "PT1H"),
     ];
-    let ahead = deadlines.filter(|deadline| !deadline.entry.cancelled);
-    Lines::calendar(&head, ahead, Publisher { domain, sender: None })
+    let mut lines = Lines::begin(&head);
+    let mut is_empty = true;
+    for deadline in deadlines.filter(|deadline| !deadline.entry.cancelled) {
+        is_empty = false;
+        for one in deadline.moments() {
+            lines.event(&deadline, &one, Publisher { domain, sender: None });
+        }
+    }
+    if is_empty {
+        // A calendar has at least one component (RFC 5545, 3.4).
+        UTC_ZONE.iter().for_each(|line| lines.add(line));
+    }
+    lines.end()
 }
+
+const UTC_ZONE: [&str; 8] = [
+    "BEGIN:VTIMEZONE",
+    "TZID:UTC",
+    "BEGIN:STANDARD",
+    "DTSTART:19700101T000000",
+    "TZOFFSETFROM:+0000",
+    "TZOFFSETTO:+0000",
+    "END:STANDARD",
+    "END:VTIMEZONE",
+];
 
 /// One of an account's two events.
 struct Moment {
@@ -109,6 +139,19 @@ impl Deadline<'_> {
         pay_by.into_iter().chain([cut_off])
     }
 
+    /// The dates in words. They are read days later, so they name no span and no amount.
+    fn said(&self) -> String {
+        let Payer { lead_days, reader, .. } = self.payer;
+        let at = reader.moment(self.entry.cut_off);
+        let last = self.entry.pay_by.or_else(|| last_day(self.entry.cut_off, lead_days, reader.zone));
+        let by = last.map(|day| {
+            let day = reader.day(day);
+            say!(reader.language, " Pay by {day}.", " Оплатите до {day} включительно.")
+        });
+        let by = by.unwrap_or_default();
+        say!(reader.language, "Cut-off {at}.{by}", "Отключение {at}.{by}")
+    }
+
     /// The last day to pay. After it, today, until the cut-off.
     fn day_to_pay(&self) -> Option<(NaiveDate, bool)> {
         let Payer { lead_days, reader: reader @ Reader { zone, now, .. }, .. } = self.payer;
@@ -130,11 +173,7 @@ fn moment(at: DateTime<Utc>) -> impl std::fmt::Display {
 struct Lines(String);
 
 impl Lines {
-    fn calendar<'a>(
-        head: &[(&str, &str)],
-        deadlines: impl Iterator<Item = Deadline<'a>>,
-        publisher: Publisher<'_>,
-    ) -> String {
+    fn begin(head: &[(&str, &str)]) -> Self {
         let mut lines = Self(String::new());
         for line in ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//hostwatch//EN"] {
             lines.add(line);
@@ -142,29 +181,23 @@ impl Lines {
         for (name, value) in head {
             lines.add(&format!("{name}:{value}"));
         }
-        for deadline in deadlines {
-            for one in deadline.moments() {
-                lines.event(&deadline, &one, publisher);
-            }
-        }
-        lines.add("END:VCALENDAR");
-        lines.0
+        lines
+    }
+
+    fn end(mut self) -> String {
+        self.add("END:VCALENDAR");
+        self.0
     }
 
     /// Writes an event, which blocks nobody's time.
-    fn event(
-        &mut self,
-        Deadline { account, entry, payer }: &Deadline<'_>,
-        one: &Moment,
-        publisher: Publisher<'_>,
-    ) {
-        let disconnect = Disconnect::At { at: entry.cut_off, computed: false };
-        let said = text(&capital(&CutOff::of(disconnect, *payer).sentence()));
+    fn event(&mut self, deadline: &Deadline<'_>, one: &Moment, publisher: Publisher<'_>) {
+        let Deadline { account, entry, .. } = deadline;
+        let said = text(&deadline.said());
         let status = if entry.cancelled { "CANCELLED" } else { "CONFIRMED" };
         self.add("BEGIN:VEVENT");
         self.add(&format!("UID:{account}.{}@{}", one.name, publisher.domain));
         self.add(&format!("SEQUENCE:{}", entry.sequence));
-        self.add(&format!("DTSTAMP:{}", moment(payer.reader.now)));
+        self.add(&format!("DTSTAMP:{}", moment(entry.changed_at)));
         self.add(&one.start);
         one.end.iter().for_each(|end| self.add(end));
         publisher.sender.iter().for_each(|sender| self.add(&format!("ORGANIZER:mailto:{sender}")));
@@ -224,7 +257,7 @@ mod tests {
         let cut_off = "2026-03-09T21:00:00Z".parse().unwrap();
         let reader = Reader::english(Tz::Europe__Moscow, now);
         let payer = Payer { report: None, unread_since: None, currency: "RUB", lead_days: 3, reader };
-        let entry = CalendarEntry { sequence: 7, cut_off, pay_by: None, cancelled };
+        let entry = CalendarEntry { sequence: 7, cut_off, pay_by: None, cancelled, changed_at: now };
         Deadline { account, entry, payer }
     }
 
@@ -232,7 +265,7 @@ mod tests {
     #[test]
     fn two_events_an_account() {
         let (account, now) = ("main".parse().unwrap(), "2026-03-01T12:00:00Z".parse().unwrap());
-        let said = "DESCRIPTION:Cut-off Tue 10 Mar\\, in 8 d 9 h: pay by Fri 6 Mar\n";
+        let said = "DESCRIPTION:Cut-off Tue 10 Mar 00:00 MSK. Pay by Fri 6 Mar.\n";
         let alarm =
             |before: &str| format!("BEGIN:VALARM\nACTION:DISPLAY\nTRIGGER:{before}\n{said}END:VALARM\n");
         let event = |uid: &str, dates: &str, summary: &str, status: &str, rest: &str| {
@@ -259,10 +292,27 @@ mod tests {
         let ahead = both("", "CONFIRMED", &alarms(["-PT15H", "PT9H"]), &alarms(["-P1D", "-PT2H"]));
         assert_eq!(text, calendar(head, &ahead));
         let publisher = Publisher { domain: "example.com", sender: Some("hostwatch@example.com") };
-        let of_mail = attachment([deadline(&account, true, now)].into_iter(), publisher).unwrap();
         let sent = both("\nORGANIZER:mailto:hostwatch@example.com", "CANCELLED", "", "");
-        assert_eq!(of_mail, calendar("METHOD:PUBLISH\n", &sent));
-        assert_eq!(attachment(std::iter::empty(), publisher), None);
+        let (first, second) = sent.split_at(sent.rfind("BEGIN:VEVENT").unwrap());
+        let of_mail = attachments([deadline(&account, true, now)].into_iter(), publisher);
+        let file = |name: &str, event: &str| (name.to_owned(), calendar("METHOD:CANCEL\n", event));
+        assert_eq!(of_mail, [file("pay-by.ics", first), file("cut-off.ics", second)]);
+        assert_eq!(attachments(std::iter::empty(), publisher), []);
+        let empty = feed([deadline(&account, true, now)].into_iter(), "example.com");
+        assert!(empty.contains("BEGIN:VTIMEZONE") && !empty.contains("VEVENT"), "{empty}");
+    }
+
+    /// A calendar that asks again gets the same bytes.
+    #[test]
+    fn the_feed_changes_with_the_date_alone() {
+        let account = "main".parse().unwrap();
+        let at = |now: &str| {
+            let changed_at = "2026-03-01T12:00:00Z".parse().unwrap();
+            let one = deadline(&account, false, now.parse().unwrap());
+            let entry = CalendarEntry { changed_at, ..one.entry };
+            feed([Deadline { entry, ..one }].into_iter(), "example.com")
+        };
+        assert_eq!(at("2026-03-01T12:00:00Z"), at("2026-03-05T23:00:00Z"));
     }
 
     /// The cut-off is at midnight in Moscow, so the last day to pay is Friday the 6th.

@@ -38,12 +38,13 @@ fn take_in(held: &mut Held, seen: &mut BTreeMap<String, u32>, text: &str) {
 
 fn attached(mail: &Received) -> String {
     let parsed = mail_parser::MessageParser::default().parse(&mail.raw).unwrap();
-    let part = parsed.parts.iter().find(|part| {
+    let files = parsed.parts.iter().filter(|part| {
         let of = mail_parser::MimeHeaders::content_type(*part);
         of.is_some_and(|of| of.c_type == "text" && of.c_subtype.as_deref() == Some("calendar"))
     });
-    let part = part.unwrap_or_else(|| panic!("no calendar in {}", mail.subject));
-    String::from_utf8(part.contents().to_vec()).unwrap()
+    let files: Vec<String> = files.map(|part| String::from_utf8(part.contents().to_vec()).unwrap()).collect();
+    assert_eq!(files.len(), 2, "one event a file: {}", mail.subject);
+    files.concat()
 }
 
 #[test]

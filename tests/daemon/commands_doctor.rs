@@ -40,7 +40,7 @@ fn everything_is_tried_and_nothing_is_changed() {
         ("time zone", "UTC: it is "),
         ("API budget, hosting", "at most 180.0 of 100000 calls/min: containers 3 every 1 s"),
         ("clock", "in sync with http://127.0.0.1:"),
-        ("mail server", &format!("{}: no TLS, no login, accepts sender", smtp.address)),
+        ("mail server", &format!("{}: no TLS, no login, greeted as", smtp.address)),
         ("store", ""),
         ("where it runs", "outside the watched VMs"),
     ] {

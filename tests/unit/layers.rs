@@ -60,7 +60,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("listenfd", &["daemon"]),
     ("bcrypt", &["http"]),
     ("serde_saphyr", &["http"]),
-    ("x509_parser", &["http", "provider"]),
+    ("x509_parser", &["http", "mail", "provider"]),
     ("anyhow", &["daemon", "commands", "cli", "main"]),
 ];
 

@@ -94,7 +94,7 @@ fn an_invalid_recipient_is_named_in_the_error() {
     let (from, snapshot) = (from(), Snapshot::default());
     let context = Context { to_name: None, ..context(&from, &snapshot) };
     let bare = render(&one(), ID, &context).unwrap();
-    assert_eq!(headers(&bare, "To"), ["ops@example.com"]);
+    assert_eq!(headers(&bare, "To"), ["<ops@example.com>"]);
     let error = render(&Notice { to: "nobody".into(), ..one() }, ID, &context).unwrap_err();
     assert!(matches!(&error, RenderError::Recipient { text, .. } if text == "nobody"), "{error}");
     let error = render(&one(), "a\r\nBcc: b@c", &context).unwrap_err();

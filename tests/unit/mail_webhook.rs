@@ -96,10 +96,11 @@ fn one_incident_in_full() {
         "severity": "critical"
       },
       "externalURL": "",
-      "groupKey": "{}:{account=\"main\", alertname=\"HostwatchVmError\"}",
+      "groupKey": "{}:{account=\"main\", alertname=\"HostwatchVmError\", incident=\"main/vm_error/17\"}",
       "groupLabels": {
         "account": "main",
-        "alertname": "HostwatchVmError"
+        "alertname": "HostwatchVmError",
+        "incident": "main/vm_error/17"
       },
       "receiver": "team",
       "status": "firing",

@@ -1,6 +1,6 @@
 //! Checks that belong to no account: the providers' clocks and certificates, mail, the store, this machine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::Path;
 
@@ -16,7 +16,9 @@ use crate::commands::ask::{AskError, DaemonAddress};
 use crate::commands::beside;
 use crate::config::{Environment, Settings};
 use crate::daemon::machine;
-use crate::mail::smtp::{Capabilities, Transport};
+use crate::daemon::mails::address;
+use crate::mail::smtp::{Capabilities, Timing, Transport};
+use crate::mail::{Recipient, Way};
 use crate::model::{Language, Snapshot, lives_on};
 use crate::provider::{self, probe};
 use crate::store::Store;
@@ -85,13 +87,28 @@ pub(in crate::commands) async fn mail_checks(settings: &Settings) -> Vec<(String
     table::run(&Mail::CHECKS, &mail)
 }
 
-/// Connects with TLS, logs in, and asks whether the server takes mail from us. Sends no mail.
+/// The addresses of everybody who is mailed, each once.
+fn recipients(settings: &Settings) -> Vec<String> {
+    let lists = settings.accounts.iter().flat_map(|account| {
+        let of_rules = account.alert.rules.values().flat_map(|rule| &rule.to);
+        account
+            .to
+            .iter()
+            .map(Recipient::address)
+            .chain(of_rules.chain(&account.alert.escalate_to).map(|to| address(to)))
+    });
+    let all: BTreeSet<String> = lists.filter(|to| Way::to(to) == Way::Smtp).collect();
+    all.into_iter().collect()
+}
+
+/// Connects with TLS, logs in, and asks whether the server takes mail from us to everybody. Sends no mail.
 async fn probe_mail_server(settings: &Settings) -> Option<Result<Capabilities, String>> {
     let email = settings.email.as_ref()?;
     let probed = async {
-        let transport = Transport::new(&email.server).map_err(|error| error.to_string())?;
-        let sender = email.from.email.to_string();
-        transport.probe_sender(&sender).await.map_err(|error| error.to_string())
+        let transport = Transport::with_timing(&email.server, Timing::of_a_trial());
+        let transport = transport.map_err(|error| error.to_string())?;
+        let (sender, recipients) = (email.from.email.to_string(), recipients(settings));
+        transport.probe(&sender, &recipients).await.map_err(|error| error.to_string())
     };
     Some(probed.await)
 }
@@ -123,10 +140,20 @@ impl Mail<'_> {
         let place = format!("{}:{}", email.server.host, email.server.port);
         Some(match self.server.as_ref()? {
             Ok(server) => {
+                if let Some((to, error)) = server.refused.first() {
+                    let others = words::with_more(to, server.refused.len() - 1, Language::En);
+                    return Some(
+                        CheckVerdict::fail(format!("{place}: for {others}: {error}"))
+                            .remedy("mails to them wait in the store until it takes them"),
+                    );
+                }
                 let tls = server.tls_version.unwrap_or("no TLS");
                 let login = server.login.as_ref();
                 let login = login.map_or_else(|| "no login".to_owned(), |how| format!("login by {how}"));
-                CheckVerdict::ok(format!("{place}: {tls}, {login}, accepts sender {}", email.from.email))
+                let (sender, greeting) = (&email.from.email, &server.greeting);
+                CheckVerdict::ok(format!(
+                    "{place}: {tls}, {login}, greeted as {greeting}, accepts sender {sender} and every recipient"
+                ))
             }
             Err(error) => CheckVerdict::fail(format!("{place}: {error}")).remedy(
                 "mails wait in the store until it works; hostwatch test-message sends one as a proof",

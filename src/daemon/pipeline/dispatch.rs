@@ -128,13 +128,13 @@ impl Pipeline {
         let Some(writer) = &self.mail_writer else { return Ok(false) };
         let (snapshot, id) = (self.snapshot.get(), writer.new_id());
         let facts = facts!(self, &snapshot);
-        let Some(Outgoing { lane, notice, unreached, .. }) = self.log.claim(to, &id, &facts) else {
+        let Some(Outgoing { lane, notice, unreached, is_light, .. }) = self.log.claim(to, &id, &facts) else {
             self.senders.quiet.insert(to.to_owned(), self.log.next_try(to, self.now));
             self.commit(&[])?;
             return Ok(false);
         };
         let mail = match notice {
-            Some(notice) => self.render(&notice, &unreached, &id),
+            Some(notice) => self.render(&notice, &unreached, is_light, &id),
             None => self.published.store.lock().rendered(to, lane)?,
         };
         let Some(mail) = mail else {
@@ -154,7 +154,13 @@ impl Pipeline {
         Ok(true)
     }
 
-    fn render(&mut self, notice: &Notice, unreached: &[NotReached], id: &str) -> Option<Rendered> {
+    fn render(
+        &mut self,
+        notice: &Notice,
+        unreached: &[NotReached],
+        is_light: bool,
+        id: &str,
+    ) -> Option<Rendered> {
         let writer = self.mail_writer.as_ref()?;
         let snapshot = self.snapshot.get();
         let language = writer.language(&notice.to, &notice.accounts);
@@ -162,7 +168,7 @@ impl Pipeline {
         let difference = self.clock.difference().filter(|(_, decides)| *decides);
         notes.extend(difference.map(|(words, _)| format!("{words}.")));
         let home = lives_on(&snapshot, &self.addresses);
-        let aside = Aside { notes: &notes, unreached, home: home.as_ref() };
+        let aside = Aside { notes: &notes, unreached, is_light, home: home.as_ref() };
         match writer.write(notice, id, &snapshot, aside, self.now) {
             Ok(mail) => Some(mail),
             Err(error) => {
@@ -208,12 +214,17 @@ impl Pipeline {
         let result = failure.map(|failure| (failure.attempt(), failure.error.as_str()));
         self.log_result(way, to, mail, incident.as_deref(), result);
         let unusable = failure.filter(|failure| failure.is_of_server());
-        self.published.show_mail_server(way, unusable);
+        let of_us = failure.filter(|failure| failure.is_of_server() || failure.is_refusal_of_us());
+        if of_us.is_some() || !self.log.held_but(to).any(|other| Way::to(other) == *way) {
+            self.published.show_mail_server(way, of_us);
+        }
         if let Some(failure) = unusable {
             let hold = ServerHold::after(self.senders.holds.get(way), failure, self.now);
             self.senders.holds.insert(way.clone(), hold);
         } else if self.senders.holds.remove(way).is_some() {
-            tracing::info!("{} accepts mail again", way.words());
+            if failure.is_none() {
+                tracing::info!("{} accepts mail again", way.words());
+            }
             self.senders.quiet.clear();
         }
         if let Some(failure) = failure {
@@ -254,6 +265,10 @@ impl Pipeline {
                 if !self.senders.holds.contains_key(way) {
                     tracing::warn!(%error, "{} cannot be used; mails wait", way.words());
                 }
+                Notification::Retry
+            }
+            Some((Attempt::Held, error)) => {
+                tracing::warn!(recipient, incident, subject, message_id, %error, "{} takes no mail from us; the mail waits", way.words());
                 Notification::Retry
             }
             Some((Attempt::RecipientRefused | Attempt::MailRefused, error)) => {

@@ -348,6 +348,7 @@ impl Pipeline {
         self.mail_writer = mail_writer;
         self.digest = digest;
         self.senders.try_now();
+        self.log.probe();
         self.forget_unserved();
         // Incidents that are no longer watched end now.
         self.look_at_time();

@@ -29,7 +29,7 @@ pub(super) struct Chat {
 pub(super) struct Reply {
     /// The code of its last line: three digits, the first from 2 to 5.
     pub code: [u8; 3],
-    /// The lines without their codes; octets that are not ASCII become question marks.
+    /// The lines without their codes; octets that are not UTF-8 become replacement characters.
     pub lines: Vec<String>,
 }
 
@@ -154,11 +154,11 @@ fn read(line: &[u8]) -> Option<([u8; 3], &[u8], bool)> {
 }
 
 fn text_of(octets: &[u8]) -> String {
-    octets.iter().map(|&octet| if octet.is_ascii() { octet.into() } else { '?' }).collect()
+    String::from_utf8_lossy(octets).into_owned()
 }
 
 /// One line without control characters, of bounded length.
-pub(super) fn tidy(text: &str) -> String {
+pub(crate) fn tidy(text: &str) -> String {
     let line: String =
         text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST_CHARS + 1).collect();
     let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -189,7 +189,7 @@ mod tests {
 
     #[tokio::test]
     async fn replies_are_read_as_servers_write_them() {
-        let table: [(&[u8], &[&str]); 14] = [
+        let table: [(&[u8], &[&str]); 15] = [
             (b"250 ok\r\n", &["250 ok"]),
             (b"250\r\n250\n", &["250 ", "250 "]),
             (b"250\tok\r\n", &["250 ok"]),
@@ -201,7 +201,8 @@ mod tests {
             (b"550-no\r\nbecause of this\r\n\r\n550 that\r\n", &["550 no|because of this||that"]),
             (b"550-5.1.1 no\r\n554 at all\r\n", &["554 5.1.1 no|at all"]),
             (b"250 one\r\n354 two\r\n", &["250 one", "354 two"]),
-            (b"550 \xcf\xee\xf7\xf2\xe0\r\n", &["550 ?????"]),
+            (b"550 \xcf\xee\xf7\xf2\xe0\r\n", &["550 \u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}"]),
+            ("550 Почтовый ящик\r\n".as_bytes(), &["550 Почтовый ящик"]),
             (b"250-and then nothing\r\n25", &[]),
             (b"250 no end", &[]),
         ];

@@ -23,6 +23,8 @@ pub(super) struct Route {
 /// A conversation after EHLO, and the version of TLS around it.
 pub(super) struct Greeted {
     pub chat: Chat,
+    /// The name that this machine greeted with.
+    pub greeting: String,
     pub extensions: Extensions,
     pub tls_version: Option<&'static str>,
 }
@@ -38,23 +40,52 @@ impl Extensions {
 
     /// Whether the server offers this way to log in.
     pub(super) fn has_login(&self, mechanism: &str) -> bool {
+        self.offered().any(|one| one == mechanism)
+    }
+
+    /// The ways to log in, for people.
+    pub(super) fn logins(&self) -> String {
+        let offered: Vec<&str> = self.offered().collect();
+        if offered.is_empty() { "no login".to_owned() } else { format!("AUTH {}", offered.join(" ")) }
+    }
+
+    fn offered(&self) -> impl Iterator<Item = &str> {
         // Old servers write AUTH=LOGIN.
-        let offered = self.0.iter().filter_map(|line| line.strip_prefix("AUTH")?.strip_prefix([' ', '=']));
-        offered.flat_map(str::split_whitespace).any(|one| one == mechanism)
+        let lines = self.0.iter().filter_map(|line| line.strip_prefix("AUTH")?.strip_prefix([' ', '=']));
+        lines.flat_map(str::split_whitespace)
     }
 }
 
-/// Connects; the error says how to correct it.
+/// Connects to the first of the host's addresses that greets and encrypts; the error says how to correct it.
 pub(super) async fn connect(route: &Route, limits: &TimeLimits) -> Result<Greeted, String> {
-    let tcp = tcp(route, limits).await?;
-    let hello = hello(route.host_name.as_deref(), tcp.local_addr().ok());
+    let looked_up =
+        limits.bound(limits.timing().connect, lookup_host((route.host.as_str(), route.port))).await;
+    let addresses = looked_up.and_then(|found| found.map_err(|error| error.to_string())).map_err(|why| {
+        format!("looking up the name: {why}; check the host in email.smtp_url and this machine's DNS")
+    })?;
+    let addresses: Vec<SocketAddr> = addresses.collect();
+    let mut last = "the name has no address; check the host in email.smtp_url".to_owned();
+    for &address in &addresses {
+        match greet(route, limits, address).await {
+            Ok(greeted) => return Ok(greeted),
+            Err(why) if addresses.len() > 1 => last = format!("at {}: {why}", address.ip()),
+            Err(why) => last = why,
+        }
+    }
+    Err(last)
+}
+
+/// One address: TCP, TLS, EHLO.
+async fn greet(route: &Route, limits: &TimeLimits, address: SocketAddr) -> Result<Greeted, String> {
+    let tcp = tcp(address, limits).await?;
+    let greeting = hello(route.host_name.as_deref(), tcp.local_addr().ok());
     let mut chat = Chat::new(tcp);
     let mut tls_version = None;
     if let Some(tls) = route.tls.as_ref().filter(|tls| tls.security == Security::Tls) {
         (chat, tls_version) = encrypted(tls, chat, limits).await?;
     }
-    greeting(&mut chat, limits).await?;
-    let mut extensions = ehlo(&mut chat, &hello, limits).await?;
+    greeted(&mut chat, route, limits).await?;
+    let mut extensions = ehlo(&mut chat, &greeting, route.tls.is_none(), limits).await?;
     if let Some(tls) = route.tls.as_ref().filter(|tls| tls.security == Security::StartTls) {
         if !extensions.has("STARTTLS") {
             return Err(
@@ -67,36 +98,20 @@ pub(super) async fn connect(route: &Route, limits: &TimeLimits) -> Result<Greete
         asked.map_err(|failure| format!("STARTTLS: {}", failure.into_reason()))?;
         (chat, tls_version) = encrypted(tls, chat, limits).await?;
         // The server waits for EHLO without another greeting (RFC 3207, section 4.2).
-        extensions = ehlo(&mut chat, &hello, limits).await?;
+        extensions = ehlo(&mut chat, &greeting, false, limits).await?;
     }
-    Ok(Greeted { chat, extensions, tls_version })
+    Ok(Greeted { chat, greeting, extensions, tls_version })
 }
 
-/// Connects to the first of the host's addresses that answers.
-async fn tcp(route: &Route, limits: &TimeLimits) -> Result<TcpStream, String> {
-    let limit = limits.timing().connect;
-    let looked_up = limits.bound(limit, lookup_host((route.host.as_str(), route.port))).await;
-    let addresses = looked_up.and_then(|found| found.map_err(|error| error.to_string())).map_err(|why| {
-        format!("looking up the name: {why}; check the host in email.smtp_url and this machine's DNS")
+async fn tcp(address: SocketAddr, limits: &TimeLimits) -> Result<TcpStream, String> {
+    let tried = limits.bound(limits.timing().connect, TcpStream::connect(address)).await;
+    let stream = tried.and_then(|connected| connected.map_err(|error| error.to_string())).map_err(|why| {
+        format!("connecting to {address}: {why}; check host and port in email.smtp_url, and the firewall")
     })?;
-    let mut last = "the name has no address; check the host in email.smtp_url".to_owned();
-    for address in addresses {
-        let tried = limits.bound(limit, TcpStream::connect(address)).await;
-        match tried.and_then(|connected| connected.map_err(|error| error.to_string())) {
-            Ok(stream) => {
-                // The dot follows the mail in a packet of its own and must not wait for an acknowledgement. If
-                // the option fails, mails are milliseconds later.
-                let _ = stream.set_nodelay(true);
-                return Ok(stream);
-            }
-            Err(why) => {
-                last = format!(
-                    "connecting to {address}: {why}; check host and port in email.smtp_url, and the firewall"
-                );
-            }
-        }
-    }
-    Err(last)
+    // The dot follows the mail in a packet of its own and must not wait for an acknowledgement. If the option
+    // fails, mails are milliseconds later.
+    let _ = stream.set_nodelay(true);
+    Ok(stream)
 }
 
 /// The conversation over TLS, and its version.
@@ -111,13 +126,33 @@ async fn encrypted(
     Ok((Chat::new(stream), Some(version)))
 }
 
-async fn greeting(chat: &mut Chat, limits: &TimeLimits) -> Result<(), String> {
+async fn greeted(chat: &mut Chat, route: &Route, limits: &TimeLimits) -> Result<(), String> {
     let greeted = limits.reply("the connection", limits.timing().reply, chat.reply()).await;
-    greeted.and_then(|reply| reply.of_kind("the connection", 2)).map(drop).map_err(not_ready)
+    greeted.and_then(|reply| reply.of_kind("the connection", 2)).map(drop).map_err(|failure| {
+        let is_silent = matches!(failure, ReplyError::Broken(_));
+        let waits_for_tls = route.tls.as_ref().is_none_or(|tls| tls.security != Security::Tls);
+        if is_silent && waits_for_tls && route.port == 465 {
+            let reason = failure.into_reason();
+            return format!(
+                "{reason}; port 465 speaks TLS from the first byte: write smtps:// in email.smtp_url"
+            );
+        }
+        not_ready(failure)
+    })
 }
 
-async fn ehlo(chat: &mut Chat, hello: &str, limits: &TimeLimits) -> Result<Extensions, String> {
-    let greeted = limits.ask(chat, "EHLO", &format!("EHLO {hello}"), 2).await;
+/// `may_helo`: neither login nor TLS is needed, so that a server of before EHLO will do.
+async fn ehlo(
+    chat: &mut Chat,
+    hello: &str,
+    may_helo: bool,
+    limits: &TimeLimits,
+) -> Result<Extensions, String> {
+    let mut greeted = limits.ask(chat, "EHLO", &format!("EHLO {hello}"), 2).await;
+    let is_unknown = |failure: &ReplyError| matches!(failure, ReplyError::Refused { reason, .. } if reason.starts_with("500") || reason.starts_with("502"));
+    if may_helo && greeted.as_ref().is_err_and(is_unknown) {
+        greeted = limits.ask(chat, "HELO", &format!("HELO {hello}"), 2).await;
+    }
     if let Err(ReplyError::Refused { leaves: false, .. }) = greeted {
         // The reply to QUIT does not matter.
         let _ = limits.bound(limits.timing().quit, chat.ask("QUIT")).await;
@@ -147,8 +182,24 @@ fn hello(host_name: Option<&str>, local: Option<SocketAddr>) -> String {
     }
 }
 
-/// This machine's name, if it is a full one that other machines may know.
-pub(super) fn full_host_name(text: &str) -> Option<String> {
+/// This machine's full name: its own, or that of /etc/hosts. `None` if it has none that other machines may know.
+pub(super) fn host_name() -> Option<String> {
+    // The file exists only on Linux; elsewhere the address is used.
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    let hosts = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
+    full_host_name(&name).or_else(|| in_hosts(&hosts, name.trim()))
+}
+
+/// The first full name on the line of a hosts file that lists `name`.
+fn in_hosts(hosts: &str, name: &str) -> Option<String> {
+    let lines = hosts.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let names = lines.map(|line| line.split_whitespace().skip(1).collect::<Vec<_>>());
+    let mut of_name = names.filter(|names| names.contains(&name));
+    of_name.find_map(|names| names.into_iter().find_map(full_host_name))
+}
+
+/// A name, if it is a full one that other machines may know.
+pub(crate) fn full_host_name(text: &str) -> Option<String> {
     let name = text.trim().trim_end_matches('.');
     // DNS allows underscores, mail servers do not.
     let full = DnsName::try_from(name).is_ok() && name.contains('.') && !name.contains('_');
@@ -179,6 +230,9 @@ mod tests {
         for (text, want) in table {
             assert_eq!(full_host_name(text).as_deref(), want, "{text:?}");
         }
+        let hosts = "127.0.0.1 localhost\n# 192.0.2.1 old.example.com mon\n127.0.1.1 mon mon.example.com\n";
+        assert_eq!(in_hosts(hosts, "mon").as_deref(), Some("mon.example.com"));
+        assert_eq!(in_hosts(hosts, "localhost"), None);
         let said = |name, local: &str| hello(name, local.parse().ok());
         assert_eq!(said(Some("mon.example.com"), "192.0.2.7:40000"), "mon.example.com");
         assert_eq!(said(None, "192.0.2.7:40000"), "[192.0.2.7]");

@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use super::blame::{Blame, enhanced};
+
 /// Settings with which no connection can be made.
 #[derive(thiserror::Error, Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TransportError {
@@ -33,14 +35,14 @@ pub(crate) enum SendError {
     )]
     Login { reason: String, permanent: bool },
     /// MAIL FROM was refused.
-    #[error("the SMTP server refused the sender: {reason}; check email.from")]
+    #[error("the SMTP server refused the sender: {reason}{}", remedy(reason))]
     Sender { reason: String, permanent: bool },
     /// RCPT TO was refused.
-    #[error("the SMTP server refused the recipient: {reason}")]
-    Recipient { reason: String, permanent: bool },
+    #[error("the SMTP server refused the recipient: {reason}{}", remedy_if(*blame, reason))]
+    Recipient { reason: String, blame: Blame },
     /// DATA or the final dot was refused.
-    #[error("the SMTP server refused the mail: {reason}")]
-    Message { reason: String, permanent: bool },
+    #[error("the SMTP server refused the mail: {reason}{}", remedy_if(*blame, reason))]
+    Message { reason: String, blame: Blame },
     /// The whole mail was sent and no reply came: it may have been accepted.
     #[error("the reply to the whole mail was lost, so it may have been accepted: {reason}")]
     ReplyLost { reason: String },
@@ -49,15 +51,20 @@ pub(crate) enum SendError {
     Interrupted { reason: String },
 }
 
-impl SendError {
-    /// Whether the server refused it for good (5xx).
-    pub(crate) fn permanent(&self) -> bool {
-        match self {
-            Self::Login { permanent, .. }
-            | Self::Sender { permanent, .. }
-            | Self::Recipient { permanent, .. }
-            | Self::Message { permanent, .. } => *permanent,
-            Self::Connection { .. } | Self::ReplyLost { .. } | Self::Interrupted { .. } => false,
-        }
+/// The remedy for a refusal of us.
+fn remedy(reason: &str) -> &'static str {
+    let wants_login = reason.starts_with("530") || enhanced(reason) == Some((7, 0));
+    if wants_login {
+        "; it wants a login or TLS: set a user in email.smtp_url and email.password, or write smtps://"
+    } else if reason.to_lowercase().contains("sender") || matches!(enhanced(reason), Some((1, 7 | 8))) {
+        "; check email.from, and whether the login may send as it"
+    } else if enhanced(reason) == Some((5, 2)) || reason.starts_with("504") {
+        "; it refuses the greeting: set email.helo_name to a full host name that it accepts"
+    } else {
+        "; check email.from, the login, and whether the server takes mail from this machine"
     }
+}
+
+fn remedy_if(blame: Blame, reason: &str) -> &'static str {
+    if blame == Blame::Server { remedy(reason) } else { "" }
 }

@@ -7,6 +7,7 @@
 //! for days, and a mail that was taken would be sent again. And its STARTTLS keeps octets that it read past the
 //! reply: a line that somebody slipped in before the encryption would pass for an encrypted one.
 
+mod blame;
 mod chat;
 mod connect;
 mod error;
@@ -16,7 +17,8 @@ mod tls;
 
 use std::time::Duration;
 
-use self::connect::{Route, full_host_name};
+use self::blame::History;
+use self::connect::{Route, host_name};
 use self::reply::TimeLimits;
 use self::session::Session;
 use self::tls::TlsClient;
@@ -25,6 +27,9 @@ use parking_lot::Mutex;
 use super::settings::{Login, MailServer, Security};
 use crate::failpoint;
 
+pub(crate) use self::blame::Blame;
+pub(crate) use self::chat::tidy;
+pub(crate) use self::connect::full_host_name;
 pub(crate) use self::error::{SendError, TransportError};
 
 /// Sends mails to one server. Certificates are read when it is made; a reload makes a new transport.
@@ -34,9 +39,10 @@ pub(crate) struct Transport {
     timing: Timing,
     /// Conversations that took a mail and wait for the next, at most one for each sender.
     kept: Mutex<Vec<Session>>,
+    history: Mutex<History>,
 }
 
-/// Time limits. Only tests use other values.
+/// Time limits, by default as in RFC 5321, section 4.5.3.2.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timing {
     /// Name look-up, and each of the host's addresses.
@@ -45,20 +51,26 @@ pub(crate) struct Timing {
     pub reply: Duration,
     /// From the first byte of the mail to the reply to its dot: servers scan the mail before they reply.
     pub content: Duration,
-    /// The whole conversation, without QUIT.
-    pub total: Duration,
     pub quit: Duration,
 }
 
 impl Default for Timing {
     fn default() -> Self {
+        let haste = failpoint::time_out_haste();
         Self {
-            connect: Duration::from_secs(10),
-            reply: Duration::from_secs(30),
-            content: Duration::from_secs(60),
-            total: Duration::from_secs(120),
+            connect: Duration::from_secs(30),
+            reply: Duration::from_secs(300) / haste,
+            content: Duration::from_secs(600) / haste,
             quit: Duration::from_secs(5),
         }
+    }
+}
+
+impl Timing {
+    /// Limits for a person who waits for the answer.
+    pub(crate) fn of_a_trial() -> Self {
+        let (connect, reply) = (Duration::from_secs(10), Duration::from_secs(30));
+        Self { connect, reply, ..Self::default() }
     }
 }
 
@@ -69,6 +81,10 @@ pub(crate) struct Capabilities {
     pub tls_version: Option<&'static str>,
     /// The mechanism of the login that succeeded; `None` if no user is set.
     pub login: Option<String>,
+    /// The name that this machine greeted with.
+    pub greeting: String,
+    /// The recipients that the server refuses, each with its words.
+    pub refused: Vec<(String, String)>,
 }
 
 impl Transport {
@@ -83,15 +99,19 @@ impl Transport {
             Security::Tls | Security::StartTls => Some(TlsClient::new(server)?),
             Security::Plain => None,
         };
-        // The file exists only on Linux; elsewhere the address is used.
-        let host_name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
         let route = Route {
             host: server.host.clone(),
             port: server.port,
             tls,
-            host_name: host_name.as_deref().and_then(full_host_name),
+            host_name: server.helo_name.clone().or_else(host_name),
         };
-        Ok(Self { route, login: server.login.clone(), timing, kept: Mutex::default() })
+        Ok(Self {
+            route,
+            login: server.login.clone(),
+            timing,
+            kept: Mutex::default(),
+            history: Mutex::default(),
+        })
     }
 
     /// Sends one mail to one recipient and returns at its 250. `raw` is sent as it is, with CRLF line ends. The
@@ -102,7 +122,7 @@ impl Transport {
         recipient: &str,
         raw: &[u8],
     ) -> Result<(), SendError> {
-        let limits = TimeLimits::start(self.timing);
+        let (limits, past) = (TimeLimits(self.timing), self.history.lock().of(recipient));
         let kept = self.take_kept(limits).await;
         let is_kept = kept.is_some();
         let mut session = match kept {
@@ -110,10 +130,17 @@ impl Transport {
             None => self.open(limits).await?,
         };
         failpoint::reach("connected");
-        let mut outcome = session.deliver(envelope_from, recipient, raw).await;
+        let mut outcome = session.deliver(envelope_from, recipient, raw, past).await;
         if is_kept && session.ended_before_the_mail(&outcome) {
             session = self.open(limits).await?;
-            outcome = session.deliver(envelope_from, recipient, raw).await;
+            outcome = session.deliver(envelope_from, recipient, raw, past).await;
+        }
+        match &outcome {
+            Ok(()) => self.history.lock().note_taken(recipient),
+            Err(SendError::Message { blame, .. }) if *blame != Blame::Later => {
+                self.history.lock().note_refused(recipient);
+            }
+            Err(_) => {}
         }
         self.keep(session, &outcome);
         outcome
@@ -145,13 +172,18 @@ impl Transport {
         }
     }
 
-    /// Connects, logs in, asks whether the server takes mail from this sender, and leaves.
-    pub(crate) async fn probe_sender(&self, envelope_from: &str) -> Result<Capabilities, SendError> {
-        let mut session = self.open(TimeLimits::start(self.timing)).await?;
-        let asked = session.try_sender(envelope_from).await;
+    /// Connects, logs in, asks whether the server takes mail from this sender for these recipients, and leaves.
+    pub(crate) async fn probe(
+        &self,
+        envelope_from: &str,
+        recipients: &[String],
+    ) -> Result<Capabilities, SendError> {
+        let mut session = self.open(TimeLimits(self.timing)).await?;
+        let asked = session.try_envelope(envelope_from, recipients).await;
         let capabilities = session.capabilities();
         session.close().await;
-        asked.map(|()| capabilities)
+        let refused = asked?.into_iter().map(|(to, error)| (to, error.to_string())).collect();
+        Ok(Capabilities { refused, ..capabilities })
     }
 }
 

@@ -9,6 +9,7 @@ use secrecy::ExposeSecret as _;
 use tokio::time::timeout;
 
 use super::Capabilities;
+use super::blame::{Blame, Past, Stage, blame};
 use super::chat::{Chat, Reply};
 use super::connect::{Extensions, Greeted, Route, connect};
 use super::error::SendError;
@@ -19,6 +20,8 @@ use crate::mail::Login;
 /// A conversation ready for MAIL.
 pub(super) struct Session {
     chat: Chat,
+    /// The name that this machine greeted with.
+    greeting: String,
     extensions: Extensions,
     /// Host and port, for errors.
     server: String,
@@ -37,10 +40,10 @@ impl Session {
         limits: TimeLimits,
     ) -> Result<Self, SendError> {
         let server = format!("{}:{}", route.host, route.port);
-        let Greeted { chat, extensions, tls_version } =
+        let Greeted { chat, greeting, extensions, tls_version } =
             connect(route, &limits).await.map_err(|reason| connection(&server, &reason))?;
         let mut session =
-            Self { chat, extensions, server, limits, tls_version, mechanism: None, is_left: false };
+            Self { chat, greeting, extensions, server, limits, tls_version, mechanism: None, is_left: false };
         // A route with a login has TLS. The check is repeated here because a password in the open would be
         // costly.
         if let (Some(login), Some(_)) = (login, tls_version) {
@@ -57,17 +60,33 @@ impl Session {
 
     async fn log_in(&mut self, login: &Login) -> Result<(), ReplyError> {
         let (user, password) = (login.username.as_str(), login.password.expose_secret());
-        let (mechanism, said, answers) = if self.extensions.has_login("PLAIN") {
-            ("PLAIN", format!("AUTH PLAIN {}", BASE64.encode(format!("\0{user}\0{password}"))), Vec::new())
-        } else if self.extensions.has_login("LOGIN") {
-            ("LOGIN", "AUTH LOGIN".to_owned(), vec![BASE64.encode(user), BASE64.encode(password)])
-        } else {
-            return Err(refused_for_good("it offers neither AUTH PLAIN nor AUTH LOGIN"));
-        };
-        self.mechanism = Some(mechanism);
-        let replied = self.answer_challenges(said, answers).await;
+        let both = BASE64.encode(format!("\0{user}\0{password}"));
+        // Some servers ask once more for what came with AUTH PLAIN.
+        let ways = [
+            ("PLAIN", format!("AUTH PLAIN {both}"), vec![both]),
+            ("LOGIN", "AUTH LOGIN".to_owned(), vec![BASE64.encode(user), BASE64.encode(password)]),
+        ];
+        let mut failed = None;
+        for (mechanism, said, answers) in ways {
+            if !self.extensions.has_login(mechanism) {
+                continue;
+            }
+            self.mechanism = Some(mechanism);
+            match self.answer_challenges(said, answers).await {
+                Ok(_) => return Ok(()),
+                // Some servers offer PLAIN and take LOGIN alone. A break after a refusal says less than the refusal.
+                Err(failure @ ReplyError::Refused { leaves: false, .. }) => failed = Some(failure),
+                Err(failure) => {
+                    failed.get_or_insert(failure);
+                    break;
+                }
+            }
+        }
+        let offered = self.extensions.logins();
+        let none =
+            || refused_for_good(&format!("it offers {offered}; hostwatch can log in by PLAIN and LOGIN"));
         // Some servers quote the command that they refuse.
-        replied.map(drop).map_err(|failure| failure.without(&secrets(user, password)))
+        Err(failed.unwrap_or_else(none).without(&secrets(user, password)))
     }
 
     async fn answer_challenges(&mut self, said: String, answers: Vec<String>) -> Result<Reply, ReplyError> {
@@ -82,10 +101,25 @@ impl Session {
         }
     }
 
-    /// Sends one mail to one recipient, up to its 250. `raw` is sent as it is, with CRLF line ends.
-    pub(super) async fn deliver(&mut self, from: &str, to: &str, raw: &[u8]) -> Result<(), SendError> {
+    /// Sends one mail to one recipient, up to its 250. `raw` is sent as it is, with CRLF line ends. `past`: what the
+    /// server did with other mails.
+    pub(super) async fn deliver(
+        &mut self,
+        from: &str,
+        to: &str,
+        raw: &[u8],
+        past: Past,
+    ) -> Result<(), SendError> {
         let from = address(from).map_err(|reason| sender(reason, true))?;
-        let to = address(to).map_err(|reason| recipient(reason, true))?;
+        let to = address(to).map_err(unusable)?;
+        let recipient = |reason: String, _| {
+            let blame = blame(Stage::Recipient, &reason, past);
+            SendError::Recipient { reason, blame }
+        };
+        let message = |reason: String, _| {
+            let blame = blame(Stage::Content, &reason, past);
+            SendError::Message { reason, blame }
+        };
         let mut mail = self.mail(&from, Some(&to))?;
         if !raw.is_ascii() && self.extensions.has("8BITMIME") {
             mail.push_str(" BODY=8BITMIME");
@@ -95,7 +129,7 @@ impl Session {
         self.step("RCPT TO", &format!("RCPT TO:<{to}>"), 2, recipient).await?;
         failpoint::reach("recipient-taken");
         self.step("DATA", "DATA", 3, message).await?;
-        self.content(&lines(raw)).await
+        self.content(&lines(raw), message).await
     }
 
     /// One command of a mail's conversation; `refused` makes the error for a refusal.
@@ -104,7 +138,7 @@ impl Session {
         what: &str,
         command: &str,
         wanted: u8,
-        refused: fn(String, bool) -> SendError,
+        refused: impl FnOnce(String, bool) -> SendError,
     ) -> Result<(), SendError> {
         let replied = self.limits.ask(&mut self.chat, what, command, wanted).await;
         replied.map(drop).map_err(|failure| self.failed(failure, refused, interrupted))
@@ -113,7 +147,7 @@ impl Session {
     fn failed(
         &mut self,
         failure: ReplyError,
-        refused: fn(String, bool) -> SendError,
+        refused: impl FnOnce(String, bool) -> SendError,
         broken: fn(String) -> SendError,
     ) -> SendError {
         self.is_left |= matches!(failure, ReplyError::Refused { leaves: true, .. });
@@ -140,7 +174,11 @@ impl Session {
         self.is_left || matches!(outcome, Err(SendError::Interrupted { .. }))
     }
 
-    async fn content(&mut self, lines: &[u8]) -> Result<(), SendError> {
+    async fn content(
+        &mut self,
+        lines: &[u8],
+        message: impl FnOnce(String, bool) -> SendError,
+    ) -> Result<(), SendError> {
         // From the dot on the server may have the whole mail.
         let mut is_whole = false;
         let (chat, limits) = (&mut self.chat, self.limits);
@@ -158,22 +196,45 @@ impl Session {
         replied.map(drop).map_err(|failure| self.failed(failure, message, broken))
     }
 
-    /// Asks whether the server would take mail from this sender, without sending one.
-    pub(super) async fn try_sender(&mut self, from: &str) -> Result<(), SendError> {
+    /// Asks whether the server would take mail from this sender for these recipients, without sending one. Returns
+    /// the refusals of recipients.
+    pub(super) async fn try_envelope(
+        &mut self,
+        from: &str,
+        recipients: &[String],
+    ) -> Result<Vec<(String, SendError)>, SendError> {
         let from = address(from).map_err(|reason| sender(reason, true))?;
         let mail = self.mail(&from, None)?;
         let Self { chat, limits, server, .. } = self;
-        limits
-            .ask(chat, "MAIL FROM", &mail, 2)
-            .await
-            .map_err(|f| f.at(sender, |reason| connection(server, &reason)))?;
+        let broken = |reason: String| connection(server, &reason);
+        limits.ask(chat, "MAIL FROM", &mail, 2).await.map_err(|failure| failure.at(sender, broken))?;
+        let (mut refused, mut takes_others) = (Vec::new(), false);
+        for to in recipients {
+            match limits.ask(chat, "RCPT TO", &format!("RCPT TO:<{to}>"), 2).await {
+                Ok(_) => takes_others = true,
+                Err(failure @ ReplyError::Refused { leaves: false, .. }) => {
+                    let past = Past { takes_others, took_since: false };
+                    let recipient = |reason: String, _| {
+                        let blame = blame(Stage::Recipient, &reason, past);
+                        SendError::Recipient { reason, blame }
+                    };
+                    refused.push((to.clone(), failure.at(recipient, broken)));
+                }
+                Err(failure) => return Err(broken(failure.into_reason())),
+            }
+        }
         let reset = limits.ask(chat, "RSET", "RSET", 2).await;
-        reset.map(drop).map_err(|failure| connection(server, &failure.into_reason()))
+        reset.map(|_| refused).map_err(|failure| broken(failure.into_reason()))
     }
 
     /// The facts about the server that are known by now.
     pub(super) fn capabilities(&self) -> Capabilities {
-        Capabilities { tls_version: self.tls_version, login: self.mechanism.map(str::to_owned) }
+        Capabilities {
+            tls_version: self.tls_version,
+            login: self.mechanism.map(str::to_owned),
+            greeting: self.greeting.clone(),
+            refused: Vec::new(),
+        }
     }
 
     /// Sends QUIT, within a time limit. Its reply does not matter.
@@ -192,7 +253,7 @@ impl Session {
             return Ok(format!("MAIL FROM:<{from}> SMTPUTF8"));
         }
         let reason = "the address is not ASCII, and the server has no SMTPUTF8".to_owned();
-        Err(if from_beyond { sender(reason, true) } else { recipient(reason, true) })
+        Err(if from_beyond { sender(reason, true) } else { unusable(reason) })
     }
 }
 
@@ -204,12 +265,9 @@ fn sender(reason: String, permanent: bool) -> SendError {
     SendError::Sender { reason, permanent }
 }
 
-fn recipient(reason: String, permanent: bool) -> SendError {
-    SendError::Recipient { reason, permanent }
-}
-
-fn message(reason: String, permanent: bool) -> SendError {
-    SendError::Message { reason, permanent }
+/// The error of an address that no server can be asked for.
+fn unusable(reason: String) -> SendError {
+    SendError::Recipient { reason, blame: Blame::Address }
 }
 
 fn connection(server: &str, reason: &str) -> SendError {

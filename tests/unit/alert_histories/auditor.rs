@@ -34,8 +34,8 @@ pub struct Auditor {
     tries: BTreeMap<String, Try>,
     /// Recipients whose last answer to RCPT was 550, and when.
     refused: BTreeMap<String, DateTime<Utc>>,
-    /// Facts of mails that were refused for their content.
-    refused_facts: BTreeMap<(String, Key, Event), DateTime<Utc>>,
+    /// Facts of mails that were refused for their content: when last, and how often.
+    refused_facts: BTreeMap<(String, Key, Event), (DateTime<Utc>, u32)>,
     /// Recipients whose mails were refused for good after they were no longer recipients.
     lost_for_good: BTreeSet<String>,
     /// Mails that may have arrived and count for the hourly limit.
@@ -153,7 +153,8 @@ impl Auditor {
         self.inbox.wakes(now);
         let moments = self.acks.values_mut().chain(self.polls.values_mut().map(|one| &mut one.ended));
         let moments = moments.chain(self.tries.values_mut().map(|one| &mut one.first));
-        let moments = moments.chain(self.refused.values_mut()).chain(self.refused_facts.values_mut());
+        let moments = moments.chain(self.refused.values_mut());
+        let moments = moments.chain(self.refused_facts.values_mut().map(|(at, _)| at));
         let moments = moments.chain(self.sent.values_mut().flatten());
         moments.filter(|at| **at > now).for_each(|at| *at = now);
     }
@@ -245,8 +246,8 @@ impl Auditor {
         assert!(severities, "the worst comes first: {mail:#?}");
     }
 
-    /// After 550 to RCPT, the recipient gets no mail for at least an hour. After 554 to DATA, the same holds
-    /// for the mail's facts. New facts that are critical or about money are excepted from both.
+    /// After 550 to RCPT, the recipient gets no mail for at least an hour. After a second 554 to DATA, the
+    /// same holds for the mail's facts. New facts that are critical or about money are excepted from both.
     fn is_no_sooner_than_its_holds(&self, at: DateTime<Utc>, mail: &Mail, is_repeated: bool) {
         let matters = |item: &Told| item.key.kind == Kind::Disconnect || item.severity == Severity::Critical;
         if let Some(since) = self.refused.get(&mail.to).filter(|_| !is_repeated) {
@@ -255,7 +256,8 @@ impl Auditor {
         }
         for item in mail.items.iter().filter(|_| !is_repeated && mail.form != "started") {
             let fact = (mail.to.clone(), item.key.clone(), item.event.clone());
-            let Some(since) = self.refused_facts.get(&fact) else { continue };
+            // The first is followed at once by a mail without anything beside the text.
+            let Some((since, 2..)) = self.refused_facts.get(&fact) else { continue };
             // It may have been over meanwhile, or the mail of its cause told it: then it is due anew.
             let is_anew = self.belief.of(&item.key).may_have_been_over_since(*since)
                 || self.belief.may_have_been_explained_since(&item.key, *since)
@@ -474,7 +476,9 @@ impl Auditor {
             }
             Fate::RefuseMail => {
                 for item in &mail.items {
-                    self.refused_facts.insert((to.clone(), item.key.clone(), item.event.clone()), at);
+                    let fact = (to.clone(), item.key.clone(), item.event.clone());
+                    let (since, times) = self.refused_facts.entry(fact).or_insert((at, 0));
+                    (*since, *times) = (at, *times + 1);
                 }
             }
             Fate::Defer | Fate::Away => {}

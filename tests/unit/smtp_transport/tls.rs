@@ -3,14 +3,14 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use crate::mail::smtp::{Capabilities, SendError, Transport, TransportError};
+use crate::mail::smtp::{SendError, Transport, TransportError};
 use crate::mail::{Login, MailServer, Security};
 use secrecy::SecretString;
 use tempfile::NamedTempFile;
 
 use super::certificates::Authority;
 use super::smtp::{Act, Protection, Seen, Setup, SmtpServer, Stage};
-use super::{FROM, is_connection, kind, send, settings, short};
+use super::{FROM, is_connection, is_for_good, kind, send, settings, short};
 
 const PASSWORD: &str = "hunter2-secret";
 
@@ -71,9 +71,9 @@ async fn a_login_goes_over_tls_only() {
             assert!(seen.mails[0].encrypted && seen.mails[0].user.as_deref() == Some("u@example.com"));
             assert!(!format!("{transport:?}").contains("u@example.com"));
 
-            let capabilities = transport.probe_sender(FROM).await.unwrap();
-            let want = Capabilities { tls_version: Some("TLS 1.3"), login: Some(used.to_owned()) };
-            assert_eq!(capabilities, want);
+            let capabilities = transport.probe(FROM, &[]).await.unwrap();
+            let (tls_version, login) = (Some("TLS 1.3"), Some(used.to_owned()));
+            assert_eq!((capabilities.tls_version, capabilities.login), (tls_version, login));
         }
     }
 }
@@ -208,9 +208,9 @@ async fn login_failures_are_told_apart_and_hold_no_password() {
         guarded.server.on(Stage::Auth, act.clone());
         let limit = Duration::from_secs(if matches!(act, Act::Stall) { 1 } else { 30 });
         let transport = Transport::with_timing(&guarded.settings, short(limit)).unwrap();
-        for error in [send(&transport).await.unwrap_err(), transport.probe_sender(FROM).await.unwrap_err()] {
+        for error in [send(&transport).await.unwrap_err(), transport.probe(FROM, &[]).await.unwrap_err()] {
             assert_eq!(kind(&error), want, "{act:?}: {error}");
-            assert_eq!(error.permanent(), permanent, "{act:?}: {error}");
+            assert_eq!(is_for_good(&error), permanent, "{act:?}: {error}");
             assert!(is_connection(&error), "{error}");
             for said in [error.to_string(), format!("{error:?}")] {
                 assert!(!said.contains(PASSWORD) && !said.contains(&token), "{said}");
@@ -221,6 +221,11 @@ async fn login_failures_are_told_apart_and_hold_no_password() {
     let guarded = guarded(Security::Tls, &["127.0.0.1"], "CRAM-MD5 XOAUTH2");
     let error = send(&Transport::new(&guarded.settings).unwrap()).await.unwrap_err();
     assert!(matches!(&error, SendError::Login { permanent: true, .. }), "{error}");
-    assert!(error.to_string().contains("neither AUTH PLAIN nor AUTH LOGIN"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("it offers AUTH CRAM-MD5 XOAUTH2; hostwatch can log in by PLAIN and LOGIN"),
+        "{error}"
+    );
     assert!(!guarded.server.seen().has_command("AUTH"));
 }
