@@ -2,6 +2,7 @@
 
 mod examples;
 
+use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -70,6 +71,9 @@ pub(crate) enum Command {
     /// Ask whether the daemon runs and all of its loops work; exit 0, or 1 and why not
     #[command(after_help = examples::HEALTHCHECK)]
     Healthcheck(Config),
+    /// Have the running daemon take up its configuration; exit 0, or 1 with the reason why the old one stays
+    #[command(after_help = examples::RELOAD)]
+    Reload(Config),
     /// Have the running daemon poll the provider now, as after a payment, and show the results; exit 0, or 1 if
     /// a poll failed
     #[command(after_help = examples::POLL)]
@@ -382,8 +386,16 @@ pub(crate) enum OutboxAction {
 #[derive(Debug, Args)]
 pub(crate) struct Config {
     /// Configuration file
-    #[arg(long = "config.file", value_name = "FILE", env = "HOSTWATCH_CONFIG_FILE", default_value = CONFIG_FILE, global = true)]
+    #[arg(
+        long = "config.file", value_name = "FILE", env = "HOSTWATCH_CONFIG_FILE", default_value = CONFIG_FILE, global = true,
+        value_parser = config_file
+    )]
     pub file: PathBuf,
+}
+
+/// An empty variable counts as one that is not set.
+fn config_file(text: &str) -> Result<PathBuf, Infallible> {
+    Ok(if text.is_empty() { CONFIG_FILE } else { text }.into())
 }
 
 /// The form of a list, and the daemon.

@@ -1,10 +1,13 @@
 //! The log: one event a line on stderr, as logfmt or JSON, without colours. The callers decide what they log
-//! and how often.
+//! and how often. A thread of its own writes it, so that nobody waits for a reader that is stuck.
 
-use std::io;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::sync::{Arc, OnceLock};
 
-use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
+use tracing::{Metadata, Subscriber};
+use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
@@ -33,12 +36,112 @@ pub(crate) enum LogFormat {
 #[error("the log was set up twice")]
 pub(crate) struct AlreadySet(#[from] tracing_subscriber::util::TryInitError);
 
-/// Sends the log of this process to stderr.
+/// The lines that may wait for a reader of the log. Further ones are dropped and counted.
+const MOST_LINES: usize = 8_192;
+
+/// Sends the log of this process to stderr. The rest of it is written when the guard is dropped.
 ///
 /// # Errors
 /// If it is called a second time.
-pub(crate) fn init(level: Level, format: LogFormat) -> Result<(), AlreadySet> {
-    Ok(subscriber(level, format, io::stderr).try_init()?)
+pub(crate) fn init(level: Level, format: LogFormat) -> Result<WorkerGuard, AlreadySet> {
+    let dropped = Arc::new(OnceLock::new());
+    let stderr = Stderr { dropped: Arc::clone(&dropped), said: 0, is_json: format == LogFormat::Json };
+    let queue = NonBlockingBuilder::default().lossy(true).buffered_lines_limit(MOST_LINES);
+    let (lines, guard) = queue.thread_name("log").finish(stderr);
+    let _ = dropped.set(lines.error_counter());
+    subscriber(level, format, Prioritised { lines, is_journal: is_journal() }).try_init()?;
+    Ok(guard)
+}
+
+/// Whether stderr is a stream of systemd's journal, which takes a priority in front of each line.
+fn is_journal() -> bool {
+    let Ok(stream) = std::env::var("JOURNAL_STREAM") else { return false };
+    let stderr = rustix::fs::fstat(io::stderr().as_fd());
+    stderr.is_ok_and(|file| stream == format!("{}:{}", file.st_dev, file.st_ino))
+}
+
+/// Writes lines to stderr. Once it can write again after lines were dropped, it says how many.
+struct Stderr {
+    dropped: Arc<OnceLock<ErrorCounter>>,
+    said: usize,
+    is_json: bool,
+}
+
+impl Write for Stderr {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let dropped = self.dropped.get().map_or(0, ErrorCounter::dropped_lines);
+        let mut stderr = io::stderr().lock();
+        // The daemon goes on when its log is no longer read.
+        let _ = stderr.write_all(line);
+        if dropped > self.said {
+            let count = dropped - self.said;
+            self.said = dropped;
+            let words = "lines of the log were dropped: nobody read it";
+            let _ = if self.is_json {
+                writeln!(stderr, "{{\"level\":\"WARN\",\"message\":\"{words}\",\"count\":{count}}}")
+            } else {
+                writeln!(stderr, "level=warn message=\"{words}\" count={count}")
+            };
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let _ = io::stderr().flush();
+        Ok(())
+    }
+}
+
+/// Puts each line into the queue, with its priority if the journal reads it.
+#[derive(Clone)]
+struct Prioritised {
+    lines: NonBlocking,
+    is_journal: bool,
+}
+
+impl<'a> MakeWriter<'a> for Prioritised {
+    type Writer = Line;
+
+    fn make_writer(&'a self) -> Line {
+        Line { lines: self.lines.clone(), prefix: "" }
+    }
+
+    fn make_writer_for(&'a self, metadata: &Metadata<'_>) -> Line {
+        let prefix = if self.is_journal { priority(*metadata.level()) } else { "" };
+        Line { prefix, ..self.make_writer() }
+    }
+}
+
+/// The priority of syslog, as sd-daemon(3) writes it.
+fn priority(level: tracing::Level) -> &'static str {
+    match level {
+        tracing::Level::ERROR => "<3>",
+        tracing::Level::WARN => "<4>",
+        tracing::Level::INFO => "<6>",
+        _ => "<7>",
+    }
+}
+
+/// One line on its way into the queue.
+struct Line {
+    lines: NonBlocking,
+    prefix: &'static str,
+}
+
+impl Write for Line {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let prefix = std::mem::take(&mut self.prefix);
+        let written = if prefix.is_empty() {
+            self.lines.write(line)
+        } else {
+            self.lines.write(&[prefix.as_bytes(), line].concat())
+        };
+        written.map(|_| line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The subscriber of `init`, with another writer.

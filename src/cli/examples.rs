@@ -21,6 +21,9 @@ pub(super) const HEALTHCHECK: &str = "Examples:
   hostwatch healthcheck
   hostwatch healthcheck --config.file=/etc/hostwatch/hostwatch.toml";
 
+pub(super) const RELOAD: &str = "Examples:
+  hostwatch reload";
+
 pub(super) const POLL: &str = "Examples:
   hostwatch poll
   hostwatch poll main

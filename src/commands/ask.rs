@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use reqwest::{ClientBuilder, Method, Url};
+use reqwest::{Method, Url};
 
-use crate::daemon::control::{Reply, Request};
+use crate::daemon::control::{self, Reply, Request};
 use crate::provider::{http_client, innermost, without_user};
 
 /// The longest wait for the daemon, which answers from memory.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest wait for a reload, which the daemon bounds itself.
+const RELOAD_PATIENCE: Duration = Duration::from_secs(40);
 /// A status has at most 100 resources and 20,000 incidents.
 const MOST_BYTES: usize = 64 << 20;
 
@@ -91,6 +93,18 @@ impl DaemonAddress {
         self.send(Method::GET, "/api/v1/status", None, PATIENCE).await
     }
 
+    /// Has the daemon take up its configuration. The inner error is the reason why the old one stays.
+    pub(super) async fn reload(&self) -> Result<Result<(), String>, AskError> {
+        let (status, said) = self.answer(Method::POST, "/control/v1/reload", None, RELOAD_PATIENCE).await?;
+        let place = self.to_string();
+        match status {
+            200 => Ok(Ok(())),
+            500 | 503 => Ok(Err(String::from_utf8_lossy(&said).trim().to_owned())),
+            404 => Err(AskError::OtherRelease { place }),
+            status => Err(AskError::Status { place, status }),
+        }
+    }
+
     /// Sends a command's request over the daemon's socket, for one store alone if `store` is given. The inner
     /// error is the daemon's, in words for people.
     pub(super) async fn ask(
@@ -110,7 +124,6 @@ impl DaemonAddress {
         serde_json::from_slice(&answer).map_err(|_| AskError::OtherAnswer { place: self.to_string() })
     }
 
-    #[allow(clippy::disallowed_methods)] // to our own daemon
     async fn send(
         &self,
         method: Method,
@@ -118,18 +131,47 @@ impl DaemonAddress {
         body: Option<String>,
         patience: Duration,
     ) -> Result<Vec<u8>, AskError> {
+        let (status, answer) = self.answer(method, path, body, patience).await?;
         let place = self.to_string();
-        let client = self.client(patience).build().map_err(|error| AskError::Setup(cause(&error)))?;
+        match status {
+            200 => Ok(answer),
+            401 => Err(AskError::Password { place }),
+            status => Err(AskError::Status { place, status }),
+        }
+    }
+
+    /// Status and body of an answer.
+    #[allow(clippy::disallowed_methods)] // to our own daemon
+    async fn answer(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<String>,
+        patience: Duration,
+    ) -> Result<(u16, Vec<u8>), AskError> {
+        let place = self.to_string();
+        // Held open while its path is used.
+        let mut _directory = None;
+        let client = http_client(patience);
+        let client = match self {
+            Self::Socket(path) => {
+                let failed = |error: std::io::Error| AskError::Silent {
+                    place: place.clone(),
+                    cause: error.to_string(),
+                };
+                let (short, directory) = control::short(path).map_err(failed)?;
+                _directory = directory;
+                client.unix_socket(short)
+            }
+            Self::Web(_) => client,
+        };
+        let client = client.build().map_err(|error| AskError::Setup(cause(&error)))?;
         let mut request = client.request(method, self.url(path)?);
         if let Some(body) = body {
             request = request.body(body);
         }
         let answer = request.send().await.map_err(|error| self.failed(&error, patience))?;
-        match answer.status().as_u16() {
-            200 => {}
-            401 => return Err(AskError::Password { place }),
-            status => return Err(AskError::Status { place, status }),
-        }
+        let status = answer.status().as_u16();
         let broken = |cause| AskError::Broken { place: place.clone(), cause };
         let mut answer = answer;
         let mut body = Vec::new();
@@ -139,15 +181,7 @@ impl DaemonAddress {
                 return Err(broken(format!("more than {MOST_BYTES} bytes")));
             }
         }
-        Ok(body)
-    }
-
-    fn client(&self, patience: Duration) -> ClientBuilder {
-        let client = http_client(patience);
-        match self {
-            Self::Socket(path) => client.unix_socket(path.as_path()),
-            Self::Web(_) => client,
-        }
+        Ok((status, body))
     }
 
     fn url(&self, path: &str) -> Result<Url, AskError> {

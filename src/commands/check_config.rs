@@ -11,6 +11,7 @@ use crate::http::WebConfig;
 use crate::mail::Recipient;
 use crate::model::Group;
 use crate::model::Language;
+use crate::store::Store;
 use crate::terminal::in_columns;
 use crate::view::words;
 
@@ -36,6 +37,7 @@ pub(super) fn run(file: &Path, web_config_file: Option<&Path>) -> Result<()> {
 }
 
 fn good(file: &Path, settings: &Settings, web: Option<(&Path, WebConfig)>) -> Result<()> {
+    Store::refuse_foreign(&settings.store_path)?;
     for warning in &settings.warnings {
         warn(warning);
     }

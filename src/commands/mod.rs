@@ -13,6 +13,7 @@ mod poll;
 mod reading;
 mod records;
 mod rehearse;
+mod reload;
 mod run;
 mod simulate;
 mod status;
@@ -20,14 +21,25 @@ mod test_message;
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
+use signal_hook::consts::{SIGHUP, SIGXFSZ};
 
 use crate::cli::{Cli, Command, Log};
 use crate::config::{self, Environment, Settings};
 use crate::metrics;
 use crate::telemetry;
 use crate::terminal::Answer;
+
+/// Keeps the kernel's defaults from ending the process. A write beyond a limit of file sizes is an error of that write.
+/// A reload may be asked for before the daemon listens for it.
+pub(crate) fn ignore_signals() {
+    for signal in [SIGXFSZ, SIGHUP] {
+        // Without it the default stays.
+        let _ = signal_hook::flag::register(signal, Arc::default());
+    }
+}
 
 /// Runs a command. The exit status is 0 for success and 1 after an error. Commands that answer a question have
 /// exit statuses of their own ([`Answer`]).
@@ -56,6 +68,7 @@ pub(crate) fn main(cli: Cli) -> ExitCode {
             in_quiet_runtime(test_message::run(&test.config.file, test.recipient.as_deref()))
         }
         Command::Healthcheck(config) => in_quiet_runtime(healthcheck::run(&config.file)),
+        Command::Reload(config) => in_quiet_runtime(reload::run(&config.file)),
         Command::Poll(poll) => return answered(in_quiet_runtime(poll::run(poll)), Answer::NeedsYou),
         Command::Incidents(list) => in_quiet_runtime(records::incidents(&list)),
         Command::Ack(ack) => in_quiet_runtime(records::ack(&ack)),
@@ -76,7 +89,7 @@ fn answered(result: Result<Answer>, failed: Answer) -> ExitCode {
 }
 
 fn in_runtime(log: &Log, work: impl Future<Output = Result<()>>) -> Result<()> {
-    telemetry::init(log.level, log.format)?;
+    let _log = telemetry::init(log.level, log.format)?;
     in_quiet_runtime(work)
 }
 

@@ -1,5 +1,7 @@
 //! `hostwatch run`: the daemon of a configuration file, on the sockets that the flags name.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
@@ -31,7 +33,16 @@ pub(super) async fn run(run: Run) -> Result<()> {
     let (_control, control) = control::open(&control).unzip();
     sockets.announce(&run.web.telemetry_path);
     let listeners = sockets.into_listeners().into_iter().chain(control).collect();
-    let read_settings: ReadSettings = Arc::new(move || super::load(&file).map_err(|error| error.to_string()));
+    let read_settings: ReadSettings = Arc::new(move || {
+        if fs::metadata(&file).is_ok_and(|data| data.nlink() == 0) {
+            // A bind mount holds the file that was there at its beginning.
+            return Err(format!(
+                "{} was replaced, and is mounted by itself: this process cannot see the new one; mount its folder, and restart",
+                file.display()
+            ));
+        }
+        super::load(&file).map_err(|error| error.to_string())
+    });
     let start = Start {
         settings,
         listeners,

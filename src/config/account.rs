@@ -18,7 +18,7 @@ use crate::alert::Kind;
 use crate::mail::Recipient;
 use crate::model::nearest::nearest;
 use crate::model::{AccountName, Collector, ContainerState, Group, Guide, Profile};
-use crate::provider::cron::Schedule;
+use crate::provider::cron::{BadSchedule, Schedule};
 use crate::provider::{self, BillingCredentials, Limits};
 
 /// Closer ticks are a warning, since the provider recommends no more (interface 8).
@@ -187,6 +187,11 @@ fn limits(view: &View<'_>, findings: &mut Findings) -> Limits {
     }
 }
 
+/// A schedule; `None` for the word that switches it off.
+pub(super) fn schedule_or_off(text: &str) -> Result<Option<Schedule>, BadSchedule> {
+    if text.trim() == "off" { Ok(None) } else { text.parse().map(Some) }
+}
+
 /// The schedules of collectors with credentials. The schedules of the others are checked, too.
 fn schedules(
     view: &View<'_>,
@@ -196,7 +201,7 @@ fn schedules(
     let mut schedules = BTreeMap::new();
     for collector in Collector::ALL {
         let key = format!("schedule.{}", collector.as_str());
-        let Some(schedule) = view.parsed(&key, findings, str::parse::<Schedule>) else { continue };
+        let Some(schedule) = view.parsed(&key, findings, schedule_or_off).flatten() else { continue };
         let gap = schedule.shortest_gap();
         if gap < MIN_TICK {
             let message = format!(

@@ -83,6 +83,15 @@ pub(super) fn variables(env: &Environment, accounts: &[String], findings: &mut F
             continue;
         }
         let path = path_of(rest, accounts);
+        // Compose writes an unset variable as an empty one.
+        if text.trim().is_empty() {
+            if let Some(key) = keys::find(&path) {
+                let off =
+                    if key.kind == ValueType::Cron { "; \"off\" switches the schedule off" } else { "" };
+                findings.warn(name, &path.join("."), format!("is empty and counts as not set{off}"));
+            }
+            continue;
+        }
         // The check of the merged values reports unknown keys, with the variable's name.
         let kind = keys::find(&path).map_or(ValueType::Text, |key| key.kind);
         match typed(text, kind) {

@@ -128,6 +128,10 @@ pub(crate) fn read_leniently(path: Option<&Path>, env: &Environment) -> Option<S
     read(path, env, &mut Findings::default())
 }
 
+/// Variables that other programs take a proxy from.
+const PROXIES: [&str; 6] =
+    ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+
 fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Option<Settings> {
     let sources = sources::read(path, env, findings)?;
     check::check(&sources, findings);
@@ -159,6 +163,9 @@ fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Opti
         accounts.push(account);
     }
     secrets.report_unread(findings);
+    for name in PROXIES.iter().filter(|name| env.get(name).is_some_and(|value| !value.is_empty())) {
+        findings.warn(name, "", "is not used: webhooks and Telegram chats have a key `proxy` of their own");
+    }
     let misshapen = sources.values.find_ref("accounts").is_some_and(|accounts| accounts.as_dict().is_none());
     if sources.accounts.is_empty() && !misshapen {
         let message = "none; add a table such as [accounts.main] with an address and credentials";
@@ -176,7 +183,7 @@ fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Opti
         store_path,
         former_stores,
         metrics: tables::metrics(&global, findings),
-        digest: global.parsed("schedule.digest", findings, str::parse),
+        digest: global.parsed("schedule.digest", findings, account::schedule_or_off).flatten(),
         heartbeat_url: global
             .parsed("heartbeat.url", findings, values::web_address)
             .map(|url| SecretString::from(String::from(url))),

@@ -43,7 +43,7 @@ fn about(table: &str) -> Cow<'static, str> {
         }
         "schedule" => {
             "Cron expressions as in crontab(5), in the account's time zone (UTC where it has none): five fields, \
-             or six with seconds first; weekdays 0 to 7 or by name; `@hourly` and the like; `\"\"` for off. Where \
+             or six with seconds first; weekdays 0 to 7 or by name; `@hourly` and the like; `\"off\"` or `\"\"` for off. Where \
              day of month and day of week are both restricted, a day that matches either will do. On days when \
              the clock changes, an expression whose minute or hour starts with `*` goes on by elapsed time; any \
              other runs once. Every collector also polls once at start, and each account has a fixed offset \

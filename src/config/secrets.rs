@@ -2,9 +2,10 @@
 //! message holds a secret.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use super::findings::Findings;
 use super::sources::reason;
@@ -151,17 +152,19 @@ impl Secrets {
     }
 
     fn read(&mut self, path: &Path, view: &View<'_>, key: &str, findings: &mut Findings) -> Secret {
-        let text = match std::fs::read(path) {
-            Ok(bytes) if bytes.len() > MAX_BYTES => Err("is larger than 64 KiB".to_owned()),
-            Ok(bytes) => String::from_utf8(bytes).map_err(|_| "is not text".to_owned()),
-            Err(error) => Err(format!("cannot be read: {}", reason(&error))),
-        };
-        let usable = text.and_then(|text| usable(text.trim_end_matches(['\r', '\n'])));
+        let usable = text_of(path).and_then(|text| usable(text.trim_end_matches(['\r', '\n'])));
         match usable {
             Ok(secret) => {
                 if !self.files.iter().any(|known| known == path) {
                     self.files.push(path.to_owned());
                 }
+                let is_open = std::fs::metadata(path).is_ok_and(|data| data.mode() & 0o004 != 0);
+                if is_open {
+                    let message =
+                        format!("{} can be read by every user of this machine: chmod 640", path.display());
+                    view.warn(key, findings, message);
+                }
+                warn_of_edges(&secret, view, key, findings);
                 Secret::Given(secret)
             }
             Err(why) => {
@@ -173,9 +176,45 @@ impl Secrets {
     }
 }
 
+/// The text of a small regular file. Anything else could be waited for without end.
+fn text_of(path: &Path) -> Result<String, String> {
+    let cannot = |error: std::io::Error| format!("cannot be read: {}", reason(&error));
+    let data = std::fs::metadata(path).map_err(cannot)?;
+    if !data.is_file() {
+        let what = if data.is_dir() { "a directory" } else { "a pipe or a device" };
+        return Err(format!("cannot be read: it is {what} and no file"));
+    }
+    let bytes = std::fs::read(path).map_err(cannot)?;
+    if bytes.len() > MAX_BYTES {
+        return Err("is larger than 64 KiB".to_owned());
+    }
+    String::from_utf8(bytes).map_err(|_| "is not text".to_owned())
+}
+
+/// A secret that was copied with more than itself is refused by its server alone, which does not say why.
+fn warn_of_edges(secret: &SecretString, view: &View<'_>, key: &str, findings: &mut Findings) {
+    let text = secret.expose_secret();
+    if text.starts_with('\u{feff}') {
+        view.warn(
+            key,
+            findings,
+            "begins with a byte order mark, which is sent with it; save the file without",
+        );
+    } else if text.trim() != text {
+        view.warn(
+            key,
+            findings,
+            "begins or ends with a blank, which is sent with it; remove it if it is none of the secret",
+        );
+    }
+}
+
 fn inline_secret(view: &View<'_>, key: &str, findings: &mut Findings) -> Secret {
     match usable(view.text(key).unwrap_or_default()) {
-        Ok(secret) => Secret::Given(secret),
+        Ok(secret) => {
+            warn_of_edges(&secret, view, key, findings);
+            Secret::Given(secret)
+        }
         Err(why) => {
             view.error(key, findings, format!("{why}; give the secret, or remove the key"));
             Secret::Broken

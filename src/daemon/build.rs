@@ -241,7 +241,11 @@ struct Decided {
 
 /// Continues from the contents of the store.
 fn restore(opened: Opened, accounts: &Accounts, own: &Arc<Own>, clock: &Clock) -> Result<Decided> {
-    let Opened { store, aside, fallback } = opened;
+    let Opened { store, aside, journal, fallback } = opened;
+    if let Some(journal) = &journal {
+        let aside = journal.display();
+        tracing::warn!(%aside, "the journal beside the store belonged to another file, as of before a restored backup; it was set aside");
+    }
     let restored = store.restore().context("loading what the store holds")?;
     let Restored { incidents, cut_offs, known, mut log, watched_until, digested_until } = restored;
     if let Some(until) = watched_until {

@@ -5,11 +5,16 @@ use std::time::Duration;
 use reqwest::{Client, Url, redirect};
 use secrecy::ExposeSecret as _;
 
+use super::post::start_of;
 use crate::config::Settings;
+use crate::mail::smtp::tidy;
 use crate::provider::http_client;
 
 /// The longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The part of an answer that is read.
+const MOST_SAID: usize = 1 << 10;
 
 /// The ping could not be sent, or was not accepted. The error never holds the address, since its path is a
 /// password.
@@ -21,6 +26,8 @@ pub(super) enum HeartbeatError {
     Unreachable(String),
     #[error("the heartbeat was answered with {0}; is heartbeat.url right?")]
     Refused(u16),
+    #[error("the heartbeat was answered with 200 and \"{0}\", so it did not count; is heartbeat.url right?")]
+    NotCounted(String),
 }
 
 /// Pings one address.
@@ -56,6 +63,12 @@ impl Heartbeat {
             HeartbeatError::Unreachable(format!("{error}{}", cause.unwrap_or_default()))
         })?;
         let status = answer.status();
-        if status.is_success() { Ok(()) } else { Err(HeartbeatError::Refused(status.as_u16())) }
+        if !status.is_success() {
+            return Err(HeartbeatError::Refused(status.as_u16()));
+        }
+        let said = start_of(answer, MOST_SAID).await;
+        let said = String::from_utf8_lossy(&said).into_owned();
+        let is_counted = !["(not found)", "(rate limited)"].iter().any(|words| said.contains(words));
+        if is_counted { Ok(()) } else { Err(HeartbeatError::NotCounted(tidy(&said))) }
     }
 }

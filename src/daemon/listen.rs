@@ -1,12 +1,14 @@
 //! The sockets that the daemon serves on: bound addresses, or sockets passed by systemd; and their guards.
 
-use std::net::SocketAddr;
+use std::io;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use listenfd::ListenFd;
+use socket2::{Domain, Socket, Type};
 use tokio::net::{TcpListener, UnixListener};
 
 use crate::cli;
@@ -106,12 +108,13 @@ fn config(web: &cli::Web) -> Result<Option<(&Path, WebConfig)>, ConfigErrors> {
 async fn bind(addresses: &[ListenAddress]) -> Result<Vec<BoundSocket>> {
     let mut sockets = Vec::new();
     for address in addresses {
-        let host = if address.host.is_empty() { "::" } else { address.host.as_str() };
-        let bound = TcpListener::bind((host, address.port)).await;
-        let bound = match bound {
+        let bound = match address.host.as_str() {
             // A machine without IPv6 still has every IPv4 address.
-            Err(_) if address.host.is_empty() => TcpListener::bind(("0.0.0.0", address.port)).await,
-            other => other,
+            "" => match every_address(address.port) {
+                Err(_) => TcpListener::bind(("0.0.0.0", address.port)).await,
+                bound => bound,
+            },
+            host => TcpListener::bind((host, address.port)).await,
         };
         let bound = bound.with_context(|| {
             format!("cannot listen on {address}; another may hold it: choose one with --web.listen-address")
@@ -120,6 +123,20 @@ async fn bind(addresses: &[ListenAddress]) -> Result<Vec<BoundSocket>> {
     }
     Ok(sockets)
 }
+
+/// Listens on every address of both families, whatever `net.ipv6.bindv6only` says.
+fn every_address(port: u16) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::IPV6, Type::STREAM, None)?;
+    socket.set_only_v6(false)?;
+    socket.set_reuse_address(true)?;
+    socket.bind(&SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)).into())?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    TcpListener::from_std(socket.into())
+}
+
+/// The connections that may wait to be accepted, as tokio has it.
+const BACKLOG: i32 = 1024;
 
 fn tcp(listener: TcpListener) -> Result<BoundSocket> {
     let address = listener.local_addr().context("asking for the address listened on")?;

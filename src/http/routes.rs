@@ -1,5 +1,6 @@
 //! The endpoints. Other modules make their contents.
 
+use std::borrow::Cow;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use hyper::header;
 use hyper::{Method, Request, Response, StatusCode};
+use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
@@ -25,6 +27,8 @@ use crate::view::{About, Cards, IncidentRow, Payer, Reader, Status, resource};
 
 /// The path for commands; see [`super::Control`].
 const CONTROL: &str = "/control/v1";
+const OWN_RELOAD: &str = "/control/v1/reload";
+const OWN: [&str; 2] = [CONTROL, OWN_RELOAD];
 
 /// An endpoint: its path, its parameters, and its answer.
 struct Route {
@@ -91,7 +95,7 @@ const READY: &str = "/-/ready";
 static METRICS: Route = Route::get("", Account::Ignored, Answer::Made(metrics));
 
 /// All other endpoints.
-static ROUTES: [Route; 12] = {
+static ROUTES: [Route; 13] = {
     use Account::{Ignored, Past, Present};
     use Answer::{Awaited, Made};
     [
@@ -113,7 +117,8 @@ static ROUTES: [Route; 12] = {
         Route::get(HEALTHY, Ignored, Made(|_| text(StatusCode::OK, "hostwatch is healthy.\n"))),
         Route::get(READY, Ignored, Made(ready)),
         Route::get("/-/style.css", Ignored, Made(style)),
-        Route::post("/-/reload", Awaited(|asked| Box::pin(reload(asked.context)))),
+        Route::post("/-/reload", Awaited(|asked| Box::pin(asked_to_reload(asked.context)))),
+        Route::post(OWN_RELOAD, Awaited(|asked| Box::pin(reload(asked.context)))),
         Route::post(CONTROL, Awaited(|asked| Box::pin(control(asked.body, asked.context)))),
     ]
 };
@@ -139,6 +144,22 @@ const MAX_CONTROL_BYTES: usize = 1 << 20;
 /// The time for a command's request to arrive, which normally takes no time.
 const CONTROL_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The path without needless escapes and with one slash for several: proxies make `//metrics` of `/hw/` before
+/// `/metrics`.
+fn folded(path: &str) -> Cow<'_, str> {
+    if !path.contains("//") && !path.contains('%') {
+        return path.into();
+    }
+    let decoded = percent_decode_str(path).decode_utf8_lossy();
+    let mut folded = String::with_capacity(decoded.len());
+    for c in decoded.chars() {
+        if c != '/' || !folded.ends_with('/') {
+            folded.push(c);
+        }
+    }
+    folded.into()
+}
+
 /// Answers a request that was admitted. Only one endpoint reads the request's body.
 pub(super) async fn answer(
     request: &Request<()>,
@@ -146,17 +167,22 @@ pub(super) async fn answer(
     context: &Context,
     guard: Option<&Arc<Guard>>,
 ) -> Response<Body> {
-    let path = request.uri().path();
+    let path = &*folded(request.uri().path());
     let is_metrics = path == context.telemetry_path;
     let found = if is_metrics { Some(&METRICS) } else { ROUTES.iter().find(|route| route.path == path) };
     // Commands that change something are only answered on the daemon's own socket.
-    let Some(route) = found.filter(|route| route.path != CONTROL || guard.is_none()) else {
+    let Some(route) = found.filter(|route| !OWN.contains(&route.path) || guard.is_none()) else {
         return text(StatusCode::NOT_FOUND, "404: nothing is served here\n");
     };
     let is_get = route.method == Method::GET;
+    let allowed = [(header::ALLOW, if is_get { "GET, HEAD, OPTIONS" } else { "OPTIONS, POST" })];
+    // HAProxy checks by OPTIONS whether a server lives.
+    if *request.method() == Method::OPTIONS {
+        return with(text(StatusCode::NO_CONTENT, ""), allowed);
+    }
     if *request.method() != route.method && !(is_get && request.method() == Method::HEAD) {
         let refusal = text(StatusCode::METHOD_NOT_ALLOWED, "405: not with this method\n");
-        return with(refusal, [(header::ALLOW, if is_get { "GET, HEAD" } else { "POST" })]);
+        return with(refusal, allowed);
     }
     let asked = Asked { request, body, context, guard };
     if route.account != Account::Ignored && query::names_several_accounts(asked.query()) {
@@ -304,10 +330,15 @@ fn ready(asked: &Asked<'_>) -> Response<Body> {
     }
 }
 
-async fn reload(context: &Context) -> Response<Body> {
+/// A reload that is asked for over the network has to be allowed.
+async fn asked_to_reload(context: &Context) -> Response<Body> {
     if !context.lifecycle {
         return text(StatusCode::FORBIDDEN, "Lifecycle API is not enabled (--web.enable-lifecycle).\n");
     }
+    reload(context).await
+}
+
+async fn reload(context: &Context) -> Response<Body> {
     let (answer, answered) = oneshot::channel();
     let asked = async {
         context.reload.send(answer).await.ok()?;

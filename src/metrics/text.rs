@@ -139,10 +139,14 @@ pub(super) fn without_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() }
 }
 
+/// Scrapers with a limit refuse a whole page for one label: Azure's agent from 1,024 bytes, Mimir from 2,048.
+const LONGEST_LABEL: usize = 1_023;
+
 /// Escapes backslash, quote and line feed as the format requires. NUL becomes U+FFFD: it is valid UTF-8, but
-/// Prometheus's lexer takes it for the end of the page. Other control characters stay.
+/// Prometheus's lexer takes it for the end of the page. Other control characters stay. A longer text
+/// is cut between characters.
 pub(super) fn escape(out: &mut Vec<u8>, text: &str) {
-    let mut rest = text.as_bytes();
+    let mut rest = &text.as_bytes()[..text.floor_char_boundary(LONGEST_LABEL)];
     while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\\' | b'"' | b'\n' | 0)) {
         out.extend_from_slice(&rest[..at]);
         out.extend_from_slice(match rest[at] {
@@ -159,6 +163,16 @@ pub(super) fn escape(out: &mut Vec<u8>, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_label_is_cut_on_a_letter() {
+        for (text, want) in [("n".repeat(1_024), 1_023), ("ж".repeat(600), 1_022), ("n".repeat(1_023), 1_023)]
+        {
+            let mut out = Vec::new();
+            escape(&mut out, &text);
+            assert_eq!((out.len(), String::from_utf8(out).is_ok()), (want, true));
+        }
+    }
 
     #[test]
     fn values_are_exact() {

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 
+use super::ownership::uri;
 use super::place::{Place, set_aside};
 use super::rows::stamp;
 use super::{Store, StoreError, schema, upgrade};
@@ -181,6 +181,7 @@ impl StoreError {
             }
             Self::Locked(_)
             | Self::Lock { .. }
+            | Self::Foreign { .. }
             | Self::Newer { .. }
             | Self::Older { .. }
             | Self::TooOld { .. }
@@ -221,12 +222,9 @@ pub(super) struct Copied {
 /// Copies a file. It is opened for writing, or only for reading. If even its lock is out of reach, the journal
 /// is left out.
 pub(super) fn copy_into_memory(path: &Path, now: DateTime<Utc>) -> Result<Copied, StoreError> {
-    /// The characters that end the path in a URI, or begin an escape in it.
-    const ENDS: &AsciiSet = &CONTROLS.add(b'%').add(b'?').add(b'#');
-    let encoded = percent_encode(path.as_os_str().as_encoded_bytes(), ENDS);
-    let copy_as = |mode: &str, is_whole| {
-        Ok(Copied { memory: copy(path, &format!("file:{encoded}?{mode}"))?, is_whole })
-    };
+    let place = uri(path);
+    let copy_as =
+        |mode: &str, is_whole| Ok(Copied { memory: copy(path, &format!("{place}?{mode}"))?, is_whole });
     // The first error names the cause.
     let mut copied = copy_as("mode=rw", true)
         .or_else(|error| copy_as("mode=ro", true).map_err(|_| error))

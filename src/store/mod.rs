@@ -10,6 +10,7 @@ mod fallback;
 mod history;
 mod incidents;
 mod log;
+mod ownership;
 mod place;
 mod polls;
 mod retention;
@@ -40,6 +41,10 @@ pub(crate) enum StoreError {
     Locked(PathBuf),
     #[error("cannot open the store {path} and lock it: {source}; its directory must exist and be writable")]
     Lock { path: PathBuf, source: std::io::Error },
+    #[error(
+        "{path}, which store.path names, {what}: nothing in it was changed; correct store.path, or move the file away"
+    )]
+    Foreign { path: PathBuf, what: &'static str },
     #[error("cannot open the store {path}: {source}")]
     Open { path: PathBuf, source: rusqlite::Error },
     #[error("the store {path} is of schema {found}, this hostwatch knows {known}; run the newer release")]
@@ -68,7 +73,7 @@ pub(crate) enum StoreError {
 
 impl From<Store> for Opened {
     fn from(store: Store) -> Self {
-        Self { store, aside: None, fallback: None }
+        Self { store, aside: None, journal: None, fallback: None }
     }
 }
 
@@ -94,6 +99,8 @@ pub(crate) struct Opened {
     pub store: Store,
     /// The new place of a damaged store, which this one replaces.
     pub aside: Option<PathBuf>,
+    /// The new place of a journal that did not belong to the file, as after a backup was put in its place.
+    pub journal: Option<PathBuf>,
     /// The reason why it runs in memory for now.
     pub fallback: Option<StoreError>,
 }
@@ -106,9 +113,16 @@ impl Store {
     /// # Errors
     /// If another daemon holds it, a newer release wrote it, or it can neither be opened nor read.
     pub(crate) fn open(path: &Path, now: DateTime<Utc>) -> Result<Opened, StoreError> {
+        Self::refuse_foreign(path)?;
         let existed = path.exists();
         let mut place = place::Place::lock(path)?;
-        let (mut store, aside, fallback) = match Self::open_file(path, now) {
+        let mut journal = None;
+        let mut opened = Self::open_file(path, now);
+        if opened.as_ref().is_err_and(StoreError::is_damage) && is_sound_alone(path) {
+            journal = place::set_journal_aside(path, now)?;
+            opened = Self::open_file(path, now);
+        }
+        let (mut store, aside, fallback) = match opened {
             Ok(store) => (store, None, None),
             Err(error) if error.is_damage() => {
                 let aside = place::set_aside(path, "damaged", now)?;
@@ -124,7 +138,7 @@ impl Store {
             Err(error) => return Err(error),
         };
         store.settle(place);
-        Ok(Opened { store, aside, fallback })
+        Ok(Opened { store, aside, journal, fallback })
     }
 
     fn open_file(path: &Path, now: DateTime<Utc>) -> Result<Self, StoreError> {
@@ -201,6 +215,15 @@ impl Store {
         Ok(())
     }
 
+    /// Writes the journal into the file, so that a copy of the file alone has everything. A command that reads meanwhile
+    /// keeps a part of it for the next time.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(crate) fn write_journal_into_file(&self) -> Result<(), StoreError> {
+        Ok(self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
+    }
+
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
         let open = |source| StoreError::Open { path: path.to_owned(), source };
         let connection = Connection::open_with_flags(path, flags).map_err(open)?;
@@ -215,6 +238,11 @@ impl Store {
             .map_err(|source| unsound(source, &path))?;
         is_sound(&self.connection, &path)
     }
+}
+
+/// Whether the file is sound without its journal.
+fn is_sound_alone(path: &Path) -> bool {
+    ownership::alone(path).is_ok_and(|connection| is_sound(&connection, path).is_ok())
 }
 
 /// Looks for damage in every page.

@@ -141,6 +141,20 @@ pub(super) fn set_aside(path: &Path, why: &str, now: DateTime<Utc>) -> Result<Pa
     Ok(aside)
 }
 
+/// Renames the journal beside the file, and removes its index. `None` without a journal.
+pub(super) fn set_journal_aside(path: &Path, now: DateTime<Utc>) -> Result<Option<PathBuf>, StoreError> {
+    let journal = with_end(path, BESIDE[0]);
+    let aside = with_end(&journal, &format!(".old-{}", now.format("%Y%m%dT%H%M%SZ")));
+    match fs::rename(&journal, &aside) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(StoreError::Aside { path: journal, source }),
+    }
+    let _ = fs::remove_file(with_end(path, BESIDE[1]));
+    let _ = sync_directory(path);
+    Ok(Some(aside))
+}
+
 /// Syncs a directory, so that new names in it are on the disk.
 pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());

@@ -5,6 +5,7 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 use rusqlite::Connection;
 
+use super::ownership::APPLICATION_ID;
 use super::place::sync_directory;
 use super::{StoreError, chats, log, upgrade};
 
@@ -55,12 +56,23 @@ pub(super) fn bring_up(
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
     match version(connection, path)? {
-        NEWEST => Ok(()),
+        NEWEST => Ok(mark(connection)?),
         0 => Ok(create(connection)?),
         found => {
             keep_copy(connection, path, found)?;
-            upgrade::upgrade(connection, now)
+            upgrade::upgrade(connection, now)?;
+            Ok(mark(connection)?)
         }
+    }
+}
+
+/// Marks the file as a store of hostwatch.
+fn mark(connection: &Connection) -> rusqlite::Result<()> {
+    let marked: u32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    if marked == APPLICATION_ID {
+        Ok(())
+    } else {
+        connection.pragma_update(None, "application_id", APPLICATION_ID)
     }
 }
 
@@ -70,6 +82,7 @@ pub(super) fn create(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.execute_batch(TABLES)?;
     transaction.execute_batch(log::TABLES)?;
     transaction.execute_batch(chats::TABLE)?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", NEWEST)?;
     transaction.commit()
 }

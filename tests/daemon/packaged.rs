@@ -303,6 +303,7 @@ fn the_control_socket_answers_commands_and_the_web_side_does_not() {
     let (status, said, error) = daemon.command(&["healthcheck"]);
     assert!(status == 0 && said.contains("all of its loops work"), "{said}{error}");
     assert_eq!(daemon.request("POST", "/control/v1?%22health%22").0, 404);
+    assert_eq!(daemon.request("POST", "/control/v1/reload").0, 404);
     // More than the head of a request may have.
     provider.set_vm(10001, "error");
     wait_for(&smtp, "main/vm_error/10001 opened");

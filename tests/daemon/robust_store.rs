@@ -76,20 +76,19 @@ fn a_daemon_whose_store_is_deleted_ends_with_an_error() {
 }
 
 #[test]
-fn a_file_that_replaces_the_store_is_moved_aside_by_the_next_start() {
-    let garbage = b"not a store\n".repeat(500);
-    let directory = ends(
-        |directory| {
-            fs::write(directory.join("other"), &garbage).unwrap();
-            remove(directory, &["-wal", "-shm"]);
-            fs::rename(directory.join("other"), directory.join("hostwatch.db")).unwrap();
-        },
-        false,
-    );
-    let aside = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
-    let aside: Vec<_> = aside.filter(|path| path.to_str().unwrap().contains(".damaged-")).collect();
-    assert_eq!(aside.len(), 1, "{aside:?}");
-    assert_eq!(fs::read(&aside[0]).unwrap(), garbage);
+fn a_file_that_is_no_store_is_refused_and_left_alone() {
+    let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
+    let daemon = Daemon::prepare(&provider, smtp.address, "");
+    let store = daemon.directory.path().join("hostwatch.db");
+    let garbage = b"notes of somebody\n".repeat(300);
+    fs::write(&store, &garbage).unwrap();
+    for command in [&["run", "--web.listen-address=127.0.0.1:0"][..], &["check-config"], &["doctor"]] {
+        let (code, out, error) = daemon.command(command);
+        let said = flat(&format!("{out} {error}"));
+        assert!(code == 1 && said.contains("correct store.path"), "{command:?}: {code} {said}");
+        assert_eq!(fs::read(&store).unwrap(), garbage);
+    }
+    assert!(received(&smtp).is_empty());
 }
 
 #[test]

@@ -250,7 +250,9 @@ fn a_crash_while_the_store_is_locked_loses_nothing() {
 fn a_store_damaged_at_the_start_is_kept_and_a_new_one_begun() {
     let (provider, smtp, mut daemon) = healthy();
     daemon.stop();
-    let garbage = b"this was a store once ".repeat(4000);
+    // Its head is still that of a store.
+    let mut garbage = std::fs::read(store(&daemon)).unwrap()[..4096].to_vec();
+    garbage.extend(b"this was a store once ".repeat(4000));
     std::fs::write(store(&daemon), &garbage).unwrap();
     provider.set_vm(10001, "error");
     daemon.run();

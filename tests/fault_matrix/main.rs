@@ -151,7 +151,7 @@ fn later_poll(mut fleet: Fleet) {
     assert_stops(&mut daemon);
 }
 
-/// The main thread, the runtime's workers, and the pipeline's own. Spare threads end after ten idle seconds.
+/// The main thread, the runtime's workers, the pipeline's and the log's own. Spare threads end after ten idle seconds.
 fn threads_when_idle() -> usize {
-    2 + std::thread::available_parallelism().unwrap().get()
+    3 + std::thread::available_parallelism().unwrap().get()
 }

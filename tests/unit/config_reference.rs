@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::alert::Kind;
@@ -108,7 +109,9 @@ fn installed(name: &str) -> (tempfile::TempDir, PathBuf) {
     fs::copy(repository().join("config").join(name), &path).unwrap();
     fs::create_dir(directory.path().join("secrets")).unwrap();
     for secret in ["main.hosting_token", "main.vm_api_key", "main.billing_password", "smtp.password"] {
-        fs::write(directory.path().join("secrets").join(secret), "secret\n").unwrap();
+        let file = directory.path().join("secrets").join(secret);
+        fs::write(&file, "secret\n").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     }
     (directory, path)
 }

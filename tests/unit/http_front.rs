@@ -101,7 +101,7 @@ async fn old_pipelined_and_proxied_requests_are_answered() {
         ("GET http://example.com:10245/-/healthy?x=1", "200"),
         ("GET http://example.com", "200"),
         ("OPTIONS *", "404"),
-        ("OPTIONS /metrics", "405"),
+        ("OPTIONS /metrics", "204"),
         ("CONNECT example.com:443", "404"),
         ("BREW /", "405"),
         ("GET metrics", "404"),

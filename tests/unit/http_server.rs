@@ -38,7 +38,8 @@ async fn endpoints_answer_with_their_status_and_type() {
         ("POST", "/", 405, plain),
         ("DELETE", "/metrics", 405, plain),
         ("GET", "/metrics/", 404, plain),
-        ("GET", "//", 404, plain),
+        ("GET", "//", 200, "text/html; charset=utf-8"),
+        ("GET", "//metri%63s", 200, "text/plain; version=0.0.4; charset=utf-8"),
         ("POST", "/nothing", 404, plain),
     ];
     for (method, path, status, kind) in table {
@@ -53,7 +54,7 @@ async fn endpoints_answer_with_their_status_and_type() {
             assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
         }
         if status == 405 {
-            let allow = if path == "/-/reload" { "POST" } else { "GET, HEAD" };
+            let allow = if path == "/-/reload" { "OPTIONS, POST" } else { "GET, HEAD, OPTIONS" };
             assert_eq!(answer.header("allow"), Some(allow), "{method} {path}");
         }
     }
@@ -98,8 +99,13 @@ async fn the_calendar_is_not_empty_before_anything_was_read() {
     assert_eq!(ask(&[&main], "?account=other").await.0, 404);
     // The cut-off in the store is shown.
     let server = Server::start(&[&shop], false).await;
-    let entry =
-        CalendarEntry { sequence: 7, cut_off: t("2026-03-20T11:00:00"), pay_by: None, cancelled: false };
+    let entry = CalendarEntry {
+        sequence: 7,
+        cut_off: t("2026-03-20T11:00:00"),
+        pay_by: None,
+        cancelled: false,
+        changed_at: t("2026-03-01T11:00:00"),
+    };
     let calendar = [("shop".parse().unwrap(), entry)].into();
     server.context.alerting.set(Alerting { calendar, ..Alerting::default() });
     assert!(server.get("/calendar.ics").await.text().contains("SEQUENCE:7"));

@@ -27,7 +27,7 @@ fn beside(path: &Path, end: &str) -> PathBuf {
 }
 
 fn open(path: &Path) -> Store {
-    let Opened { store, aside, fallback } = Store::open(path, now()).unwrap();
+    let Opened { store, aside, fallback, .. } = Store::open(path, now()).unwrap();
     assert!(aside.is_none() && fallback.is_none(), "{aside:?}, {fallback:?}");
     store
 }
@@ -106,9 +106,66 @@ fn a_store_of_a_newer_release_or_of_one_before_0_2_is_refused_by_name_with_the_r
 }
 
 #[test]
+fn a_file_that_is_no_store_is_refused_and_stays_as_it_is() {
+    let other =
+        "CREATE TABLE dashboard (id INTEGER PRIMARY KEY, title TEXT); INSERT INTO dashboard VALUES (1, 'x')";
+    let marked = format!("{other}; PRAGMA application_id = 7");
+    let both = "CREATE TABLE meta (key TEXT); CREATE TABLE dashboard (id INTEGER)";
+    for sql in [Some(other), Some(&*marked), Some(both), None] {
+        let (directory, path) = place();
+        match sql {
+            Some(sql) => raw(&path).execute_batch(sql).unwrap(),
+            None => fs::write(&path, "notes of somebody\n".repeat(300)).unwrap(),
+        }
+        let before = fs::read(&path).unwrap();
+        let error = Store::open(&path, now()).unwrap_err();
+        assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
+        assert!(error.to_string().contains("correct store.path"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), before);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+    // An empty file, and a store of before the mark.
+    let (_directory, path) = place();
+    fs::write(&path, "").unwrap();
+    drop(open(&path));
+    raw(&path).pragma_update(None, "application_id", 0).unwrap();
+    drop(open(&path));
+    let marked: u32 = raw(&path).pragma_query_value(None, "application_id", |row| row.get(0)).unwrap();
+    assert_ne!(marked, 0);
+}
+
+/// A daemon was killed, and a backup was put in the place of its file, beside the journal.
+#[test]
+fn a_journal_of_another_file_is_set_aside_and_not_played_into_it() {
+    let (_directory, path) = place();
+    let mut world = world(Some(&path));
+    world.vms(&[(1, "error"), (2, "active")]);
+    raw(&path).execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    let backup = fs::read(&path).unwrap();
+    let stuff =
+        "CREATE TABLE stuff (x); INSERT INTO stuff SELECT randomblob(3000) FROM generate_series(1, 200)";
+    let stuff = stuff.replace(
+        "generate_series(1, 200)",
+        "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) SELECT i FROM n)",
+    );
+    raw(&path)
+        .execute_batch(&format!("{stuff}; PRAGMA wal_checkpoint(TRUNCATE); CREATE INDEX late ON stuff (x)"))
+        .unwrap();
+    let journal = fs::read(beside(&path, "-wal")).unwrap();
+    assert!(!journal.is_empty());
+    drop(world);
+    fs::write(&path, &backup).unwrap();
+    fs::write(beside(&path, "-wal"), &journal).unwrap();
+    let Opened { store, aside, journal: old, .. } = Store::open(&path, now()).unwrap();
+    assert!(aside.is_none());
+    assert_eq!(fs::read(old.unwrap()).unwrap(), journal);
+    assert_eq!(store.restore().unwrap().incidents.len(), 1);
+}
+
+#[test]
 fn a_damaged_file_is_set_aside_with_its_journal_and_a_new_one_begun() {
     // The first overwritten byte of the file; `None`: an incident cannot be read back.
-    for damage in [Some(0), Some(4096), None] {
+    for damage in [Some(4096), Some(8192), None] {
         let (_directory, path) = place();
         let mut world = world(Some(&path));
         world.vms(&[(1, "error"), (2, "active")]);
@@ -121,7 +178,7 @@ fn a_damaged_file_is_set_aside_with_its_journal_and_a_new_one_begun() {
             None => raw(&path).execute_batch("UPDATE incidents SET body = '{'").unwrap(),
         }
         let before = fs::read(&path).unwrap();
-        let Opened { store, aside, fallback } = Store::open(&path, now()).unwrap();
+        let Opened { store, aside, fallback, .. } = Store::open(&path, now()).unwrap();
         assert_eq!(aside, Some(beside(&path, ".damaged-20260302T120000Z")), "{damage:?}");
         let is_as_it_was = fs::read(beside(&path, ".damaged-20260302T120000Z")).unwrap() == before;
         let journal = fs::read(beside(&path, ".damaged-20260302T120000Z-wal")).unwrap();
@@ -331,7 +388,7 @@ fn a_file_that_is_unreadable_at_the_start_stays_and_later_gets_the_new_rows() {
     drop(std::mem::replace(&mut world.system, Daemon::start(BTreeMap::new(), now)));
     // If the disk fails or is full, no journal can be opened.
     fs::create_dir(beside(&path, "-wal")).unwrap();
-    let Opened { store, aside, fallback } = Store::open(&path, now).unwrap();
+    let Opened { store, aside, fallback, .. } = Store::open(&path, now).unwrap();
     assert!(aside.is_none() && fallback.is_some() && store.is_in_memory());
     world.system = Daemon::on(store, BTreeMap::new(), now);
     // Message-IDs are unique.
@@ -358,7 +415,7 @@ fn a_store_of_0_2_is_brought_up_once_there_is_room_for_a_copy_of_it() {
             // The unfinished copy has this name.
             fs::create_dir(beside(&path, ".v7.begun")).unwrap();
         }
-        let Opened { mut store, aside, fallback } = Store::open(&path, now()).unwrap();
+        let Opened { mut store, aside, fallback, .. } = Store::open(&path, now()).unwrap();
         assert!(aside.is_none() && fallback.is_none() == has_room);
         let holds = |store: &Store| (store.restore().unwrap().incidents.len(), store.sent(9).unwrap().len());
         assert_eq!(holds(&store), (1, 2));

@@ -250,6 +250,9 @@ fn state_directories(units: &[&str]) -> Option<String> {
 /// Whether the store can be written. The file is opened, and a probe file is made in its directory and removed.
 /// `state` is systemd's list of directories, which it creates when it starts the daemon.
 fn writable(path: &Path, state: Option<&str>) -> CheckVerdict {
+    if let Err(error) = Store::refuse_foreign(path) {
+        return CheckVerdict::fail(error.to_string());
+    }
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let systemd_makes = state.is_some_and(|list| list.split(':').any(|made| Path::new(made) == directory));
     if systemd_makes && !directory.exists() {

@@ -11,4 +11,4 @@ mod socket;
 pub(super) use desk::{Desk, Question};
 pub(crate) use protocol::{Reply, Request};
 pub(crate) use records::{World, answer as answer_from, answer_from_store};
-pub(crate) use socket::{open, path, places};
+pub(crate) use socket::{open, path, places, short};

@@ -4,7 +4,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -66,9 +66,27 @@ pub(crate) fn open(path: &Path) -> Option<(ControlSocket, Listener)> {
     opened.map_err(|error| tracing::warn!("no control socket: {}: {error:#}", path.display())).ok()
 }
 
+/// The longest path of a socket on Linux (unix(7)).
+const LONGEST_PATH: usize = 107;
+
+/// A path by which a socket can be bound or reached, however long its own is: through its open directory, which has to
+/// stay open meanwhile.
+pub(crate) fn short(path: &Path) -> io::Result<(PathBuf, Option<File>)> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Ok((path.to_owned(), None));
+    };
+    if path.as_os_str().len() <= LONGEST_PATH {
+        return Ok((path.to_owned(), None));
+    }
+    let directory = File::open(parent)?;
+    let short = Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string()).join(name);
+    Ok((short, Some(directory)))
+}
+
 fn bind(path: &Path) -> Result<(ControlSocket, Listener)> {
-    let address = SockAddr::unix(path).context("the path is too long for a socket; shorten store.path")?;
-    remove_stale(path)?;
+    let (short, _directory) = short(path).context("opening its directory")?;
+    let address = SockAddr::unix(&short).context("the name is too long for a socket; shorten store.path")?;
+    remove_stale(path, &short)?;
     let socket = socket2::Socket::new(Domain::UNIX, Type::STREAM, None).context("making it")?;
     // The mode is set before the name exists, so that others can never open the socket.
     let socket = File::from(OwnedFd::from(socket));
@@ -86,14 +104,14 @@ fn bind(path: &Path) -> Result<(ControlSocket, Listener)> {
 }
 
 /// Removes a socket that nobody answers on, because its daemon was killed.
-fn remove_stale(path: &Path) -> Result<()> {
+fn remove_stale(path: &Path, short: &Path) -> Result<()> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error).context("looking for an old one"),
         Ok(file) if !file.file_type().is_socket() => bail!("something else has that name; move it away"),
         Ok(_) => {}
     }
-    match UnixStream::connect(path) {
+    match UnixStream::connect(short) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
             fs::remove_file(path).context("removing an old one")
         }
@@ -176,8 +194,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_path_that_is_too_long_says_so() {
+    async fn a_long_path_has_a_socket_and_a_name_that_is_too_long_says_so() {
         let directory = tempfile::tempdir().unwrap();
+        let deep = directory.path().join("x".repeat(60)).join("y".repeat(60));
+        fs::create_dir_all(&deep).unwrap();
+        let path = deep.join("hostwatch.db.sock");
+        let (control, _listener) = bind(&path).unwrap();
+        let (reached, _directory) = short(&path).unwrap();
+        assert!(path.exists() && UnixStream::connect(reached).is_ok());
+        assert!(bind(&path).err().unwrap().to_string().contains("another daemon answers"));
+        drop(control);
+        assert!(!path.exists());
         let path = directory.path().join("x".repeat(120));
         let error = format!("{:#}", bind(&path).err().unwrap());
         assert!(error.contains("too long for a socket; shorten store.path"), "{error}");

@@ -90,7 +90,8 @@ impl Pipeline {
         let is_sure = self.clock.is_sure();
         let noted = if is_sure { self.note_watching(now) } else { Ok(()) };
         let pruned = self.prune(now);
-        self.note_store_result(noted.and(pruned));
+        let written = noted.and(pruned).and_then(|()| self.published.store.lock().write_journal_into_file());
+        self.note_store_result(written);
     }
 
     /// Notes that the daemon watched until now, and the results of polls.
