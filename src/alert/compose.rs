@@ -136,7 +136,7 @@ impl Log {
     fn is_first_due(&self, to: &str, facts: &Facts<'_>) -> bool {
         let is_due = match self.first(to) {
             Some(First::Owed(_)) => true,
-            Some(First::Lost(hold)) => hold.until() <= facts.now,
+            Some(First::Lost(hold) | First::Refused(hold)) => hold.until() <= facts.now,
             Some(First::Told) | None => false,
         };
         is_due && facts.is_anyones_recipient(to) && !facts.is_looking()

@@ -59,7 +59,7 @@ impl Log {
         let refused =
             entries.flat_map(|one| one.refused.into_iter().chain(one.lost.as_ref().map(|lost| lost.hold)));
         let first = match self.first(to) {
-            Some(First::Lost(hold)) => Some(hold.until()),
+            Some(First::Lost(hold) | First::Refused(hold)) => Some(hold.until()),
             Some(First::Owed(_) | First::Told) | None => None,
         };
         let all = again.chain(holds).chain(limits).chain(refused.map(|hold| hold.until())).chain(first);
@@ -77,7 +77,9 @@ impl Log {
             candidates.filter_map(|key| Some((key.clone(), self.entry(key, &recipient)?.owed.clone()?)));
         let standing = self.standing(&recipient);
         let first = match self.first(&recipient) {
-            Some(First::Owed(since) | First::Lost(Hold { since, .. })) => Some(since),
+            Some(
+                First::Owed(since) | First::Lost(Hold { since, .. }) | First::Refused(Hold { since, .. }),
+            ) => Some(since),
             Some(First::Told) | None => None,
         };
         let flying =

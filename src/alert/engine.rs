@@ -169,6 +169,7 @@ impl Engine {
     fn clamp(&mut self, now: DateTime<Utc>) {
         self.incidents.change_all(|_| true, |one| pull_back(one.moments(), now));
         self.cut_offs.change_all(|_| true, |one| pull_back(one.moments(), now));
+        self.foreseen.values_mut().for_each(|one| pull_back(one.moments(), now));
     }
 
     /// The state of the engine without the configuration.

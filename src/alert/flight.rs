@@ -91,18 +91,29 @@ pub(crate) enum First {
     /// The reply to the first mail was lost, and so are its bytes: it is owed again after the hold, and other
     /// mails do not wait for it.
     Lost(Hold),
+    /// The server refused the contents of the first mail: it is owed again after the hold, in its light form. Other mails
+    /// do not wait for it.
+    Refused(Hold),
 }
 
 impl First {
+    /// The server refused its contents.
+    pub(super) fn refused(self, now: DateTime<Utc>) -> Self {
+        let before = if let Self::Refused(hold) = self { Some(hold) } else { None };
+        Self::Refused(Hold::after_light(before, now))
+    }
+
     pub(super) fn retry(&mut self) {
-        if let Self::Lost(hold) = self {
+        if let Self::Lost(hold) | Self::Refused(hold) = self {
             hold.times = 0;
         }
     }
 
     pub(super) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
         match self {
-            Self::Owed(at) | Self::Lost(Hold { since: at, .. }) => Some(at),
+            Self::Owed(at) | Self::Lost(Hold { since: at, .. }) | Self::Refused(Hold { since: at, .. }) => {
+                Some(at)
+            }
             Self::Told => None,
         }
         .into_iter()
@@ -150,6 +161,13 @@ pub(crate) struct Addressee {
 pub(super) struct Backoff {
     pub since: DateTime<Utc>,
     pub times: usize,
+}
+
+impl Backoff {
+    /// The longest pause.
+    pub(super) fn longest(since: DateTime<Utc>) -> Self {
+        Self { since, times: PAUSES.len() }
+    }
 }
 
 /// The result of an attempt.

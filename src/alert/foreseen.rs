@@ -45,6 +45,11 @@ impl Foreseen {
         self.0.push(Line::of(report, balance, now));
         highest.map(|highest| balance - highest).filter(|paid| paid.is_positive())
     }
+
+    /// All past moments. The caller corrects those that lie ahead of the clock.
+    pub(super) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
+        self.0.iter_mut().map(|line| &mut line.read_at)
+    }
 }
 
 impl Line {

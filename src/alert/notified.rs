@@ -114,6 +114,11 @@ impl Hold {
         Self { since: now, times: before.map_or(0, |before| before.times).saturating_add(1) }
     }
 
+    /// The pause after the contents were refused. There is none before the light form.
+    pub(super) fn after_light(before: Option<Self>, now: DateTime<Utc>) -> Self {
+        before.map_or(Self { since: now, times: 0 }, |before| Self::after(Some(before), now))
+    }
+
     pub(crate) fn until(&self) -> DateTime<Utc> {
         let hours = match self.times {
             0 => 0,

@@ -253,6 +253,7 @@ impl Log {
             }
         }
         let first = self.first(&to).filter(|_| matches!(notice.form, Form::Started(_)));
+        let is_light = is_light || matches!(first, Some(First::Refused(_)));
         let unreached = self.unreached_by(&to, &notice.accounts);
         let mut digest = None;
         self.change_addressee(&to, |one| {
@@ -331,17 +332,32 @@ impl Log {
             }
             Attempt::MailRefused => {
                 self.refuse(&place, is_repeated, now);
-                for key in &keys {
-                    // A light form of it is tried at once.
-                    let first = Hold { since: now, times: 0 };
-                    self.change_entry(key, to, |one| {
-                        one.refused = Some(one.refused.map_or(first, |hold| Hold::after(Some(hold), now)));
-                    });
-                }
+                self.hold_contents(&place, &keys, &flight, now);
                 self.give_up_left(to, facts);
             }
         }
         self.note(&keys, facts);
+    }
+
+    /// The server refused the contents of a mail, which was taken back. Its incidents and the first mail are told in a
+    /// light form at once, and then after ever longer pauses.
+    fn hold_contents(
+        &mut self,
+        place: &(String, Lane),
+        keys: &BTreeSet<Key>,
+        flight: &Flight,
+        now: DateTime<Utc>,
+    ) {
+        let (to, lane) = place;
+        for key in keys {
+            self.change_entry(key, to, |one| one.refused = Some(Hold::after_light(one.refused, now)));
+        }
+        self.change_addressee(to, |one| {
+            one.first = flight.first.map(|first| first.refused(now)).or(one.first);
+            if flight.digest.is_some() {
+                one.standing.backoff.insert(*lane, Backoff::longest(now));
+            }
+        });
     }
 
     /// A recipient that left the configuration and is refused for good is owed nothing, now or later.

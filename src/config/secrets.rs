@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::findings::Findings;
-use super::sources::reason;
+use super::sources::{no_file, reason};
 use super::view::{Leaf, View};
 use crate::model::nearest::{likeness, nearest};
 
@@ -179,9 +179,7 @@ impl Secrets {
 /// The text of a small regular file. Anything else could be waited for without end.
 fn text_of(path: &Path) -> Result<String, String> {
     let cannot = |error: std::io::Error| format!("cannot be read: {}", reason(&error));
-    let data = std::fs::metadata(path).map_err(cannot)?;
-    if !data.is_file() {
-        let what = if data.is_dir() { "a directory" } else { "a pipe or a device" };
+    if let Some(what) = no_file(path) {
         return Err(format!("cannot be read: it is {what} and no file"));
     }
     let bytes = std::fs::read(path).map_err(cannot)?;

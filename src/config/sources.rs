@@ -63,6 +63,12 @@ impl Sources {
 
     /// Merges a file: the main one, or one of `accounts.d`. `None` if it is unusable.
     fn add_file(&mut self, path: &Path, accounts_alone: bool, findings: &mut Findings) -> Option<()> {
+        if let Some(what) = no_file(path) {
+            let message =
+                format!("cannot be read: it is {what} and no file; name the file with --config.file");
+            findings.error(&path.display().to_string(), "", message);
+            return None;
+        }
         let file = Toml::file_exact(path);
         let data = file.data().map_err(|error| refuse_file(path, &error, findings)).ok()?;
         let source = path.display().to_string();
@@ -120,6 +126,12 @@ fn account_files(main: &Path, findings: &mut Findings) -> Vec<PathBuf> {
 pub(super) fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+/// The sort of thing that a path leads to, if it is no regular file. Reading it could take for ever.
+pub(super) fn no_file(path: &Path) -> Option<&'static str> {
+    let data = std::fs::metadata(path).ok().filter(|data| !data.is_file())?;
+    Some(if data.is_dir() { "a directory" } else { "a pipe or a device" })
 }
 
 /// Reports why a file is no TOML, or cannot be read. The line itself is not quoted, since it can hold a secret.

@@ -49,6 +49,13 @@ impl Carrier {
         Ok(None)
     }
 
+    /// Takes the place of another carrier without forgetting the replies that it had.
+    pub(super) fn continue_from(&self, before: &Self) {
+        if let (Self::Smtp(transport), Self::Smtp(before)) = (self, before) {
+            transport.continue_from(before);
+        }
+    }
+
     /// Closes idle connections: no mail waits.
     pub(super) fn rest(&self) {
         match self {

@@ -1,6 +1,10 @@
 //! The watchdog. It feeds systemd's watchdog while all loops run, pings the heartbeat while polls, commits and
 //! mails succeed, and shows both as metrics.
 
+use std::io;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,7 +30,17 @@ const REFUSAL_COUNTS: chrono::Duration = chrono::Duration::days(1);
 
 /// Sends systemd a message. It fails silently if systemd is absent.
 pub(super) fn notify(state: &[NotifyState<'_>]) {
-    let _ = sd_notify::notify(state);
+    let _ = match std::env::var_os("NOTIFY_SOCKET") {
+        Some(name) if name.as_bytes().starts_with(b"@") => notify_abstract(&name.as_bytes()[1..], state),
+        Some(_) | None => sd_notify::notify(state),
+    };
+}
+
+/// `sd_notify` takes the name of an abstract socket for that of a file.
+fn notify_abstract(name: &[u8], state: &[NotifyState<'_>]) -> io::Result<()> {
+    let message: String = state.iter().map(|one| format!("{one}\n")).collect();
+    let address = SocketAddr::from_abstract_name(name)?;
+    UnixDatagram::unbound()?.send_to_addr(message.as_bytes(), &address).map(drop)
 }
 
 /// Tells systemd that a reload begins; Type=notify-reload needs the time.
@@ -166,6 +180,18 @@ mod tests {
     use crate::model::mails::OutboxSummary;
     use crate::model::snapshot::PollEnd;
     use crate::model::{Collector, KnownAccount, Profile};
+
+    #[test]
+    fn an_abstract_socket_is_notified() {
+        let name = format!("hostwatch-test-{}", std::process::id());
+        let address = SocketAddr::from_abstract_name(&name).unwrap();
+        let systemd = UnixDatagram::bind_addr(&address).unwrap();
+        systemd.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        notify_abstract(name.as_bytes(), &[NotifyState::Ready, NotifyState::Watchdog]).unwrap();
+        let mut said = [0; 64];
+        let length = systemd.recv(&mut said).unwrap();
+        assert_eq!(&said[..length], b"READY=1\nWATCHDOG=1\n");
+    }
 
     fn at(minutes: i64) -> DateTime<Utc> {
         DateTime::UNIX_EPOCH + chrono::Duration::minutes(minutes)

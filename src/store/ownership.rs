@@ -1,6 +1,6 @@
 //! Whether the file in the store's place is a store. Anything else is refused before the first write and stays as it is.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::Path;
 
@@ -11,9 +11,10 @@ use super::{Store, StoreError};
 
 /// SQLite's mark of the program that a file belongs to: `hwst`. Stores of release 0.2 have none.
 pub(super) const APPLICATION_ID: u32 = 0x6877_7374;
-/// The header of a database (SQLite's file format, 1.3), and the place of the mark in it.
+/// The header of a database (SQLite's file format, 1.3), and the places of the schema's version and the mark in it.
 const HEADER_BYTES: usize = 100;
 const MAGIC: &[u8] = b"SQLite format 3\0";
+const VERSION_AT: usize = 60;
 const ID_AT: usize = 68;
 
 impl Store {
@@ -23,22 +24,28 @@ impl Store {
     /// # Errors
     /// [`StoreError::Foreign`].
     pub(crate) fn refuse_foreign(path: &Path) -> Result<(), StoreError> {
+        let foreign = |what| Err(StoreError::Foreign { path: path.to_owned(), what });
+        // Opening a pipe could take for ever.
+        match fs::metadata(path) {
+            Ok(data) if data.is_dir() => return foreign("is a directory"),
+            Ok(data) if !data.is_file() => return foreign("is a pipe or a device"),
+            Ok(_) | Err(_) => {}
+        }
         let mut header = Vec::new();
         let read = File::open(path).and_then(|file| file.take(HEADER_BYTES as u64).read_to_end(&mut header));
         if read.is_err() || header.is_empty() {
             return Ok(());
         }
-        let foreign = |what| Err(StoreError::Foreign { path: path.to_owned(), what });
         if header.len() < HEADER_BYTES || !header.starts_with(MAGIC) {
             return foreign("is no database");
         }
-        let id = header[ID_AT..].first_chunk::<4>().map_or(0, |bytes| u32::from_be_bytes(*bytes));
-        let is_ours = match id {
+        let number = |at: usize| header[at..].first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes));
+        let is_ours = match number(ID_AT) {
             APPLICATION_ID => true,
             0 => tables(path).is_ok_and(|tables| {
                 let has = |name: &str| tables.iter().any(|table| table == name);
                 // All of a new store may still be in its journal.
-                tables.is_empty() || (has("meta") && has("incidents"))
+                (tables.is_empty() && number(VERSION_AT) == 0) || (has("meta") && has("incidents"))
             }),
             _ => false,
         };

@@ -111,7 +111,7 @@ fn a_file_that_is_no_store_is_refused_and_stays_as_it_is() {
         "CREATE TABLE dashboard (id INTEGER PRIMARY KEY, title TEXT); INSERT INTO dashboard VALUES (1, 'x')";
     let marked = format!("{other}; PRAGMA application_id = 7");
     let both = "CREATE TABLE meta (key TEXT); CREATE TABLE dashboard (id INTEGER)";
-    for sql in [Some(other), Some(&*marked), Some(both), None] {
+    for sql in [Some(other), Some(&*marked), Some(both), Some("PRAGMA user_version = 3"), None] {
         let (directory, path) = place();
         match sql {
             Some(sql) => raw(&path).execute_batch(sql).unwrap(),
@@ -123,6 +123,13 @@ fn a_file_that_is_no_store_is_refused_and_stays_as_it_is() {
         assert!(error.to_string().contains("correct store.path"), "{error}");
         assert_eq!(fs::read(&path).unwrap(), before);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+    // A directory, a pipe and a device, which nothing is read from.
+    let (directory, path) = place();
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    for path in [&path, directory.path(), Path::new("/dev/null")] {
+        let error = Store::open(path, now()).unwrap_err();
+        assert!(matches!(error, StoreError::Foreign { .. }), "{}: {error}", path.display());
     }
     // An empty file, and a store of before the mark.
     let (_directory, path) = place();

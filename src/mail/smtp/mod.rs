@@ -146,6 +146,14 @@ impl Transport {
         outcome
     }
 
+    /// Goes on from the replies that another transport had from the same server.
+    pub(crate) fn continue_from(&self, before: &Self) {
+        if (&self.route.host, self.route.port) == (&before.route.host, before.route.port) {
+            let history = before.history.lock().clone();
+            *self.history.lock() = history;
+        }
+    }
+
     /// Closes idle connections: no mail waits. QUIT is sent in the background, since its reply does not matter.
     pub(crate) fn rest(&self) {
         let kept = self.kept.lock().pop();

@@ -101,3 +101,27 @@ fn a_payment_that_was_mailed_by_a_clock_half_a_second_behind_its_report_is_maile
     }
     assert!(world.take_ladder().is_empty());
 }
+
+#[test]
+fn a_balance_that_was_read_by_a_clock_ahead_is_not_compared_with_once_it_is_a_day_old() {
+    let mut world = World::healthy();
+    let (from, day) = (world.now, Duration::days);
+    world.sleep(day(3));
+    for kopecks in [500_000, 5_000] {
+        world.report(bill(from, world.now, kopecks, Edd::At(from + day(4))));
+        world.pass(Duration::minutes(1));
+    }
+    world.pass(Duration::minutes(10));
+    assert_eq!(world.take_ladder(), ["rung:1"]);
+    world.sleep(from - world.now);
+    world.report(bill(from, world.now, 497_000, Edd::At(from + day(4))));
+    world.pass(day(2));
+    world.take_ladder();
+    for _ in 0..3 {
+        world.report(bill(from, world.now, 90_000, Edd::At(from + day(24))));
+        world.pass(Duration::hours(1));
+    }
+    // 880 are fewer than the 4950 that the last report foresaw.
+    let ladder = world.take_ladder();
+    assert!(!ladder.iter().any(|event| event.contains("paid")), "{ladder:?}");
+}

@@ -175,6 +175,24 @@ fn a_mail_whose_reply_is_always_lost_is_made_anew_after_an_hour_and_then_ever_mo
 }
 
 #[test]
+fn a_first_mail_or_digest_whose_contents_are_refused_is_tried_ever_more_seldom() {
+    // Each mail is made anew, so that what it says is true.
+    let hours_of = |steps: &str, world: &mut World| {
+        let from = world.now;
+        world.attempts.clear();
+        world.live(steps);
+        world.attempts.iter().map(|(at, ..)| (*at - from).num_hours()).collect::<Vec<_>>()
+    };
+    let mut world = World::unborn();
+    assert_eq!(hours_of("everybody rejects, look, idle 8h", &mut world), [0, 0, 1, 3, 7]);
+    world.live("everybody accepts, idle 8h");
+    assert!(world.mails().iter().any(|mail| mail.form == "started"));
+    world.system.log.owe_digest("ops", weekly_digest(world.now));
+    // Each half an hour.
+    assert_eq!(hours_of("everybody rejects, idle 2h", &mut world), [0, 0, 1, 1]);
+}
+
+#[test]
 fn a_refused_recipient_or_mail_is_tried_again_after_1_2_4_and_at_most_24_hours() {
     // A mail that is refused for its contents is tried once more at once, as text alone.
     let gaps_hours: [&[i64]; 2] = [&[1, 2, 4, 8, 16, 24, 24, 24], &[0, 1, 2, 4, 8, 16, 24, 24, 24]];
@@ -331,15 +349,17 @@ fn an_operator_drops_what_waits_or_tries_it_at_once() {
     assert_eq!((of_cut_off.1.as_str(), of_cut_off.2), ("rung:3", since), "whatever it turned into meanwhile");
 }
 
+fn weekly_digest(to: DateTime<Utc>) -> Digest {
+    let account = DigestAccount { name: "main".parse().unwrap(), polls: 10, polls_failed: 0 };
+    let from = to - Duration::days(7);
+    Digest { date: to.date_naive(), from, to, accounts: vec![account], mails_sent: 0, waiting: 0 }
+}
+
 #[test]
 fn a_digest_that_falls_due_in_a_sleep_waits_for_the_first_readings() {
     let mut world = World::healthy();
     world.sleep(Duration::days(1));
-    let account = DigestAccount { name: "main".parse().unwrap(), polls: 10, polls_failed: 0 };
-    let (from, to) = (world.now - Duration::days(7), world.now);
-    let digest =
-        Digest { date: to.date_naive(), from, to, accounts: vec![account], mails_sent: 0, waiting: 0 };
-    world.system.log.owe_digest("ops", digest);
+    world.system.log.owe_digest("ops", weekly_digest(world.now));
     world.tick();
     assert!(world.mails().is_empty(), "nothing was read since the sleep");
     world.live("look");

@@ -422,11 +422,15 @@ async fn a_refusal_is_judged_by_what_happened_to_other_mails() {
     let server = SmtpServer::plain();
     let transport = plain(&server);
     server.on_times(Stage::Rcpt, "gone@", usize::MAX, Act::reply("550 no"));
-    let blame = async || match transport.send(FROM, "gone@example.com", MAIL).await {
+    let blame = async |transport: &Transport| match transport.send(FROM, "gone@example.com", MAIL).await {
         Err(SendError::Recipient { blame, .. }) => blame,
         sent => panic!("{sent:?}"),
     };
-    assert_eq!(blame().await, Blame::Server);
+    assert_eq!(blame(&transport).await, Blame::Server);
     send(&transport).await.unwrap();
-    assert_eq!(blame().await, Blame::Address);
+    assert_eq!(blame(&transport).await, Blame::Address);
+    // A reload makes another transport.
+    let renewed = plain(&server);
+    renewed.continue_from(&transport);
+    assert_eq!(blame(&renewed).await, Blame::Address);
 }
