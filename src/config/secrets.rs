@@ -134,18 +134,13 @@ impl Secrets {
         findings: &mut Findings,
     ) -> Option<SecretString> {
         let path = self.directory.join(view.text(key)?);
-        match std::fs::read_to_string(&path) {
+        match text_of(&path) {
             Ok(text) => {
                 self.files.push(path);
                 Some(SecretString::from(text))
             }
-            Err(error) => {
-                let why = reason(&error);
-                view.error(
-                    key,
-                    findings,
-                    format!("{} cannot be read: {why}; name a text file", path.display()),
-                );
+            Err(why) => {
+                view.error(key, findings, format!("{} {why}; name a text file", path.display()));
                 None
             }
         }

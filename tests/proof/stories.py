@@ -42,7 +42,8 @@ RENAMES = [
     Story("older store", "older", nothing, set()),
     Story("damaged store", "damaged", nothing, set()),
 ]
-DAMAGED = b"this was a store once " * 400
+# Behind the head of a store: anything else in its place is refused.
+DAMAGED = b"SQLite format 3\0".ljust(68, b"\0") + b"hwst" + b"this was a store once " * 400
 
 
 class Failed(Exception):
