@@ -219,13 +219,13 @@ impl Auditor {
 
     fn is_well_formed(&self, at: DateTime<Utc>, mail: &Mail, is_repeated: bool) {
         let is_money = is_about_money(mail);
-        let stands_alone = mail.items.len() == 1 || mail.form == "unwatched" || mail.form == "started";
-        assert!(!is_money || stands_alone, "a mail about a cut-off stands alone: {mail:#?}");
+        assert!(!is_money || mail.items.len() == 1, "a mail about a cut-off stands alone: {mail:#?}");
         let is_first = mail.form == "started";
         assert!(is_first || !mail.items.is_empty(), "a mail about nothing: {mail:#?}");
+        let is_of_cut_offs = mail.items.iter().all(|item| item.key.kind == Kind::Disconnect);
         let may_have_none = !self.awaits_first.contains(&mail.to);
         assert!(
-            is_first || is_money || may_have_none || self.has_begun,
+            is_first || is_of_cut_offs || may_have_none || self.has_begun,
             "only a cut-off is told before the first mail: {mail:#?}"
         );
         if !is_repeated && !is_money {
@@ -529,8 +529,9 @@ fn is_off(settings: &AlertSettings, key: &Key) -> bool {
     (except && is_named) || !settings.watches(key)
 }
 
+/// The end of a watch is a mail like others.
 fn is_about_money(mail: &Mail) -> bool {
-    mail.items.iter().any(|item| item.key.kind == Kind::Disconnect)
+    mail.items.iter().any(|item| item.key.kind == Kind::Disconnect && item.event != Event::Unwatched)
 }
 
 /// Does one of these silences hold back the mails about an incident?
