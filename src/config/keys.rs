@@ -95,14 +95,6 @@ impl ValueType {
 /// Tables that an account or `[defaults]` may have, to override them key by key.
 const OWN_TABLES: [&str; 4] = ["schedule.", "limits.", "billing.", "alerts."];
 
-impl KeyRow {
-    #[cfg(test)]
-    /// The default as a value; `None` if there is none.
-    pub(crate) fn default_value(&self) -> Option<Value> {
-        (!self.default.is_empty()).then(|| toml_value(self.default)).flatten()
-    }
-}
-
 /// One value written as TOML.
 pub(super) fn toml_value(text: &str) -> Option<Value> {
     let data = Toml::string(&format!("value = {text}\n")).data().ok()?;

@@ -91,8 +91,8 @@ hostwatch reads, each layer over the one before:
    name in small letters. Lists are separated by commas, or written as in TOML.
 
 `hostwatch check-config` lists everything that is wrong at once, a line each with file, key and remedy. An unknown
-key is an error. [config/hostwatch.toml](../config/hostwatch.toml) shows every key in place,
-[config/minimal.toml](../config/minimal.toml) the least that is useful.
+key is an error. [config/hostwatch.toml](../config/hostwatch.toml) is an
+example to begin with.
 
 **Several accounts.** `[defaults]` holds what they share. `[schedule]` (but for `digest`), `[limits]`, `[billing]`
 and `[alerts]` hold for all; `[defaults]` or an account can carry tables of the same names, such as

@@ -226,6 +226,11 @@ fn incidents_that_a_reload_stops_watching_end_once_and_begin_anew() {
             found.remove(0)
         };
         reload(from, to);
+        // A state without a name is believed after a minute.
+        for _ in 0..2 {
+            provider.polled("/api/v1/hosting/containers/", 2);
+            clock.pass(Duration::seconds(40));
+        }
         let end = told("unwatched");
         assert!(end.subject.starts_with("[INFO] No longer watched: "), "{}", end.subject);
         assert!(!ok(&daemon, &["incidents"]).lines().any(|line| line.trim() == key), "{to}");

@@ -36,7 +36,10 @@ fn there_is_all_of_it_or_none() {
     let smtp = SmtpServer::plain();
     provider.fails(SITES, 503);
     let mut clock = Clock::new();
-    let mut daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
+    let mut daemon = Daemon::prepare(&provider, smtp.address, "");
+    daemon.environment.extend(clock.environment());
+    daemon.environment.push(("HOSTWATCH_HASTE", "30".to_owned()));
+    daemon.run();
     is_known(&daemon, "/sd/vms");
     provider.all_polled(3);
     let unread = "503: the sites of container 302 of account main were not read whole yet\n".to_owned();

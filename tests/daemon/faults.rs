@@ -10,7 +10,8 @@ use common::*;
 fn with_sites() -> (Provider, SmtpServer, Daemon) {
     let provider = Provider::start("time_zone = \"UTC\"\ncontainers = 2\nsites = 4\n");
     let smtp = SmtpServer::plain();
-    let daemon = Daemon::prepare(&provider, smtp.address, "");
+    let mut daemon = Daemon::prepare(&provider, smtp.address, "");
+    daemon.environment.push(("HOSTWATCH_HASTE", "30".to_owned()));
     for key in ["databases", "cron_jobs"] {
         daemon.configure(&format!("{key} = \"\""), &format!("{key} = \"* * * * * *\""));
     }

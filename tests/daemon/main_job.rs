@@ -72,7 +72,9 @@ fn mails_wait_for_a_server_that_is_down() {
     let provider = Provider::start(SCENARIO);
     // A port that nobody listens on; later the server starts there.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut daemon = Daemon::start(&provider, ([127, 0, 0, 1], port).into());
+    let mut daemon = Daemon::prepare(&provider, ([127, 0, 0, 1], port).into(), "");
+    daemon.environment.push(("HOSTWATCH_HASTE", "30".to_owned()));
+    daemon.run();
     daemon.log.wait("the mail server cannot be used");
     provider.set_vm(10001, "error");
     daemon.shows(r#"hosting_vm_state{account="main",vm="10001",state="error"} 1"#);

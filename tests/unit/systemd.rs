@@ -70,7 +70,7 @@ fn its_command_line_is_one_that_the_binary_takes() {
     assert_eq!(run.config.file.to_str(), Some(crate::cli::CONFIG_FILE));
 }
 
-/// config/minimal.toml without its secrets, which are the credentials that the unit loads: systemd names each
+/// config/hostwatch.toml without its secrets, which are the credentials that the unit loads: systemd names each
 /// file of a directory after the id and the file.
 #[test]
 fn its_credentials_are_found_by_name() {
@@ -79,7 +79,7 @@ fn its_credentials_are_found_by_name() {
     let [loaded] = loaded.as_slice() else { panic!("not one directory: {loaded:?}") };
     let (id, source) = loaded.split_once(':').unwrap();
     assert_eq!(source, "/etc/hostwatch/credentials");
-    let minimal = read("config/minimal.toml");
+    let minimal = read("config/hostwatch.toml");
     let (secrets, rest): (Vec<&str>, Vec<&str>) = minimal.lines().partition(|line| line.contains("_file = "));
     let directory = tempfile::tempdir().unwrap();
     let names = secrets.iter().map(|line| {

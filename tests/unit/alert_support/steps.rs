@@ -288,8 +288,14 @@ impl World {
         }
     }
 
-    /// Lets time pass minute by minute, and polls every collector about every ten minutes.
+    /// Lets time pass minute by minute, and polls every collector about every ten minutes; both a quarter as often
+    /// until the last day.
     fn go_on(&mut self, until: DateTime<Utc>) {
+        let last_day = until - Duration::days(1);
+        while last_day > self.now {
+            self.pass_by(Duration::minutes(4), Duration::minutes(32));
+            self.look();
+        }
         while until - self.now > Duration::minutes(11) {
             self.pass(Duration::minutes(8));
             self.look();

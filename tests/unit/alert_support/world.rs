@@ -222,9 +222,13 @@ impl World {
 
     /// Lets time pass minute by minute.
     pub fn pass(&mut self, time: Duration) {
+        self.pass_by(Duration::minutes(1), time);
+    }
+
+    pub(super) fn pass_by(&mut self, step: Duration, time: Duration) {
         let until = self.now + time;
         while self.now < until {
-            self.later(Duration::minutes(1));
+            self.later(step);
             self.tick();
         }
     }
