@@ -27,6 +27,8 @@ pub(crate) struct Debts {
     pub error: Option<String>,
     /// The time since when the server refuses this recipient.
     pub refused_since: Option<DateTime<Utc>>,
+    /// The server refuses this recipient, or refused us at its last mail.
+    pub is_held: bool,
     pub next_try: Option<DateTime<Utc>>,
     /// The hourly limit holds back mails that are not about money, and no mail failed.
     pub limited: bool,
@@ -94,6 +96,7 @@ impl Log {
             limited: standing.is_some_and(Standing::is_held_by_limit),
             error: standing.and_then(|one| one.error.clone()),
             refused_since: standing.and_then(|one| one.unreached.as_ref()).map(|one| one.since),
+            is_held: standing.is_some_and(Standing::is_held),
             next_try: self.next_try(&recipient, now),
             recipient,
         }

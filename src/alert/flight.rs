@@ -254,6 +254,11 @@ impl Standing {
         self.backoff.clear();
     }
 
+    /// Whether the server refuses the recipient, or refused us at its last mail.
+    pub(super) const fn is_held(&self) -> bool {
+        self.unreached.is_some() || self.held.is_some()
+    }
+
     /// Whether the hourly limit holds back mails that are not about money, and no mail failed.
     pub(super) fn is_held_by_limit(&self) -> bool {
         self.error.is_none() && self.limited.get(&Lane::Other) == Some(&true)

@@ -79,7 +79,7 @@ own_metrics! {
     notifications: CounterVec = "hostwatch_notifications_total", ["result"],
         "Attempts to deliver a mail to one recipient, by result: sent, retry (it failed for now) or refused (the server refuses the recipient or the mail for good).";
     outbox_messages: GaugeVec = "hostwatch_outbox_messages", ["state"],
-        "Recipients to whom something is owed (owed), mails on their way (in_flight), recipients among the owed whom the server refuses (refused).";
+        "Recipients for whom mail waits (queued), mails on their way (sending), recipients whose mail waits because the server refuses it or its sender (held).";
     outbox_oldest: GaugeVec = "hostwatch_outbox_oldest_timestamp_seconds", [],
         "When the oldest news that did not leave yet was first owed, in seconds since the Unix epoch, absent where nothing is owed; what waits for max_per_hour does not count.";
     store_usable: GaugeVec = "hostwatch_store_usable", [],
@@ -263,8 +263,8 @@ impl Own {
     /// Replaces the numbers of debts and of mails on their way.
     pub(crate) fn outbox(&self, outbox: &OutboxSummary) {
         let _whole = self.lock();
-        let OutboxSummary { owed, in_flight, refused, oldest } = *outbox;
-        for (state, count) in [("owed", owed), ("in_flight", in_flight), ("refused", refused)] {
+        let OutboxSummary { owed, in_flight, held, oldest, .. } = *outbox;
+        for (state, count) in [("queued", owed - held), ("sending", in_flight), ("held", held)] {
             self.vectors.outbox_messages.with_label_values(&[state]).set(count as f64);
         }
         self.vectors.outbox_oldest.reset();

@@ -37,6 +37,8 @@ pub(crate) struct OutboxSummary {
     pub in_flight: u64,
     /// The number of recipients among them that the server refuses.
     pub refused: u64,
+    /// The number of recipients among the owed whose mail waits since the server refuses it, or us.
+    pub held: u64,
     /// The time since when the oldest debt exists. Debts that the hourly limit holds back do not count.
     pub oldest: Option<DateTime<Utc>>,
 }

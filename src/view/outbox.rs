@@ -45,6 +45,7 @@ impl OutboxSummary {
             owed: u64::from(is_owed),
             in_flight: on_their_way.len() as u64,
             refused: u64::from(is_owed && debt.refused_since.is_some()),
+            held: u64::from(is_owed && debt.is_held),
             oldest: on_their_way.into_iter().chain(others).chain(undelivered).min(),
         }
     }
@@ -54,6 +55,7 @@ impl OutboxSummary {
             owed: self.owed + part.owed,
             in_flight: self.in_flight + part.in_flight,
             refused: self.refused + part.refused,
+            held: self.held + part.held,
             oldest: self.oldest.into_iter().chain(part.oldest).min(),
         }
     }
@@ -97,7 +99,12 @@ mod tests {
                 owed("a", Kind::VmStuck, 3),
                 owed("b", Kind::VmError, 9),
             ]),
-            Debts { refused_since: Some(at(1)), ..debts(vec![owed("b", Kind::SiteError, 8)]) },
+            Debts {
+                refused_since: Some(at(1)),
+                is_held: true,
+                ..debts(vec![owed("b", Kind::SiteError, 8)])
+            },
+            Debts { is_held: true, ..debts(vec![owed("d", Kind::SiteError, 9)]) },
             Debts {
                 in_flight: vec![(at(2), vec![key("a", Kind::VmError), key("c", Kind::VmError)])],
                 refused_since: Some(at(1)),
@@ -105,16 +112,22 @@ mod tests {
             },
             Debts { digest: Some(at(7)), ..debts(Vec::new()) },
         ];
-        let summary = |owed, in_flight, refused, oldest: i64| OutboxSummary {
+        let summary = |owed, in_flight, refused, held, oldest: i64| OutboxSummary {
             owed,
             in_flight,
             refused,
+            held,
             oldest: Some(at(oldest)),
         };
-        assert_eq!(OutboxSummary::of(&all), summary(3, 1, 1, 2));
+        assert_eq!(OutboxSummary::of(&all), summary(4, 1, 1, 2, 2));
         let of_accounts: Vec<(String, OutboxSummary)> =
             OutboxSummary::of_accounts(&all).into_iter().map(|(name, one)| (name.to_string(), one)).collect();
-        let want = [("a", summary(1, 1, 0, 2)), ("b", summary(2, 0, 1, 8)), ("c", summary(0, 1, 0, 2))];
+        let want = [
+            ("a", summary(1, 1, 0, 0, 2)),
+            ("b", summary(2, 0, 1, 1, 8)),
+            ("c", summary(0, 1, 0, 0, 2)),
+            ("d", summary(1, 0, 0, 1, 9)),
+        ];
         assert_eq!(of_accounts, want.map(|(name, one)| (name.to_owned(), one)));
         assert_eq!(OutboxSummary::of(&[]), OutboxSummary::default());
     }

@@ -543,8 +543,8 @@ impl Daemon {
     fn owes_nothing_now(&self) -> bool {
         let page = self.page();
         let has = |line: &str| page.lines().any(|one| one == line);
-        has("hostwatch_outbox_messages{state=\"owed\"} 0")
-            && has("hostwatch_outbox_messages{state=\"in_flight\"} 0")
+        let is_empty = |state| has(&format!("hostwatch_outbox_messages{{state=\"{state}\"}} 0"));
+        ["queued", "sending", "held"].into_iter().all(is_empty)
     }
 
     /// Waits until the metrics have a line.

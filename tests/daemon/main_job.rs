@@ -78,7 +78,7 @@ fn mails_wait_for_a_server_that_is_down() {
     daemon.log.wait("the mail server cannot be used");
     provider.set_vm(10001, "error");
     daemon.shows(r#"hosting_vm_state{account="main",vm="10001",state="error"} 1"#);
-    daemon.shows("hostwatch_outbox_messages{state=\"owed\"} 1");
+    daemon.shows("hostwatch_outbox_messages{state=\"queued\"} 1");
     // After a kill the mail is still owed.
     daemon.kill();
     let smtp = SmtpServer::start(Setup { port, ..Setup::default() });
@@ -89,7 +89,7 @@ fn mails_wait_for_a_server_that_is_down() {
     provider.all_polled(2);
     let pairs: Vec<String> = received(&smtp).into_iter().flat_map(|mail| mail.pairs).collect();
     assert_eq!(pairs, ["main/vm_error/10001 started"]);
-    daemon.shows("hostwatch_outbox_messages{state=\"refused\"} 0");
+    daemon.shows("hostwatch_outbox_messages{state=\"held\"} 0");
 }
 
 #[test]

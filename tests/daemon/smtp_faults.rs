@@ -155,7 +155,7 @@ fn refused(stage: Stage, code: &str) {
         Fate::Waits | Fate::Again => smtp.forget_rules(),
         Fate::Refused => {
             until("the new one is tried at once", || counted(&daemon, "refused") == 2 * refused);
-            daemon.shows("hostwatch_outbox_messages{state=\"refused\"} 1");
+            daemon.shows("hostwatch_outbox_messages{state=\"held\"} 1");
             provider.all_polled(2);
             assert_eq!(tried(), Some(2 * tries), "nothing is tried twice");
             smtp.forget_rules();
@@ -315,8 +315,8 @@ fn a_refused_recipient_takes_nothing_from_the_other() {
     wait_for(&smtp, &first);
     let line = daemon.log.wait("mail refused");
     assert!(line.contains("recipient=bad@example.com") && line.contains(" subject=\"["), "{line}");
-    daemon.shows("hostwatch_outbox_messages{state=\"refused\"} 1");
-    daemon.shows("hostwatch_outbox_messages{state=\"in_flight\"} 0");
+    daemon.shows("hostwatch_outbox_messages{state=\"held\"} 1");
+    daemon.shows("hostwatch_outbox_messages{state=\"sending\"} 0");
     assert_eq!((counted(&daemon, "sent"), counted(&daemon, "refused"), counted(&daemon, "retry")), (2, 1, 0));
     let list = daemon.outbox();
     let owed = list.split(" Sent lately ").next().unwrap();

@@ -139,7 +139,7 @@ fn a_token_that_is_refused_holds_the_chat_and_no_other() {
     daemon.log.wait("Telegram chat ops cannot be used");
     provider.set_vm(vm(2), "error");
     wait_for(&smtp, &format!("main/vm_error/{} opened", vm(2)));
-    daemon.shows("hostwatch_outbox_messages{state=\"owed\"} 1");
+    daemon.shows("hostwatch_outbox_messages{state=\"queued\"} 1");
     assert_eq!(telegram.calls("sendMessage"), before + 1, "one try in five minutes");
     let (code, said, _) = daemon.command(&["status"]);
     assert!(code == 1 && flat(&said).contains("check telegram.ops.token"), "{said}");
@@ -157,7 +157,7 @@ fn a_chat_that_takes_nothing_is_said_to_the_others() {
     telegram.first_troubles(&[Trouble::Says(403, text)]);
     provider.set_vm(vm(1), "error");
     wait_for(&smtp, &format!("main/vm_error/{} opened", vm(1)));
-    daemon.shows("hostwatch_outbox_messages{state=\"refused\"} 1");
+    daemon.shows("hostwatch_outbox_messages{state=\"held\"} 1");
     assert!(daemon.outbox().contains(text), "{text}");
     // A new critical problem is tried at once, and other recipients are told of the refusal.
     provider.set_vm(vm(2), "error");

@@ -89,7 +89,7 @@ fn a_recipient_that_is_dead_for_ever_does_not_stop_the_heartbeat() {
     for vm in [10001, 10002] {
         provider.set_vm(vm, "error");
         wait_for(&smtp, &opened(vm));
-        daemon.shows("hostwatch_outbox_messages{state=\"refused\"} 1");
+        daemon.shows("hostwatch_outbox_messages{state=\"held\"} 1");
         while pings.try_recv().is_ok() {}
         // The first may have been on its way.
         for _ in 0..3 {

@@ -144,7 +144,7 @@ class Daemon:
         until = time.monotonic() + seconds
         while time.monotonic() < until and not self.ended():
             shown = self.outbox()
-            if shown and shown["owed"] == shown["in_flight"] == 0 and self.sent() >= count:
+            if shown and not any(shown.values()) and self.sent() >= count:
                 return True
             time.sleep(0.03)
         return False

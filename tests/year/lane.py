@@ -138,7 +138,7 @@ class Lane:
             self.missing = [key for key in self.collectors if polls.get(key, 0) <= before.get(key, 0)]
             looks = False
             if not self.missing:
-                queued = mails.get("owed", 0) - mails.get("refused", 0) + mails.get("in_flight", 0)
+                queued = mails.get("queued", 0) + mails.get("sending", 0)
                 now = clock.now()
                 queued = 0 if self.weather.mail.at(now) or self.weather.telegram.at(now) else queued
                 waits = 0 if self.weather.greylists else queued

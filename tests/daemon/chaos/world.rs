@@ -175,7 +175,7 @@ impl Page {
     }
 
     pub fn nothing_waits(&self) -> bool {
-        ["owed", "in_flight"]
+        ["queued", "sending", "held"]
             .iter()
             .all(|state| self.has(&format!("hostwatch_outbox_messages{{state=\"{state}\"}} 0")))
     }
