@@ -1,14 +1,14 @@
 """Debian's Postfix, for the checks that need a real mail server. It runs as root alone."""
 
-import email
+import contextlib
 import email.policy
-import os
 import pathlib
 import pwd
 import re
-import subprocess
+import shutil
+import signal
 
-from servers import free_port, wait
+from servers import Failed, free_port, output, wait
 
 RECIPIENT = "ops@example.com"
 
@@ -22,10 +22,9 @@ class Postfix:
         servers.path.chmod(0o711)
         self.servers, self.home, self.port = servers, servers.path / "postfix", free_port()
         nobody = pwd.getpwnam("nobody")
-        for folder in ("queue", "data", "mail"):
+        for folder, owner in (("queue", "root"), ("data", "postfix"), ("mail", "nobody")):
             (self.home / folder).mkdir(parents=True)
-        os.chown(self.home / "data", pwd.getpwnam("postfix").pw_uid, -1)
-        os.chown(self.home / "mail", nobody.pw_uid, nobody.pw_gid)
+            shutil.chown(self.home / folder, owner)
         self.settings = f"""
 compatibility_level = 3.6
 queue_directory = {self.home}/queue
@@ -35,16 +34,12 @@ myhostname = mail.example.com
 inet_interfaces = 127.0.0.1
 inet_protocols = ipv4
 mydestination =
-alias_maps =
-alias_database =
-local_recipient_maps =
 smtpd_relay_restrictions = reject_unauth_destination
 virtual_mailbox_domains = example.com
 virtual_mailbox_base = {self.home}/mail
 virtual_mailbox_maps = inline:{{{RECIPIENT}=ops/}}
 virtual_uid_maps = static:{nobody.pw_uid}
 virtual_gid_maps = static:{nobody.pw_gid}
-virtual_minimum_uid = 1
 """
         self.configure(settings)
         # Debian's, at another port and without its chroots.
@@ -57,19 +52,19 @@ virtual_minimum_uid = 1
         (self.home / "main.cf").write_text(f"{self.settings}{settings}\n")
 
     def reload(self, settings):
-        """Goes on with other settings."""
         self.configure(settings)
-        subprocess.run(["postfix", "-c", self.home, "reload"], stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=True)
+        output("postfix", "-c", self.home, "reload")
 
     def __enter__(self):
         return self
 
     def __exit__(self, kind, *_):
         # Its own way of stopping reaches the processes that master started.
-        subprocess.run(["postfix", "-c", self.home, "stop"], stdin=subprocess.DEVNULL, capture_output=True, timeout=30)
-        # After a failure its log is shown with the others'.
+        with contextlib.suppress(Failed):
+            output("postfix", "-c", self.home, "stop")
+        # After a failure its log is shown with the others'. Its script may end before the master does.
         if kind is None:
-            self.servers.stop("postfix", ends_with=(0, 143))
+            self.servers.stop("postfix", ends_with=(0, 143, -signal.SIGTERM))
 
     def mails(self):
         """Those delivered, the oldest first."""

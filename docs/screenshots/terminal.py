@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / ".ci"))
@@ -62,9 +63,9 @@ def shoot(name, command, text):
 
 def main():
     binary = pathlib.Path(sys.argv[1]).resolve()
-    with MailServer() as mail, Servers() as servers:
+    with closing(MailServer()) as mail, Servers() as servers:
         provider = servers.simulator(binary)
-        url = "http://" + servers.daemon(binary, provider, smtp=mail.server_address[1])
+        url = "http://" + servers.daemon(binary, provider, smtp=mail.port)
         vm = re.search(r'hosting_vm_info\{[^}]*vm="(\d+)"', fetch(f"{url}/metrics"))[1]
         control(provider, "set_vm", vm=int(vm), state="error")
         control(provider, "last_days", days=12)
