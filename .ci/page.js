@@ -26,9 +26,7 @@
   // Contrast, whatever the size.
   const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
   const rgba = (colour) => {
-    canvas.clearRect(0, 0, 1, 1);
-    canvas.fillStyle = colour;
-    canvas.fillRect(0, 0, 1, 1);
+    Object.assign(canvas, { fillStyle: colour, globalCompositeOperation: 'copy' }).fillRect(0, 0, 1, 1);
     const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
     return [r, g, b, a / 255];
   };
@@ -44,8 +42,8 @@
     return layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255, 1]);
   };
   const touches = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
-  let texts = 0;
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  let texts = 0;
   while (walker.nextNode()) {
     const element = walker.currentNode.parentElement;
     if (!walker.currentNode.textContent.trim() || !seen(element)) continue;
@@ -56,8 +54,7 @@
     if (svg) for (const rect of svg.querySelectorAll('rect'))
       if (touches(rect.getBoundingClientRect(), element.getBoundingClientRect())) papers.push(over(rgba(getComputedStyle(rect).fill), papers[0]));
     for (const paper of papers) {
-      const ink = over(rgba(svg ? style.fill : style.color), paper);
-      const found = ratio(ink, paper);
+      const found = ratio(over(rgba(svg ? style.fill : style.color), paper), paper);
       if (found < 4.5) wrong.push(`${told(element)} has a contrast of ${found.toFixed(2)}`);
     }
   }
@@ -66,28 +63,21 @@
   // What a screen reader goes by, beside what axe-core finds (the language, labels, what scrolls by keyboard).
   if (all('meta[http-equiv=refresh]').length && !all('a[href*="refresh=0"]').length) wrong.push('the refresh cannot be stopped');
   if (all('h1').length !== 1 || all('main').length !== 1) wrong.push('not one h1 and one main');
-  let level = 0;
-  for (const heading of all('h1, h2, h3, h4')) {
-    const now = Number(heading.tagName[1]);
-    if (now > level + 1) wrong.push(`${told(heading)} skips a level`);
-    level = now;
-  }
+  all('h1, h2, h3, h4').reduce((level, heading) => {
+    if (heading.tagName[1] > level + 1) wrong.push(`${told(heading)} skips a level`);
+    return Number(heading.tagName[1]);
+  }, 0);
   for (const table of all('table')) {
-    const name = table.closest('[aria-labelledby], [aria-label]');
-    if (!name) wrong.push(`${told(table)} has no name`);
+    if (!table.closest('[aria-labelledby], [aria-label]')) wrong.push(`${told(table)} has no name`);
     const columns = table.querySelectorAll('thead th[scope=col]').length;
     if (!columns || columns !== table.tHead.rows[0].cells.length) wrong.push(`${told(table)} has no real column headers`);
-    for (const row of table.tBodies[0].rows) {
-      if (row.cells.length !== columns) wrong.push(`${told(row)} has ${row.cells.length} cells for ${columns} columns`);
-      if (!row.querySelector('th[scope=row]')) wrong.push(`${told(row)} has no row header`);
-    }
+    for (const row of table.tBodies[0].rows)
+      if (row.cells.length !== columns || !row.querySelector('th[scope=row]')) wrong.push(`${told(row)} has no row header, or not ${columns} cells`);
   }
-  for (const label of all('[aria-labelledby]'))
-    if (!document.getElementById(label.getAttribute('aria-labelledby'))) wrong.push(`${told(label)} is labelled by nothing`);
-  for (const link of all('a[href^="#"]'))
-    if (!document.getElementById(link.getAttribute('href').slice(1))) wrong.push(`${told(link)} leads nowhere`);
+  for (const e of all('[aria-labelledby], a[href^="#"]'))
+    if (!document.getElementById(e.getAttribute('aria-labelledby') ?? e.getAttribute('href').slice(1))) wrong.push(`${told(e)} refers to nothing`);
   const ids = all('[id]').map((e) => e.id);
-  for (const id of new Set(ids.filter((id, at) => ids.indexOf(id) !== at))) wrong.push(`the id ${id} is there twice`);
+  if (new Set(ids).size < ids.length) wrong.push('an id is there twice');
   // Colour never stands alone: where it means something there is a sign or a word of it.
   for (const tag of all('.tag, .states a, header .sign')) if (!/[✕?!✓…○●]/.test(tag.textContent)) wrong.push(`${told(tag)} has a colour and no sign`);
   return wrong;
