@@ -1,5 +1,5 @@
 //! The Grafana dashboards: each query is short, names metrics that exist, and counts a resource once if two
-//! daemons watch it. `.ci/dashboard-schema` checks the files with Grafana's own schema, and `.ci/dashboards`
+//! daemons watch it. `.ci/schemas` checks the files with Grafana's own schema, and `.ci/dashboards`
 //! asks every query of a real Prometheus.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
