@@ -99,11 +99,7 @@ mod tests {
                 owed("a", Kind::VmStuck, 3),
                 owed("b", Kind::VmError, 9),
             ]),
-            Debts {
-                refused_since: Some(at(1)),
-                is_held: true,
-                ..debts(vec![owed("b", Kind::SiteError, 8)])
-            },
+            Debts { refused_since: Some(at(1)), is_held: true, ..debts(vec![owed("b", Kind::SiteError, 8)]) },
             Debts { is_held: true, ..debts(vec![owed("d", Kind::SiteError, 9)]) },
             Debts {
                 in_flight: vec![(at(2), vec![key("a", Kind::VmError), key("c", Kind::VmError)])],
