@@ -57,6 +57,15 @@ impl Victim {
         self.known.iter().map(String::as_str).filter(|line| !page.contains(line)).collect()
     }
 
+    /// Waits until a sweep that began after the last attack has read everything. The one before it may have read false
+    /// containers to its end, and databases of the true ones would not be asked for.
+    pub fn recovers(&self) {
+        let swept =
+            "hostwatch_collector_polls_total{account=\"main\",collector=\"sites\",result=\"success\"}";
+        self.rises(swept, value(&self.daemon.page(), swept) + 1);
+        self.is_well(&Endpoint::ALL);
+    }
+
     /// Waits until these collectors read everything, of both accounts.
     pub fn is_well(&self, endpoints: &[Endpoint]) {
         for endpoint in endpoints {
