@@ -149,6 +149,8 @@ fn refused(stage: Stage, code: &str) {
             let once = if stage == Stage::Auth { 2 } else { 1 };
             assert_eq!(tried(), Some(once), "one attempt, and then none");
             assert_eq!(counted(&daemon, "retry"), 1);
+            let state = if matches!(stage, Stage::Auth | Stage::Mail) { "queued" } else { "held" };
+            daemon.shows(&format!("hostwatch_outbox_messages{{state=\"{state}\"}} 1"));
             smtp.forget_rules();
             daemon.signal("HUP");
         }

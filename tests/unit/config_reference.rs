@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use crate::alert::Kind;
 use crate::config::{self, Environment};
 use crate::model::{Collector, Group};
 
@@ -22,6 +23,13 @@ fn the_reference_is_the_table_of_keys() {
     }
     let have = fs::read_to_string(&path).unwrap();
     assert!(have == want, "docs/configuration.md is old; UPDATE_DOCS=1 cargo test --lib config_reference");
+}
+
+#[test]
+fn the_reference_names_the_kinds_that_are_off() {
+    let off = Kind::ALL.iter().filter(|kind| !kind.on_by_default()).map(|kind| format!("`{kind}`"));
+    let sentence = format!("By default all are but {}.", off.collect::<Vec<_>>().join(" and "));
+    assert!(config::reference::markdown().contains(&sentence), "src/config/keys.rs does not say: {sentence}");
 }
 
 /// A copy of the shipped example, beside the secret files that it names.

@@ -1,9 +1,10 @@
 //! The parts of a release. Every direct dependency has its reason in docs/security.md; the package has the
-//! right files; and its configuration is the smallest one, minus the paths of secrets.
+//! right files; and its configuration is good with credentials alone.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 
 use super::tools::{read, root};
 use crate::config::{self, Environment};
@@ -82,5 +83,7 @@ fn its_configuration_is_good_with_the_secrets_that_it_names() {
     let environment: Environment = [("CREDENTIALS_DIRECTORY".to_owned(), place)].into_iter().collect();
     let settings = config::load(Some(&file), &environment).unwrap();
     assert_eq!(settings.secret_files.len(), 4);
+    // Commands find the store without the service's environment.
+    assert_eq!(settings.store_path, Path::new("/var/lib/hostwatch/hostwatch.db"));
     assert!(config::load(Some(&file), &Environment::default()).is_err(), "the secrets came from elsewhere");
 }

@@ -79,8 +79,8 @@ fn its_credentials_are_found_by_name() {
     let [loaded] = loaded.as_slice() else { panic!("not one directory: {loaded:?}") };
     let (id, source) = loaded.split_once(':').unwrap();
     assert_eq!(source, "/etc/hostwatch/credentials");
-    let minimal = read("config/hostwatch.toml");
-    let (secrets, rest): (Vec<&str>, Vec<&str>) = minimal.lines().partition(|line| line.contains("_file = "));
+    let example = read("config/hostwatch.toml");
+    let (secrets, rest): (Vec<&str>, Vec<&str>) = example.lines().partition(|line| line.contains("_file = "));
     let directory = tempfile::tempdir().unwrap();
     let names = secrets.iter().map(|line| {
         let path = line.split('"').nth(1).unwrap();

@@ -225,6 +225,7 @@ impl World {
         self.pass_by(Duration::minutes(1), time);
     }
 
+    /// Lets time pass by such steps.
     pub(super) fn pass_by(&mut self, step: Duration, time: Duration) {
         let until = self.now + time;
         while self.now < until {
