@@ -27,7 +27,7 @@ pub(crate) struct Debts {
     pub error: Option<String>,
     /// The time since when the server refuses this recipient.
     pub refused_since: Option<DateTime<Utc>>,
-    /// The server refuses this recipient, or refused us at its last mail.
+    /// The server refuses this recipient, or refuses us.
     pub is_held: bool,
     pub next_try: Option<DateTime<Utc>>,
     /// The hourly limit holds back mails that are not about money, and no mail failed.

@@ -77,7 +77,7 @@ impl From<BotError> for SendFailure {
     fn from(error: BotError) -> Self {
         let fault = match error.trouble {
             Trouble::Away => Fault::Away,
-            Trouble::Login => Fault::Refuses,
+            Trouble::Login => Fault::Login,
             Trouble::Busy(wait) => Fault::Busy(wait),
             Trouble::Chat => Fault::RecipientRefused,
             Trouble::Message => Fault::MailRefused,

@@ -9,7 +9,7 @@ use crate::alert::{Attempt, pause};
 use crate::failpoint;
 use crate::mail::smtp::{Blame, SendError};
 
-/// The pause after the server refused our login. No attempt is made sooner, whatever is owed.
+/// The pause after the server refused us. No attempt is made sooner, whatever is owed.
 const REFUSED_HOLD: Duration = Duration::minutes(5);
 /// The longest pause that a server may ask for.
 const BUSY_AT_MOST: Duration = Duration::hours(1);
@@ -27,8 +27,10 @@ pub(crate) struct SendFailure {
 pub(crate) enum Fault {
     /// There is no connection: the next mail would fail, too.
     Away,
-    /// The server refuses the login, the token or the sender's address: the next mail would fail, too.
+    /// The server refuses us: the next mail would fail, too.
     Refuses,
+    /// As before, and a person has to act: it refuses the login or the token, or nothing is at its address.
+    Login,
     /// The server wants no mail during this time.
     Busy(Span),
     /// A temporary failure.
@@ -48,12 +50,17 @@ pub(crate) enum Fault {
 impl SendFailure {
     /// Whether the next mail would fail, too.
     pub(super) fn is_of_server(&self) -> bool {
-        matches!(self.fault, Fault::Away | Fault::Refuses | Fault::Busy(_))
+        matches!(self.fault, Fault::Away | Fault::Refuses | Fault::Login | Fault::Busy(_))
     }
 
-    /// Whether the server refuses the login or the sender.
+    /// Whether the server refuses us, with every mail or with this one.
     pub(super) fn is_refusal_of_us(&self) -> bool {
-        matches!(self.fault, Fault::Refuses | Fault::Held)
+        matches!(self.fault, Fault::Refuses | Fault::Login | Fault::Held)
+    }
+
+    /// Whether it goes on until a person corrects a login, a token or an address.
+    pub(super) fn is_of_login(&self) -> bool {
+        self.fault == Fault::Login
     }
 
     /// Whether the server refuses the recipient or the mail for good.
@@ -64,7 +71,7 @@ impl SendFailure {
     /// The failure as the notification log takes it in.
     pub(super) fn attempt(&self) -> Attempt {
         match self.fault {
-            Fault::Away | Fault::Refuses | Fault::Busy(_) | Fault::Untried => Attempt::Away,
+            Fault::Away | Fault::Refuses | Fault::Login | Fault::Busy(_) | Fault::Untried => Attempt::Away,
             Fault::Deferred => Attempt::Deferred,
             Fault::RecipientRefused => Attempt::RecipientRefused,
             Fault::MailRefused => Attempt::MailRefused,
@@ -77,7 +84,8 @@ impl SendFailure {
 impl From<SendError> for SendFailure {
     fn from(error: SendError) -> Self {
         let fault = match &error {
-            SendError::Login { permanent: true, .. } | SendError::Sender { permanent: true, .. } => {
+            SendError::Login { permanent: true, .. } => Fault::Login,
+            SendError::Connection { permanent: true, .. } | SendError::Sender { permanent: true, .. } => {
                 Fault::Refuses
             }
             SendError::Connection { .. } | SendError::Login { .. } | SendError::Sender { .. } => Fault::Away,
@@ -108,7 +116,7 @@ impl ServerHold {
     pub(super) fn after(before: Option<&Self>, failure: &SendFailure, now: DateTime<Utc>) -> Self {
         let failures = before.map_or(0, |hold| hold.failures) + 1;
         let pause = match failure.fault {
-            Fault::Refuses => failpoint::hasten(REFUSED_HOLD),
+            Fault::Refuses | Fault::Login => failpoint::hasten(REFUSED_HOLD),
             // A server that asks for a pause of length zero is tried again like an unreachable one.
             Fault::Busy(wait) if !wait.is_zero() => {
                 Duration::from_std(wait).unwrap_or(BUSY_AT_MOST).min(BUSY_AT_MOST)
@@ -128,6 +136,16 @@ impl ServerHold {
     /// Whether the hold is on. A hold that began ahead of the clock ended when the clock was set.
     pub(super) fn is_on(&self, now: DateTime<Utc>) -> bool {
         now < self.until && now >= self.since
+    }
+
+    /// The end of the hold, if it is on.
+    pub(super) fn ends(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        self.is_on(now).then_some(self.until)
+    }
+
+    /// Whether the server refuses us.
+    pub(super) fn is_refusal(&self) -> bool {
+        matches!(self.why, Fault::Refuses | Fault::Login)
     }
 
     /// Whether the server itself asked for the hold.
@@ -156,11 +174,11 @@ mod tests {
     fn a_failure_is_of_the_server_of_the_recipient_or_of_the_mail() {
         let reason = || "no".to_owned();
         let mut table = vec![
-            (SendError::Connection { reason: reason() }, Attempt::Away),
             (SendError::ReplyLost { reason: reason() }, Attempt::ReplyLost),
             (SendError::Interrupted { reason: reason() }, Attempt::Deferred),
         ];
         for permanent in [false, true] {
+            table.push((SendError::Connection { reason: reason(), permanent }, Attempt::Away));
             table.push((SendError::Login { reason: reason(), permanent }, Attempt::Away));
             table.push((SendError::Sender { reason: reason(), permanent }, Attempt::Away));
         }
@@ -182,7 +200,8 @@ mod tests {
 
     #[test]
     fn a_server_that_cannot_be_used_is_asked_less_and_less_often() {
-        let failure = SendFailure::from(SendError::Connection { reason: "refused".to_owned() });
+        let failure =
+            SendFailure::from(SendError::Connection { reason: "refused".to_owned(), permanent: false });
         let mut hold: Option<ServerHold> = None;
         for seconds in [30, 120, 300, 900, 1800, 1800] {
             let next = ServerHold::after(hold.as_ref(), &failure, now());
@@ -197,13 +216,26 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_login_is_tried_every_five_minutes() {
+    fn a_server_that_refuses_us_is_tried_every_five_minutes_and_a_login_is_for_a_person() {
         for permanent in [false, true] {
-            let failure = SendFailure::from(SendError::Login { reason: "no".to_owned(), permanent });
-            let mut hold = ServerHold::after(None, &failure, now());
-            hold.shorten();
-            assert_eq!(hold.is_on(now() + Duration::seconds(299)), permanent);
-            assert!(!hold.is_on(now() + Duration::seconds(300)));
+            let reason = || "no".to_owned();
+            for (error, is_of_login) in [
+                (SendError::Connection { reason: reason(), permanent }, false),
+                (SendError::Login { reason: reason(), permanent }, permanent),
+                (SendError::Sender { reason: reason(), permanent }, false),
+            ] {
+                let failure = SendFailure::from(error);
+                assert_eq!((failure.is_refusal_of_us(), failure.is_of_login()), (permanent, is_of_login));
+                let mut hold = None;
+                for _ in 0..6 {
+                    hold = Some(ServerHold::after(hold.as_ref(), &failure, now()));
+                }
+                let mut hold = hold.unwrap();
+                assert_eq!(hold.is_refusal(), permanent);
+                hold.shorten();
+                assert_eq!(hold.is_on(now() + Duration::seconds(299)), permanent);
+                assert!(!hold.is_on(now() + Duration::seconds(300)));
+            }
         }
     }
 

@@ -143,7 +143,7 @@ impl Published {
         let errors = &mut self.server_errors;
         match error {
             Some(error) => {
-                let shown = ServerError { error: error.to_string(), refused: error.is_refusal_of_us() };
+                let shown = ServerError { error: error.to_string(), refused: error.is_of_login() };
                 errors.insert(way.clone(), shown);
             }
             None => drop(errors.remove(way)),

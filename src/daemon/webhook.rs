@@ -68,7 +68,7 @@ impl Webhook {
             200..=299 if !refusal => Ok(()),
             // The answer is about the address or the receiver behind it, and not about the post.
             200..=399 | 401 | 403 | 404 | 410 => {
-                fail(Fault::Refuses, format!("{answered}; check webhooks.{name}.url"))
+                fail(Fault::Login, format!("{answered}; check webhooks.{name}.url"))
             }
             400 | 413 | 422 => fail(Fault::MailRefused, format!("it does not take this: {answered}")),
             _ => fail(wait.map_or(Fault::Deferred, Fault::Busy), answered),

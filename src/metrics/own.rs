@@ -79,7 +79,7 @@ own_metrics! {
     notifications: CounterVec = "hostwatch_notifications_total", ["result"],
         "Attempts to deliver a mail to one recipient, by result: sent, retry (it failed for now) or refused (the server refuses the recipient or the mail for good).";
     outbox_messages: GaugeVec = "hostwatch_outbox_messages", ["state"],
-        "Recipients for whom mail waits (queued), mails on their way (sending), recipients whose address or mail the server refused at the last try (held).";
+        "Recipients for whom mail waits (queued), mails on their way (sending), recipients for whom the server refuses the address, the mail or us (held).";
     outbox_oldest: GaugeVec = "hostwatch_outbox_oldest_timestamp_seconds", [],
         "When the oldest news that did not leave yet was first owed, in seconds since the Unix epoch, absent where nothing is owed; what waits for max_per_hour does not count.";
     store_usable: GaugeVec = "hostwatch_store_usable", [],

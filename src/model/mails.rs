@@ -37,7 +37,7 @@ pub(crate) struct OutboxSummary {
     pub in_flight: u64,
     /// The number of recipients among them that the server refuses.
     pub refused: u64,
-    /// The number of recipients among the owed whom the server refuses, or with whose last mail it refused us.
+    /// The number of recipients among the owed for whom the server refuses the address, the mail or us.
     pub held: u64,
     /// The time since when the oldest debt exists. Debts that the hourly limit holds back do not count.
     pub oldest: Option<DateTime<Utc>>,

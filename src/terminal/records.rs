@@ -104,12 +104,11 @@ impl OutboxRecords {
             layout.text(4, format!("{what}, since {}", self.when(since)), Emphasis::Plain);
         }
         for mail in &one.in_flight {
-            let about = words::count(mail.keys.len(), "incident", "incidents");
-            layout.text(
-                4,
-                format!("on its way, since {}: a mail about {about}", self.when(mail.since)),
-                Emphasis::Plain,
-            );
+            let about = match mail.keys.len() {
+                0 => "the first mail, or a digest".to_owned(),
+                count => format!("a mail about {}", words::count(count, "incident", "incidents")),
+            };
+            layout.text(4, format!("on its way, since {}: {about}", self.when(mail.since)), Emphasis::Plain);
         }
         if let Some(since) = one.refused_since {
             let text = format!("the server refuses mails to this recipient since {}", self.when(since));

@@ -319,6 +319,6 @@ impl Mails {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct ServerError {
     pub error: String,
-    /// The server refused the login or the sender for good.
+    /// The server refuses the login for good, or nothing is at its address: a person has to act.
     pub refused: bool,
 }

@@ -31,7 +31,7 @@ fn own(text: &str, more: &str, topic: Topic) -> Said {
     Said { more, ..Said::one(text, topic, None) }
 }
 
-/// Waiting mails. A refusal of the login, the sender or a recipient for good is a problem at once.
+/// Waiting mails. A refusal of the login, a recipient or a mail for good is a problem at once.
 fn waiting(mails: &Mails, reader: Reader) -> Option<Said> {
     let Reader { language, now, .. } = reader;
     let outbox = mails.outbox.filter(|outbox| outbox.waiting() > 0)?;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::words::{self, sentence_moment};
 use super::{forms, reasons};
-use crate::alert::{Due, Event, Incident, Key, Watcher};
+use crate::alert::{Debts, Due, Event, Incident, Key, Watcher};
 use crate::model::Language;
 use crate::model::mails::SentMail;
 use crate::view::IncidentRow;
@@ -50,6 +50,8 @@ pub(crate) struct Facts<'a> {
     pub mails: Vec<SentMail>,
     /// The event owed to each recipient, or the reason why none is.
     pub answers: Vec<(String, Due)>,
+    /// What waits for each recipient.
+    pub debts: &'a [Debts],
     pub watcher: Option<&'a Watcher>,
     pub zone: Tz,
     pub now: DateTime<Utc>,
@@ -83,7 +85,9 @@ impl WhyRecord {
 /// `Mailed to ops@example.com Tue 24 Nov 07:15 MSK: "[CRITICAL] VM web-1 in error (main)"`
 fn mailed(facts: &Facts<'_>) -> Vec<String> {
     if facts.mails.is_empty() {
-        return vec!["No mail about it was sent.".to_owned()];
+        // A mail whose reply was lost may have arrived.
+        let flies = facts.debts.iter().any(|debt| on_its_way(debt, facts.key).is_some());
+        return if flies { Vec::new() } else { vec!["No mail about it was sent.".to_owned()] };
     }
     let left = facts.mails.len().saturating_sub(MOST_MAILS);
     let earlier = (left > 0).then(|| format!("{left} earlier mails are not named here."));
@@ -113,16 +117,43 @@ fn configured(facts: &Facts<'_>) -> Option<String> {
     Some(words)
 }
 
-/// One sentence for all recipients with the same answer.
+/// One sentence for all recipients with the same answer, and one for each whose mail waits.
 fn answers(facts: &Facts<'_>) -> Vec<String> {
     let mut found: Vec<(&Due, Vec<&str>)> = Vec::new();
+    let mut waiting = Vec::new();
     for (to, due) in &facts.answers {
+        let debt = facts.debts.iter().find(|debt| debt.recipient == *to);
+        let flying = debt.and_then(|debt| on_its_way(debt, facts.key));
+        if let Some(since) = flying {
+            let since = sentence_moment(since, facts.zone, facts.now, Language::En);
+            waiting.push(format!("A mail to {to} is on its way since {since}."));
+        }
+        waiting.extend(
+            debt.filter(|_| flying.is_some() || matches!(due, Due::Tell(..)))
+                .and_then(|debt| held_up(debt, facts)),
+        );
+        if flying.is_some() && matches!(due, Due::Nothing(..)) {
+            continue;
+        }
         match found.iter_mut().find(|(other, _)| *other == due) {
             Some((_, all)) => all.push(to),
             None => found.push((due, vec![to])),
         }
     }
-    found.into_iter().map(|(due, to)| answer(due, &to.join(", "), facts)).collect()
+    found.into_iter().map(|(due, to)| answer(due, &to.join(", "), facts)).chain(waiting).collect()
+}
+
+/// Since when a mail about an incident is on its way.
+fn on_its_way(debt: &Debts, key: &Key) -> Option<DateTime<Utc>> {
+    debt.in_flight.iter().find(|(_, keys)| keys.contains(key)).map(|(since, _)| *since)
+}
+
+/// `The last try to reach ann@example.com failed (452 full); the next one is at Thu 1 Jan 05:00 MSK.`
+fn held_up(debt: &Debts, facts: &Facts<'_>) -> Option<String> {
+    let (to, error) = (&debt.recipient, debt.error.as_ref()?);
+    let next = debt.next_try.map(|at| sentence_moment(at, facts.zone, facts.now, Language::En));
+    let next = next.map_or_else(String::new, |at| format!("; the next one is at {at}"));
+    Some(format!("The last try to reach {to} failed ({error}){next}."))
 }
 
 fn answer(due: &Due, to: &str, facts: &Facts<'_>) -> String {

@@ -67,7 +67,7 @@ enum Fate {
 
 fn fate(stage: Stage, code: &str) -> Fate {
     match (stage, code.starts_with('5')) {
-        (Stage::Auth | Stage::Mail, true) => Fate::Held,
+        (Stage::Greeting | Stage::Ehlo | Stage::Auth | Stage::Mail, true) => Fate::Held,
         // 5.2.3 is about the mailbox or this mail, 5.7.1 about us.
         (Stage::Rcpt | Stage::Data | Stage::Dot, true) if code == "552 5.2.3" => Fate::Refused,
         (Stage::Rcpt | Stage::Data | Stage::Dot, true) => Fate::Held,
@@ -149,8 +149,8 @@ fn refused(stage: Stage, code: &str) {
             let once = if stage == Stage::Auth { 2 } else { 1 };
             assert_eq!(tried(), Some(once), "one attempt, and then none");
             assert_eq!(counted(&daemon, "retry"), 1);
-            let state = if matches!(stage, Stage::Auth | Stage::Mail) { "queued" } else { "held" };
-            daemon.shows(&format!("hostwatch_outbox_messages{{state=\"{state}\"}} 1"));
+            daemon.shows("hostwatch_outbox_messages{state=\"held\"} 1");
+            assert!(list.contains("next try "), "{list}");
             smtp.forget_rules();
             daemon.signal("HUP");
         }

@@ -139,6 +139,7 @@ fn facts<'a>(key: &'a Key, watcher: Option<&'a Watcher>) -> Facts<'a> {
         decisions: Vec::new(),
         mails: Vec::new(),
         answers: Vec::new(),
+        debts: &[],
         watcher,
         zone: Tz::Europe__Moscow,
         now: read_at(),
@@ -171,6 +172,44 @@ fn a_reason_ends_with_a_conclusion() {
     let json = serde_json::to_string(&why).unwrap();
     let read: WhyRecord = serde_json::from_str(&json).unwrap();
     assert_eq!(read.text(WIDE), why.text(WIDE), "a command reads what the daemon wrote");
+}
+
+#[test]
+fn a_mail_that_waits_says_why_and_when_it_is_tried_again() {
+    let open = incident(Kind::VmError, 17, "VM web");
+    let watcher = watched(&["ann@example.com"]);
+    let failed = Debts {
+        recipient: "ann@example.com".into(),
+        error: Some("452 full".into()),
+        next_try: Some(read_at() + Duration::minutes(5)),
+        ..Debts::default()
+    };
+    let flying = Debts { in_flight: vec![(read_at(), vec![open.key.clone()])], ..failed.clone() };
+    let owed = Due::Tell(Event::Opened, Cause::Opened { polls: 1, since: None });
+    let last = "The last try to reach ann@example.com failed (452 full); the next one is at 10:05.";
+    let table = [
+        (
+            failed.clone(),
+            owed,
+            vec!["No mail about it was sent.", "A mail is owed to ann@example.com now (opened): .", last],
+        ),
+        (
+            flying,
+            Due::Nothing(Why::Told, None),
+            vec!["A mail to ann@example.com is on its way since 10:00.", last],
+        ),
+        (
+            failed,
+            Due::Nothing(Why::Told, None),
+            vec!["No mail about it was sent.", "Nothing is owed to ann@example.com: told."],
+        ),
+    ];
+    for (debts, due, want) in table {
+        let answers = vec![("ann@example.com".to_owned(), due)];
+        let debts = &[debts];
+        let facts = Facts { incident: Some(&open), answers, debts, ..facts(&open.key, Some(&watcher)) };
+        assert_eq!(WhyRecord::of(facts).conclusion, want);
+    }
 }
 
 #[test]

@@ -25,6 +25,8 @@ use crate::store::Store;
 use crate::terminal::doctor::CheckVerdict;
 use crate::view::words;
 
+/// The number of refused recipients that are named.
+const MOST_REFUSED: usize = 5;
 /// The largest difference of clocks without a warning.
 const SKEW: Duration = Duration::seconds(30);
 
@@ -140,10 +142,12 @@ impl Mail<'_> {
         let place = format!("{}:{}", email.server.host, email.server.port);
         Some(match self.server.as_ref()? {
             Ok(server) => {
-                if let Some((to, error)) = server.refused.first() {
-                    let others = words::with_more(to, server.refused.len() - 1, Language::En);
+                if !server.refused.is_empty() {
+                    let refused = server.refused.iter().map(|(to, error)| format!("for {to}: {error}"));
+                    let refused: Vec<String> = refused.collect();
+                    let refused = words::first(refused, MOST_REFUSED, Language::En).join("; ");
                     return Some(
-                        CheckVerdict::fail(format!("{place}: for {others}: {error}"))
+                        CheckVerdict::fail(format!("{place}: {refused}"))
                             .remedy("mails to them wait in the store until it takes them"),
                     );
                 }

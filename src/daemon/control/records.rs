@@ -24,6 +24,8 @@ const MOST_REASONS: u32 = 50;
 pub(crate) struct World<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) log: &'a mut Log,
+    /// The log's debts, and the pauses of servers.
+    pub(crate) debts: Vec<Debts>,
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) muted: &'a Muted,
     pub(crate) store: &'a mut Store,
@@ -80,7 +82,8 @@ pub(crate) fn answer_from_store(
     engine.saved();
     let snapshot = &Snapshot::default();
     let (engine, log) = (&engine, &mut log);
-    let answer = answer(World { engine, log, snapshot, muted: &muted, store, mails, now }, request)?;
+    let debts = log.debts(now);
+    let answer = answer(World { engine, log, debts, snapshot, muted: &muted, store, mails, now }, request)?;
     let changes = Changes::of(engine, log);
     if !changes.is_empty() {
         store.save_beside(&changes, now).map_err(failed)?;
@@ -126,8 +129,7 @@ impl World<'_> {
 
     fn outbox(&self) -> Answered {
         let sent = self.store.sent(MOST_MAILS).map_err(failed)?;
-        let (debts, zones) = (self.log.debts(self.now), self.zones());
-        Ok(Reply::Outbox(OutboxRecords::of(&debts, sent, zones, self.now)))
+        Ok(Reply::Outbox(OutboxRecords::of(&self.debts, sent, self.zones(), self.now)))
     }
 
     fn silences(&self) -> Answered<SilenceRecords> {
@@ -153,6 +155,7 @@ impl World<'_> {
             decisions: decisions.collect(),
             mails: self.store.sent_about(&key, episode).map_err(failed)?,
             answers: self.log.answers(&key, &facts),
+            debts: &self.debts,
             watcher: self.engine.watchers().get(&key.account),
             zone: self.zones().of(&key.account),
             now: self.now,
@@ -235,6 +238,6 @@ impl World<'_> {
     }
 
     fn debts_to(&self, to: &str) -> Answered<Debts> {
-        lookup::recipient(&self.log.debts(self.now), to).cloned()
+        lookup::recipient(&self.debts, to).cloned()
     }
 }

@@ -13,7 +13,7 @@ use super::super::mails::Aside;
 use super::super::sender::{Job, Tried};
 use super::decide::facts;
 use super::{Message, Paced, Pipeline, story};
-use crate::alert::{Attempt, Lane, NotReached, Notice, Outgoing};
+use crate::alert::{Attempt, Debts, Lane, NotReached, Notice, Outgoing};
 use crate::failpoint;
 use crate::mail::Way;
 use crate::metrics::own::Notification;
@@ -75,6 +75,16 @@ impl Senders {
         self.holds.get(way).is_some_and(|hold| hold.is_on(now) || is_probed(hold))
     }
 
+    /// The debts with what their servers add: a hold delays the next attempt.
+    fn delay(&self, mut debts: Vec<Debts>, now: DateTime<Utc>) -> Vec<Debts> {
+        for debt in &mut debts {
+            let Some(hold) = self.holds.get(&Way::to(&debt.recipient)) else { continue };
+            debt.is_held |= hold.is_refusal();
+            debt.next_try = debt.next_try.max(hold.ends(now));
+        }
+        debts
+    }
+
     fn hand_over(&mut self, way: &Way, job: Job) {
         let Some([money, others]) = self.jobs.get(way) else { return };
         let sender = if job.lane == Lane::Money { money } else { others };
@@ -119,8 +129,13 @@ impl Pipeline {
             return;
         }
         let began = Instant::now();
-        self.published.show_outbox(&self.log.debts(self.now), self.housekeeping.last_sent);
+        self.published.show_outbox(&self.debts(), self.housekeeping.last_sent);
         self.outbox_shown = Paced::since(began);
+    }
+
+    /// The debts to each recipient, and the state of its deliveries.
+    pub(super) fn debts(&self) -> Vec<Debts> {
+        self.senders.delay(self.log.debts(self.now), self.now)
     }
 
     /// Claims the next mail to a recipient; false if none can leave.

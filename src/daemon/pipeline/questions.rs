@@ -9,11 +9,12 @@ impl Pipeline {
         let dropped =
             if let Request::Drop { to, key } = &request { Some((to.clone(), key.clone())) } else { None };
         let changes_debts = matches!(request, Request::Retry { .. } | Request::Drop { .. });
-        let snapshot = self.snapshot.get();
+        let (snapshot, debts) = (self.snapshot.get(), self.debts());
         let answer = {
             let world = World {
                 engine: &self.engine,
                 log: &mut self.log,
+                debts,
                 snapshot: &snapshot,
                 muted: &self.muted,
                 store: &mut self.published.store.lock(),

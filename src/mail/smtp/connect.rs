@@ -57,26 +57,28 @@ impl Extensions {
 }
 
 /// Connects to the first of the host's addresses that greets and encrypts; the error says how to correct it.
-pub(super) async fn connect(route: &Route, limits: &TimeLimits) -> Result<Greeted, String> {
+pub(super) async fn connect(route: &Route, limits: &TimeLimits) -> Result<Greeted, ReplyError> {
     let looked_up =
         limits.bound(limits.timing().connect, lookup_host((route.host.as_str(), route.port))).await;
     let addresses = looked_up.and_then(|found| found.map_err(|error| error.to_string())).map_err(|why| {
         format!("looking up the name: {why}; check the host in email.smtp_url and this machine's DNS")
     })?;
     let addresses: Vec<SocketAddr> = addresses.collect();
-    let mut last = "the name has no address; check the host in email.smtp_url".to_owned();
+    let mut last = "the name has no address; check the host in email.smtp_url".to_owned().into();
     for &address in &addresses {
         match greet(route, limits, address).await {
             Ok(greeted) => return Ok(greeted),
-            Err(why) if addresses.len() > 1 => last = format!("at {}: {why}", address.ip()),
-            Err(why) => last = why,
+            Err(failure) if addresses.len() > 1 => {
+                last = failure.map(|why| format!("at {}: {why}", address.ip()))
+            }
+            Err(failure) => last = failure,
         }
     }
     Err(last)
 }
 
 /// One address: TCP, TLS, EHLO.
-async fn greet(route: &Route, limits: &TimeLimits, address: SocketAddr) -> Result<Greeted, String> {
+async fn greet(route: &Route, limits: &TimeLimits, address: SocketAddr) -> Result<Greeted, ReplyError> {
     let tcp = tcp(address, limits).await?;
     let greeting = hello(route.host_name.as_deref(), tcp.local_addr().ok());
     let mut chat = Chat::new(tcp);
@@ -91,11 +93,12 @@ async fn greet(route: &Route, limits: &TimeLimits, address: SocketAddr) -> Resul
             return Err(
                 "the server offers no STARTTLS there, and hostwatch sends no mail in the open; write \
                         smtps:// (usually port 465) or correct the port in email.smtp_url"
-                    .to_owned(),
+                    .to_owned()
+                    .into(),
             );
         }
         let asked = limits.ask(&mut chat, "STARTTLS", "STARTTLS", 2).await;
-        asked.map_err(|failure| format!("STARTTLS: {}", failure.into_reason()))?;
+        asked.map_err(|failure| failure.map(|reason| format!("STARTTLS: {reason}")))?;
         (chat, tls_version) = encrypted(tls, chat, limits).await?;
         // The server waits for EHLO without another greeting (RFC 3207, section 4.2).
         extensions = ehlo(&mut chat, &greeting, false, limits).await?;
@@ -126,16 +129,15 @@ async fn encrypted(
     Ok((Chat::new(stream), Some(version)))
 }
 
-async fn greeted(chat: &mut Chat, route: &Route, limits: &TimeLimits) -> Result<(), String> {
+async fn greeted(chat: &mut Chat, route: &Route, limits: &TimeLimits) -> Result<(), ReplyError> {
     let greeted = limits.reply("the connection", limits.timing().reply, chat.reply()).await;
     greeted.and_then(|reply| reply.of_kind("the connection", 2)).map(drop).map_err(|failure| {
         let is_silent = matches!(failure, ReplyError::Broken(_));
         let waits_for_tls = route.tls.as_ref().is_none_or(|tls| tls.security != Security::Tls);
         if is_silent && waits_for_tls && route.port == 465 {
-            let reason = failure.into_reason();
-            return format!(
-                "{reason}; port 465 speaks TLS from the first byte: write smtps:// in email.smtp_url"
-            );
+            return failure.map(|reason| {
+                format!("{reason}; port 465 speaks TLS from the first byte: write smtps:// in email.smtp_url")
+            });
         }
         not_ready(failure)
     })
@@ -147,7 +149,7 @@ async fn ehlo(
     hello: &str,
     may_helo: bool,
     limits: &TimeLimits,
-) -> Result<Extensions, String> {
+) -> Result<Extensions, ReplyError> {
     let mut greeted = limits.ask(chat, "EHLO", &format!("EHLO {hello}"), 2).await;
     let is_unknown = |failure: &ReplyError| matches!(failure, ReplyError::Refused { reason, .. } if reason.starts_with("500") || reason.starts_with("502"));
     if may_helo && greeted.as_ref().is_err_and(is_unknown) {
@@ -161,15 +163,16 @@ async fn ehlo(
     Ok(Extensions(greeted.lines.iter().skip(1).map(|line| line.trim().to_ascii_uppercase()).collect()))
 }
 
-fn not_ready(failure: ReplyError) -> String {
-    match failure {
-        ReplyError::Refused { reason, .. } => format!("the server is not ready for mail: {reason}"),
-        ReplyError::Broken(reason) => {
+fn not_ready(failure: ReplyError) -> ReplyError {
+    let is_refusal = matches!(failure, ReplyError::Refused { .. });
+    failure.map(|reason| match is_refusal {
+        true => format!("the server is not ready for mail: {reason}"),
+        false => {
             format!(
                 "{reason}; if this goes on, check that host and port in email.smtp_url are an SMTP server's"
             )
         }
-    }
+    })
 }
 
 /// The name of this machine, or its address in brackets (RFC 5321, section 4.1.4).

@@ -28,7 +28,7 @@ pub(crate) enum SendError {
     /// Name look-up, TCP, TLS, greeting or EHLO failed, or the connection broke before MAIL: the server fails,
     /// and not the mail.
     #[error("no working connection to the SMTP server: {reason}")]
-    Connection { reason: String },
+    Connection { reason: String, permanent: bool },
     /// AUTH was refused, or the server offers no mechanism that hostwatch knows.
     #[error(
         "the SMTP server refused the login: {reason}; check the user in email.smtp_url and email.password"

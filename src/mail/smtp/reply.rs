@@ -18,6 +18,12 @@ pub(super) enum ReplyError {
     Broken(String),
 }
 
+impl From<String> for ReplyError {
+    fn from(reason: String) -> Self {
+        Self::Broken(reason)
+    }
+}
+
 impl ReplyError {
     /// The error of a stage: one for a refusal, one for a missing reply.
     pub(super) fn at(
@@ -31,6 +37,23 @@ impl ReplyError {
         }
     }
 
+    /// The error before a login: every refusal is the server's.
+    pub(super) fn connecting(self, server: &str) -> SendError {
+        let failed =
+            |reason, permanent| SendError::Connection { reason: format!("{server}: {reason}"), permanent };
+        self.at(failed, |reason| failed(reason, false))
+    }
+
+    /// The error with more words around its reason.
+    pub(super) fn map(self, words: impl FnOnce(String) -> String) -> Self {
+        match self {
+            Self::Refused { reason, permanent, leaves } => {
+                Self::Refused { reason: words(reason), permanent, leaves }
+            }
+            Self::Broken(reason) => Self::Broken(words(reason)),
+        }
+    }
+
     /// The reason, for stages at which a refusal means no more than a break.
     pub(super) fn into_reason(self) -> String {
         match self {
@@ -40,18 +63,10 @@ impl ReplyError {
 
     /// The error with all `secrets` removed.
     pub(super) fn without(self, secrets: &[String]) -> Self {
-        let redact = |reason: String| {
-            secrets
-                .iter()
-                .filter(|secret| !secret.is_empty())
-                .fold(reason, |text, secret| text.replace(secret.as_str(), "[hidden]"))
-        };
-        match self {
-            Self::Refused { reason, permanent, leaves } => {
-                Self::Refused { reason: redact(reason), permanent, leaves }
-            }
-            Self::Broken(reason) => Self::Broken(redact(reason)),
-        }
+        self.map(|reason| {
+            let secrets = secrets.iter().filter(|secret| !secret.is_empty());
+            secrets.fold(reason, |text, secret| text.replace(secret.as_str(), "[hidden]"))
+        })
     }
 
     fn of(error: &io::Error, what: &str) -> Self {

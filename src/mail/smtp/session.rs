@@ -41,7 +41,7 @@ impl Session {
     ) -> Result<Self, SendError> {
         let server = format!("{}:{}", route.host, route.port);
         let Greeted { chat, greeting, extensions, tls_version } =
-            connect(route, &limits).await.map_err(|reason| connection(&server, &reason))?;
+            connect(route, &limits).await.map_err(|failure| failure.connecting(&server))?;
         let mut session =
             Self { chat, greeting, extensions, server, limits, tls_version, mechanism: None, is_left: false };
         // A route with a login has TLS. The check is repeated here because a password in the open would be
@@ -51,7 +51,7 @@ impl Session {
             logged_in.map_err(|failure| {
                 failure.at(
                     |reason, permanent| SendError::Login { reason, permanent },
-                    |reason| connection(&session.server, &reason),
+                    |reason| broken(&session.server, reason),
                 )
             })?;
         }
@@ -206,7 +206,7 @@ impl Session {
         let from = address(from).map_err(|reason| sender(reason, true))?;
         let mail = self.mail(&from, None)?;
         let Self { chat, limits, server, .. } = self;
-        let broken = |reason: String| connection(server, &reason);
+        let broken = |reason: String| broken(server, reason);
         limits.ask(chat, "MAIL FROM", &mail, 2).await.map_err(|failure| failure.at(sender, broken))?;
         let (mut refused, mut takes_others) = (Vec::new(), false);
         for to in recipients {
@@ -270,8 +270,8 @@ fn unusable(reason: String) -> SendError {
     SendError::Recipient { reason, blame: Blame::Address }
 }
 
-fn connection(server: &str, reason: &str) -> SendError {
-    SendError::Connection { reason: format!("{server}: {reason}") }
+fn broken(server: &str, reason: String) -> SendError {
+    ReplyError::Broken(reason).connecting(server)
 }
 
 fn interrupted(reason: String) -> SendError {
