@@ -25,6 +25,8 @@ mod model;
 mod provider;
 #[path = "../src/state.rs"]
 mod state;
+#[path = "../src/trust.rs"]
+mod trust;
 #[path = "../src/view/mod.rs"]
 mod view;
 

@@ -25,6 +25,7 @@ mod state;
 mod store;
 mod telemetry;
 mod terminal;
+mod trust;
 mod view;
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use super::hosting;
 use super::recipient::Written;
 use super::secrets::{Secret, Secrets};
 use super::values;
+use super::via;
 use super::view::View;
 use crate::alert::Kind;
 use crate::mail::Recipient;
@@ -124,6 +125,7 @@ fn endpoints(
         container_states: container_states(view, findings),
         time_zone,
         limits: limits(view, findings),
+        via: via::read(view, "", secrets, findings),
         account,
     }
 }

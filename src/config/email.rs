@@ -9,8 +9,8 @@ use url::Url;
 
 use super::findings::Findings;
 use super::secrets::{Secret, Secrets};
-use super::sources::reason;
 use super::values;
+use super::via;
 use super::view::View;
 use crate::mail::smtp::full_host_name;
 use crate::mail::{Login, MailServer, MailSettings, Security};
@@ -40,7 +40,7 @@ fn server(
     secrets: &Secrets,
     findings: &mut Findings,
 ) -> Option<MailServer> {
-    let ca_file = ca_file(view, secrets, findings);
+    let ca_file = via::authorities(view, "email.ca_file", secrets, findings).map(|(path, _)| path);
     let helo_name = view.parsed("email.helo_name", findings, helo_name);
     required(view, URL_KEY, "\"smtps://user@smtp.example.com:465\"", findings)?;
     let SmtpAddress { host, port, security, username } = view.parsed(URL_KEY, findings, endpoint)?;
@@ -71,20 +71,6 @@ fn helo_name(text: &str) -> Result<String, String> {
     full_host_name(text).ok_or_else(|| {
         format!("'{text}' is no full host name; such as \"monitor.example.com\", or an address in brackets")
     })
-}
-
-fn ca_file(view: &View<'_>, secrets: &Secrets, findings: &mut Findings) -> Option<std::path::PathBuf> {
-    let path = secrets.directory.join(view.text("email.ca_file")?);
-    let why = match std::fs::read(&path) {
-        Ok(bytes) if bytes.windows(27).any(|part| part == b"-----BEGIN CERTIFICATE-----") => {
-            return Some(path);
-        }
-        Ok(_) => "holds no certificate in PEM form".to_owned(),
-        Err(error) => format!("cannot be read: {}", reason(&error)),
-    };
-    let message = format!("{} {why}; name a PEM file that hostwatch may read", path.display());
-    view.error("email.ca_file", findings, message);
-    None
 }
 
 #[derive(PartialEq, Eq, Debug)]

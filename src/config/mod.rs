@@ -17,6 +17,7 @@ mod sources;
 mod tables;
 mod telegram;
 mod values;
+mod via;
 mod view;
 mod webhooks;
 
@@ -31,7 +32,7 @@ pub(crate) use environment::Environment;
 pub(crate) use values::duration;
 
 use crate::config_error::ConfigErrors;
-use crate::model::{AccountName, Collector, Language, Profile};
+use crate::model::{AccountName, Collector, Language, Profile, Via};
 use crate::provider::cron::Schedule;
 use crate::{alert, http, mail, metrics, provider};
 use findings::Findings;
@@ -62,6 +63,8 @@ pub(crate) struct Settings {
     pub digest: Option<Schedule>,
     /// A secret, since its path is a password.
     pub heartbeat_url: Option<SecretString>,
+    /// The way to the heartbeat's service.
+    pub heartbeat_via: Via,
     pub web: http::WebSettings,
     /// Warnings about allowed settings, one a line.
     pub warnings: Vec<String>,
@@ -162,9 +165,10 @@ fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Opti
         }
         accounts.push(account);
     }
+    let heartbeat_via = via::read(&global, "heartbeat.", &secrets, findings);
     secrets.report_unread(findings);
     for name in PROXIES.iter().filter(|name| env.get(name).is_some_and(|value| !value.is_empty())) {
-        findings.warn(name, "", "is not used: webhooks and Telegram chats have a key `proxy` of their own");
+        findings.warn(name, "", "is not used: accounts, webhooks, Telegram chats and the heartbeat have a key `proxy` of their own");
     }
     let misshapen = sources.values.find_ref("accounts").is_some_and(|accounts| accounts.as_dict().is_none());
     if sources.accounts.is_empty() && !misshapen {
@@ -187,6 +191,7 @@ fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Opti
         heartbeat_url: global
             .parsed("heartbeat.url", findings, values::web_address)
             .map(|url| SecretString::from(String::from(url))),
+        heartbeat_via,
         web: tables::web(&global, findings),
         warnings: Vec::new(),
         secret_files: secrets.files,

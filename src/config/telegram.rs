@@ -7,8 +7,8 @@ use url::Url;
 use super::findings::Findings;
 use super::secrets::{Secret, Secrets};
 use super::values;
+use super::via;
 use super::view::View;
-use super::webhooks::proxy;
 use crate::mail::TelegramSettings;
 use crate::model::AccountName;
 
@@ -26,10 +26,10 @@ pub(super) fn read(view: &View<'_>, secrets: &mut Secrets, findings: &mut Findin
         let api_url = view
             .parsed(&key("api_url"), findings, api)
             .map_or_else(|| DEFAULT_API.to_owned(), |url| url.as_str().trim_end_matches('/').to_owned());
-        let proxy = proxy(view, &key("proxy"), findings);
+        let via = via::read(view, &key(""), secrets, findings);
         let (thread, buttons) = (view.get(&key("thread_id")), view.get(&key("buttons")).unwrap_or(true));
         if let (Some(token), Some(chat)) = (token, chat) {
-            chats.push(TelegramSettings { name, token, chat, thread, api_url, proxy, buttons });
+            chats.push(TelegramSettings { name, token, chat, thread, api_url, via, buttons });
         }
     }
     chats

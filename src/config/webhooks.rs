@@ -6,6 +6,7 @@ use url::Url;
 use super::findings::Findings;
 use super::secrets::{Secret, Secrets};
 use super::values;
+use super::via;
 use super::view::View;
 use crate::mail::WebhookSettings;
 use crate::model::AccountName;
@@ -39,7 +40,7 @@ pub(super) fn read(view: &View<'_>, secrets: &mut Secrets, findings: &mut Findin
                     view.warn(&key, findings, message);
                 }
                 webhooks.push(WebhookSettings {
-                    proxy: proxy(view, &format!("webhooks.{name}.proxy"), findings),
+                    via: via::read(view, &format!("webhooks.{name}."), secrets, findings),
                     headers: headers(view, &name, secrets, findings),
                     name,
                     url,
@@ -89,18 +90,6 @@ fn takes_other_posts(url: &SecretString) -> Option<&'static str> {
         ("api.telegram.org", "Telegram"),
     ];
     services.into_iter().find(|(domain, _)| is_of(domain)).map(|(_, service)| service)
-}
-
-/// The proxy of one recipient; its address may hold a password.
-pub(super) fn proxy(view: &View<'_>, key: &str, findings: &mut Findings) -> Option<SecretString> {
-    view.parsed(key, findings, |text| {
-        let example = "such as \"socks5h://127.0.0.1:1080\"";
-        let url = Url::parse(text).map_err(|_| format!("is no URL; {example}"))?;
-        if !matches!(url.scheme(), "http" | "https" | "socks5h") || url.host().is_none() {
-            return Err(format!("must start with http:// or socks5h://; {example}"));
-        }
-        Ok::<_, String>(SecretString::from(text))
-    })
 }
 
 /// Accepts https, or http if nobody else can read it.

@@ -8,7 +8,7 @@ use secrecy::ExposeSecret as _;
 use super::post::start_of;
 use crate::config::Settings;
 use crate::mail::smtp::tidy;
-use crate::provider::http_client;
+use crate::provider::{cause, http_client_via};
 
 /// The longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -46,7 +46,8 @@ impl Heartbeat {
         let Some(url) = &settings.heartbeat_url else { return Ok(None) };
         let url =
             Url::parse(url.expose_secret()).map_err(|error| HeartbeatError::Setup(error.to_string()))?;
-        let client = http_client(PATIENCE).redirect(redirect::Policy::limited(3)).build();
+        let client = http_client_via(PATIENCE, &settings.heartbeat_via).map_err(HeartbeatError::Setup)?;
+        let client = client.redirect(redirect::Policy::limited(3)).build();
         let client = client.map_err(|error| HeartbeatError::Setup(error.without_url().to_string()))?;
         Ok(Some(Self { client, url }))
     }
@@ -58,9 +59,9 @@ impl Heartbeat {
     pub(super) async fn ping(&self) -> Result<(), HeartbeatError> {
         let answer = self.client.get(self.url.clone()).send().await;
         let answer = answer.map_err(|error| {
-            let error = error.without_url();
-            let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
-            HeartbeatError::Unreachable(format!("{error}{}", cause.unwrap_or_default()))
+            let is_late = error.is_timeout();
+            let reason = if is_late { "it took too long".to_owned() } else { cause(&error.without_url()) };
+            HeartbeatError::Unreachable(reason)
         })?;
         let status = answer.status();
         if !status.is_success() {

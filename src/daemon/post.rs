@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
-use reqwest::{Client, Proxy, Response, Url};
-use secrecy::{ExposeSecret as _, SecretString};
+use reqwest::{Client, Response, Url};
 
-use crate::provider::{http_client, innermost};
+use crate::model::Via;
+use crate::provider::{cause, http_client_via};
 
 /// The time limits for a connection and for the whole request.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -35,13 +35,8 @@ pub(super) struct Poster {
 impl Poster {
     /// # Errors
     /// If TLS cannot be set up, or the proxy's address is invalid.
-    pub(super) fn new(proxy: Option<&SecretString>) -> Result<Self, String> {
-        let mut builder = http_client(WHOLE).connect_timeout(CONNECT).pool_max_idle_per_host(0);
-        if let Some(proxy) = proxy {
-            let proxy =
-                Proxy::all(proxy.expose_secret()).map_err(|_| "its proxy is no address".to_owned())?;
-            builder = builder.proxy(proxy);
-        }
+    pub(super) fn new(via: &Via) -> Result<Self, String> {
+        let builder = http_client_via(WHOLE, via)?.connect_timeout(CONNECT).pool_max_idle_per_host(0);
         let client = builder.build().map_err(|error| error.without_url().to_string())?;
         Ok(Self { client })
     }
@@ -104,7 +99,7 @@ fn reason(error: reqwest::Error, url: &Url) -> String {
     if error.is_timeout() {
         return "it took too long".to_owned();
     }
-    without_host(&innermost(&error.without_url()).to_string(), url)
+    without_host(&cause(&error.without_url()), url)
 }
 
 /// The text of an error without the host; complaints about certificates name it.

@@ -29,7 +29,7 @@ impl Webhook {
         let name = settings.name.clone();
         let url =
             Url::parse(settings.url.expose_secret()).map_err(|error| setup(&name, &error.to_string()))?;
-        let poster = Poster::new(settings.proxy.as_ref()).map_err(|reason| setup(&name, &reason))?;
+        let poster = Poster::new(&settings.via).map_err(|reason| setup(&name, &reason))?;
         let mut headers = HeaderMap::new();
         for (header, value) in &settings.headers {
             let header = header.parse::<HeaderName>().map_err(|error| setup(&name, &error.to_string()))?;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use lettre::message::Mailbox;
 use secrecy::SecretString;
 
-use crate::model::{TELEGRAM, WEBHOOK};
+use crate::model::{TELEGRAM, Via, WEBHOOK};
 
 /// The mail server and the sender.
 #[derive(Clone, Debug)]
@@ -54,8 +54,7 @@ pub(crate) struct WebhookSettings {
     pub name: String,
     /// A secret: its holder can post there.
     pub url: SecretString,
-    /// The proxy; its address may hold a password.
-    pub proxy: Option<SecretString>,
+    pub via: Via,
     /// Headers of each post; their values are secrets.
     pub headers: Vec<(String, SecretString)>,
 }
@@ -72,8 +71,7 @@ pub(crate) struct TelegramSettings {
     pub thread: Option<u32>,
     /// The Bot API, without a slash at the end.
     pub api_url: String,
-    /// The proxy; its address may hold a password.
-    pub proxy: Option<SecretString>,
+    pub via: Via,
     /// Whether messages about problems have buttons to acknowledge and to silence them.
     pub buttons: bool,
 }

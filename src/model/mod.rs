@@ -23,6 +23,7 @@ pub(crate) mod snapshot;
 mod sort;
 pub(crate) mod states;
 pub(crate) mod time;
+mod via;
 pub(crate) mod when;
 
 pub(crate) use account::{KnownAccount, Observed, Seen};
@@ -43,6 +44,7 @@ pub(crate) use snapshot::{
 };
 pub(crate) use sort::{Health, SeenResource, Sort, Stated};
 pub(crate) use states::{ContainerState, OrderState, SiteState, VmState};
+pub(crate) use via::Via;
 
 /// The prefix of a webhook's name in a recipient. A recipient without a prefix is a mail address.
 pub(crate) const WEBHOOK: &str = "webhook:";

@@ -98,7 +98,7 @@ impl Client {
         let tokens = match (tokens, settings.offer(), &settings.hosting) {
             (None, Some(offer), Some(hosting)) => {
                 let (offer, scheme) = (offer.clone(), hosting.scheme.clone());
-                let desk = TokenDesk::new(offer, scheme, &hosts, Arc::clone(&observer));
+                let desk = TokenDesk::new(offer, scheme, &settings.via, &hosts, Arc::clone(&observer));
                 Some(Arc::new(desk.map_err(|kind| failed((Group::Hosting, kind)))?))
             }
             (tokens, _, _) => tokens,

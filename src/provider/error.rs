@@ -5,6 +5,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use crate::model::{Failure, FailureKind, Group};
+use crate::trust;
 
 use super::endpoints::Operation;
 
@@ -77,6 +78,11 @@ fn again(retry_in: Duration) -> String {
 /// The innermost cause of an error, which tells a person what to do.
 pub(crate) fn innermost<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
     std::iter::successors(Some(error), |&error| error.source()).last().unwrap_or(error)
+}
+
+/// The innermost cause in words; of a certificate with its remedy.
+pub(crate) fn cause(error: &reqwest::Error) -> String {
+    trust::in_words(error, "the key ca_file", "the address").unwrap_or_else(|| innermost(error).to_string())
 }
 
 impl ErrorKind {

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
-use reqwest::{Client, ClientBuilder, Url, redirect};
+use reqwest::{Client, ClientBuilder, Proxy, Url, redirect};
+use secrecy::ExposeSecret as _;
 
 use super::endpoints::Priority;
 use super::error::{ErrorKind, innermost};
@@ -15,6 +16,8 @@ use super::limits::{Gate, Permit};
 use super::retry;
 use crate::clock::Clock;
 use crate::failpoint;
+use crate::model::Via;
+use crate::trust::{self, TrustError};
 
 /// The number of requests in flight to one host.
 const IN_FLIGHT: u32 = 8;
@@ -70,12 +73,30 @@ pub(crate) fn http_client(whole: Duration) -> ClientBuilder {
         .http1_max_headers(256)
 }
 
+/// The same by a proxy, and with more authorities.
+///
+/// # Errors
+/// If the proxy is no address, or TLS cannot be set up.
+pub(crate) fn http_client_via(whole: Duration, via: &Via) -> Result<ClientBuilder, String> {
+    let mut builder = http_client(whole);
+    if let Some(proxy) = &via.proxy {
+        let proxy = Proxy::all(proxy.expose_secret()).map_err(|_| "its proxy is no address".to_owned())?;
+        builder = builder.proxy(proxy);
+    }
+    match trust::client(via.authorities.as_deref()) {
+        Ok(config) => Ok(builder.tls_backend_preconfigured(config)),
+        // Plain http needs no authority; TLS fails later, with its reason.
+        Err(TrustError::NoRoots(_)) => Ok(builder),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// The shared parts; see the module. Clones share them, and all accounts should share one. A client for each
 /// account would hold the TLS authorities once more, half a megabyte.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hosts {
     gates: Arc<Mutex<HashMap<String, Arc<Gate>>>>,
-    http: Arc<Mutex<Option<Client>>>,
+    http: Arc<Mutex<Vec<(Via, Client)>>>,
     /// Held while a large page is decoded. A server cannot hold it up, since the page is here already.
     pub(super) decoding: Arc<tokio::sync::Mutex<()>>,
     clock: Clock,
@@ -114,23 +135,25 @@ impl Hosts {
         gate.enter(priority).await
     }
 
-    /// The shared HTTP client, which the first call makes.
-    pub(super) fn http(&self) -> Result<Client, ErrorKind> {
+    /// The shared HTTP client of one way, which the first call makes.
+    pub(super) fn http(&self, via: &Via) -> Result<Client, ErrorKind> {
         let mut http = self.http.lock();
-        if let Some(client) = http.as_ref() {
+        if let Some((_, client)) = http.iter().find(|(its, _)| its == via) {
             return Ok(client.clone());
         }
-        let made = self.client().build().map_err(|error| ErrorKind::Setup(innermost(&error).to_string()))?;
-        Ok(http.insert(made).clone())
+        let made = self.client(via).map_err(ErrorKind::Setup)?.build();
+        let made = made.map_err(|error| ErrorKind::Setup(innermost(&error).to_string()))?;
+        http.push((via.clone(), made.clone()));
+        Ok(made)
     }
 
     /// The settings of a connection to the provider.
-    pub(super) fn client(&self) -> ClientBuilder {
-        http_client(self.timing.whole)
+    pub(super) fn client(&self, via: &Via) -> Result<ClientBuilder, String> {
+        Ok(http_client_via(self.timing.whole, via)?
             .connect_timeout(self.timing.connect)
             // This is shorter than servers keep idle connections, so that a connection is seldom closed while it
             // is used.
-            .pool_idle_timeout(Duration::from_secs(30))
+            .pool_idle_timeout(Duration::from_secs(30)))
     }
 }
 

@@ -6,9 +6,10 @@ use reqwest::Url;
 use reqwest::tls::TlsInfo;
 use x509_parser::parse_x509_certificate;
 
-use super::error::innermost;
+use super::error::cause;
 use super::hosts::Hosts;
 use super::transport::date;
+use crate::model::Via;
 
 /// The facts in a host's answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,9 +24,9 @@ pub(crate) struct Host {
 ///
 /// # Errors
 /// The reason, if it gives no answer.
-pub(crate) async fn probe(address: &Url) -> Result<Host, String> {
-    let cause = |error: reqwest::Error| innermost(&error.without_url()).to_string();
-    let client = Hosts::default().client().tls_info(true).build().map_err(cause)?;
+pub(crate) async fn probe(address: &Url, via: &Via) -> Result<Host, String> {
+    let cause = |error: reqwest::Error| cause(&error.without_url());
+    let client = Hosts::default().client(via)?.tls_info(true).build().map_err(cause)?;
     let mut root = super::address::bare(address);
     root.set_path("/");
     let answer = client.get(root).send().await.map_err(cause)?;

@@ -6,7 +6,7 @@ use chrono_tz::Tz;
 use reqwest::Url;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::model::{AccountName, Group};
+use crate::model::{AccountName, Group, Via};
 
 /// One account at the provider.
 #[derive(Clone, Debug)]
@@ -24,12 +24,16 @@ pub(crate) struct ProviderSettings {
     /// The zone of datetimes without offset. Without it they are unknown.
     pub time_zone: Option<Tz>,
     pub limits: Limits,
+    /// The way to the provider.
+    pub via: Via,
 }
 
 impl ProviderSettings {
     /// Whether a client for one of them would also do for the other.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let rest = |it: &Self| (it.account.clone(), it.container_states.clone(), it.time_zone, it.limits);
+        let rest = |it: &Self| {
+            (it.account.clone(), it.container_states.clone(), it.time_zone, it.limits, it.via.clone())
+        };
         Group::ALL.into_iter().all(|group| self.has_same_access(other, group)) && rest(self) == rest(other)
     }
 

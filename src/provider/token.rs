@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
 use crate::failpoint;
-use crate::model::Group;
+use crate::model::{Group, Via};
 
 use super::address::shown;
 use super::error::ErrorKind;
@@ -83,11 +83,12 @@ impl TokenDesk {
     pub(super) fn new(
         offer: TokenOffer,
         scheme: String,
+        via: &Via,
         hosts: &Hosts,
         observer: Arc<dyn Observer>,
     ) -> Result<Self, ErrorKind> {
         Ok(Self {
-            http: hosts.http()?,
+            http: hosts.http(via)?,
             offer,
             scheme,
             observer,
@@ -277,7 +278,7 @@ mod tests {
             token_field: "token".to_owned(),
         };
         let observer = Arc::new(Log::default());
-        TokenDesk::new(offer, "Bearer".to_owned(), &Hosts::default(), observer).unwrap()
+        TokenDesk::new(offer, "Bearer".to_owned(), &Via::default(), &Hosts::default(), observer).unwrap()
     }
 
     fn web_token(seconds: i64) -> SecretString {

@@ -16,7 +16,7 @@ use secrecy::{ExposeSecret, SecretString};
 use crate::model::Group;
 
 use super::address::shown;
-use super::error::{ErrorKind, innermost};
+use super::error::{ErrorKind, cause, innermost};
 use super::hosts::Hosts;
 use super::limits::Permit;
 use super::observe::{Code, Observer};
@@ -37,7 +37,7 @@ pub(super) struct ApiTransport {
 
 impl ApiTransport {
     pub(super) fn new(settings: &ProviderSettings, hosts: &Hosts) -> Result<Self, (Group, ErrorKind)> {
-        let http = hosts.http().map_err(|kind| (Group::Hosting, kind))?;
+        let http = hosts.http(&settings.via).map_err(|kind| (Group::Hosting, kind))?;
         let mut all = [const { None }; 3];
         for group in Group::ALL {
             // A bought token comes with the request.
@@ -72,7 +72,7 @@ pub(super) fn failure_of(error: reqwest::Error, whole: Duration) -> ErrorKind {
     if error.is_timeout() {
         ErrorKind::Timeout(whole)
     } else if error.is_connect() {
-        ErrorKind::Connect(innermost(&error).to_string())
+        ErrorKind::Connect(cause(&error))
     } else {
         ErrorKind::Closed(innermost(&error).to_string())
     }

@@ -50,7 +50,7 @@ pub(crate) struct Facts<'a> {
     pub mails: Vec<SentMail>,
     /// The event owed to each recipient, or the reason why none is.
     pub answers: Vec<(String, Due)>,
-    /// What waits for each recipient.
+    /// The debts to each recipient.
     pub debts: &'a [Debts],
     pub watcher: Option<&'a Watcher>,
     pub zone: Tz,

@@ -139,7 +139,7 @@ fn a_token_that_is_refused_holds_the_chat_and_no_other() {
     daemon.log.wait("Telegram chat ops cannot be used");
     provider.set_vm(vm(2), "error");
     wait_for(&smtp, &format!("main/vm_error/{} opened", vm(2)));
-    daemon.shows("hostwatch_outbox_messages{state=\"queued\"} 1");
+    daemon.shows("hostwatch_outbox_messages{state=\"held\"} 1");
     assert_eq!(telegram.calls("sendMessage"), before + 1, "one try in five minutes");
     let (code, said, _) = daemon.command(&["status"]);
     assert!(code == 1 && flat(&said).contains("check telegram.ops.token"), "{said}");

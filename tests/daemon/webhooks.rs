@@ -137,7 +137,7 @@ fn a_refusing_webhook_holds_its_own_queue_and_no_other() {
     });
     // It is held for five minutes: one attempt. A reload allows the next.
     assert_eq!(hook.posts().len(), 2, "{status}: {:#?}", hook.posts());
-    daemon.shows("hostwatch_outbox_messages{state=\"queued\"} 1");
+    daemon.shows("hostwatch_outbox_messages{state=\"held\"} 1");
     let (code, said, _) = daemon.command(&["status"]);
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(code == 1 && said.contains(&format!("answered {status}")), "{said}");
@@ -245,7 +245,7 @@ fn a_webhook_that_left_the_configuration_is_owed_nothing() {
     hook.answers(Answer::Status(404));
     provider.set_vm(10001, "error");
     wait_for(&smtp, &opened(10001));
-    daemon.shows("hostwatch_outbox_messages{state=\"queued\"} 1");
+    daemon.shows("hostwatch_outbox_messages{state=\"held\"} 1");
     daemon.configure(", \"webhook:team\"", "");
     daemon.configure("[webhooks.team]\nurl_file = \"team.url\"\n", "");
     // A webhook is added and removed only by a restart.

@@ -11,6 +11,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use common::smtp::{Act, SmtpServer, Stage};
+use common::telegram::Socks;
 use common::*;
 use hostwatch_sim::FaultKind;
 
@@ -31,6 +32,28 @@ fn listener() -> (String, mpsc::Receiver<String>) {
         }
     });
     (url, requests)
+}
+
+/// An account and the heartbeat are reached by the proxy that each of them names; the mail server by none.
+#[test]
+fn accounts_and_the_heartbeat_go_by_their_own_proxies() {
+    let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
+    let (url, pings) = listener();
+    let by_name = |text: String| text.replace("127.0.0.1", "localhost");
+    let (of_account, of_heartbeat) = (Socks::start(), Socks::start());
+    let heartbeat =
+        format!("[heartbeat]\nurl = \"{}\"\nproxy = \"socks5h://{}\"", by_name(url), of_heartbeat.address);
+    let mut daemon = hasty(&provider, &smtp, &heartbeat);
+    let direct = format!("http://{}", provider.address);
+    daemon.configure(&format!("\"{direct}\""), &by_name(format!("\"{direct}\"")));
+    let own = format!("[accounts.main]\nproxy = \"socks5h://{}\"\n", of_account.address);
+    daemon.configure("[accounts.main]\n", &own);
+    daemon.run();
+    pings.recv_timeout(Duration::from_secs(20)).unwrap();
+    let names = |socks: &Socks| socks.asked().into_iter().collect::<std::collections::BTreeSet<_>>();
+    assert_eq!(names(&of_account), ["localhost".to_owned()].into());
+    assert_eq!(of_heartbeat.asked().len(), 1);
+    daemon.has_sent(1);
 }
 
 /// Runs it with the clocks of housekeeping a hundred times faster.

@@ -245,7 +245,7 @@ fn the_store_is_under_the_state_directory_or_beside_the_file_when_relative() {
 }
 
 /// Lines in the account of the base, and tables below it.
-const CHANGES: [&str; 25] = [
+const CHANGES: [&str; 26] = [
     "base_url = 'https://h'\nhosting_token = 't'",
     "base_url = 'https://h'\nhosting_token = 't'\nhosting_auth_scheme = ''\n[schedule]\ncontainers = ''",
     "time_zone = 'Europe/Moscow'\nbilling_username = 'u'\nbilling_password = 'p'",
@@ -270,6 +270,7 @@ const CHANGES: [&str; 25] = [
     "[schedule]\ndigest = ''",
     "[metrics]\nallow = ['hosting_*', 'process_open_fds']\ndeny = ['*_info']",
     "[heartbeat]\nurl = 'https://hc.example.com/uuid?x=1'",
+    "[defaults]\nproxy = 'socks5h://u:hunter2@127.0.0.1:1080'",
     "[email]\nsmtp_url = 'smtp://u%40x@mail.example.com'\npassword_file = 'p'\nca_file = 'ca.pem'\n\
      from = 'hostwatch <h@example.com>'\nto = ['ops@example.com', 'b@example.com']\nmax_per_hour = 5",
 ];
@@ -286,7 +287,14 @@ fn each_change_does_what_it_did() {
         let times = schedules.iter().map(|(collector, schedule)| format!("{collector:?} at {schedule}"));
         let times = times.chain(all.digest.iter().map(|schedule| format!("digest at {schedule}")));
         let times = times.collect::<Vec<_>>().join("\n");
-        let mails = (all.mails, &all.email, all.max_per_hour, &all.heartbeat_url, &all.secret_files);
+        let mails = (
+            all.mails,
+            &all.email,
+            all.max_per_hour,
+            &all.heartbeat_url,
+            &all.heartbeat_via,
+            &all.secret_files,
+        );
         let rest = (mails, &all.metrics, &all.warnings);
         let shown = format!("{times}\n{profile:#?}\n{api:#?}\n{alert:#?}\n{to:#?}\n{rest:#?}");
         let shown = shown.replace(&place.path().display().to_string(), "PLACE");

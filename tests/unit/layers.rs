@@ -18,13 +18,14 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("telemetry", &[]),
     ("config_error", &[]),
     ("file_stamp", &[]),
-    ("provider", &["model", "clock", "failpoint"]),
+    ("trust", &[]),
+    ("provider", &["model", "clock", "failpoint", "trust"]),
     ("metrics", &["model"]),
     ("alert", &["model", "failpoint"]),
     ("state", &["model"]),
     ("view", &["alert", "model"]),
     ("terminal", &["view", "alert", "model"]),
-    ("mail", &["alert", "model", "view", "clock", "failpoint"]),
+    ("mail", &["alert", "model", "view", "clock", "failpoint", "trust"]),
     ("store", &["alert", "model", "failpoint"]),
     ("http", &["view", "alert", "state", "metrics", "model", "clock", "config_error", "file_stamp"]),
     // It may name the settings types of all layers. Only `daemon` and `commands` may name it.
@@ -60,7 +61,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("listenfd", &["daemon"]),
     ("bcrypt", &["http"]),
     ("serde_saphyr", &["http"]),
-    ("x509_parser", &["http", "mail", "provider"]),
+    ("x509_parser", &["http", "trust", "provider"]),
     ("anyhow", &["daemon", "commands", "cli", "main"]),
 ];
 

@@ -67,4 +67,5 @@ mod terminal_forecast;
 mod terminal_records;
 mod terminal_rehearsal;
 mod terminal_status;
+mod trust;
 mod view_incidents;

@@ -185,23 +185,28 @@ fn a_mail_that_waits_says_why_and_when_it_is_tried_again() {
         ..Debts::default()
     };
     let flying = Debts { in_flight: vec![(read_at(), vec![open.key.clone()])], ..failed.clone() };
-    let owed = Due::Tell(Event::Opened, Cause::Opened { polls: 1, since: None });
-    let last = "The last try to reach ann@example.com failed (452 full); the next one is at 10:05.";
+    let owed = Due::Tell(Event::Opened, Cause::SeenWrong);
+    let last =
+        "The last try to reach ann@example.com failed (452 full); the next one is at Sun 1 Mar 15:05 MSK.";
     let table = [
         (
             failed.clone(),
             owed,
-            vec!["No mail about it was sent.", "A mail is owed to ann@example.com now (opened): .", last],
+            vec![
+                "No mail about it was sent.",
+                "A mail is owed to ann@example.com now (opened): first seen in this poll.",
+                last,
+            ],
         ),
         (
             flying,
             Due::Nothing(Why::Told, None),
-            vec!["A mail to ann@example.com is on its way since 10:00.", last],
+            vec!["A mail to ann@example.com is on its way since Sun 1 Mar 15:00 MSK.", last],
         ),
         (
             failed,
             Due::Nothing(Why::Told, None),
-            vec!["No mail about it was sent.", "Nothing is owed to ann@example.com: told."],
+            vec!["No mail about it was sent.", "Nothing is owed to ann@example.com: this recipient knows."],
         ),
     ];
     for (debts, due, want) in table {

@@ -19,7 +19,7 @@ use crate::daemon::machine;
 use crate::daemon::mails::address;
 use crate::mail::smtp::{Capabilities, Timing, Transport};
 use crate::mail::{Recipient, Way};
-use crate::model::{Language, Snapshot, lives_on};
+use crate::model::{Language, Snapshot, Via, lives_on};
 use crate::provider::{self, probe};
 use crate::store::Store;
 use crate::terminal::doctor::CheckVerdict;
@@ -62,14 +62,14 @@ pub(super) async fn checks(settings: &Settings, snapshot: &Snapshot) -> Vec<(Str
         checks.push((name(), CheckVerdict::ok("nothing wrong with it")));
     }
     // Each host is asked once, whatever its number of accounts.
-    let mut hosts: BTreeMap<String, &Url> = BTreeMap::new();
+    let mut hosts: BTreeMap<String, (&Url, &Via)> = BTreeMap::new();
     for account in &settings.accounts {
         for url in [&account.api.base_url, &account.api.panel_url].into_iter().flatten() {
-            hosts.entry(url.origin().ascii_serialization()).or_insert(url);
+            hosts.entry(url.origin().ascii_serialization()).or_insert((url, &account.api.via));
         }
     }
-    for (origin, url) in hosts {
-        let host = Host { origin, url: url.clone(), probed: probe(url).await, now: clock::now() };
+    for (origin, (url, via)) in hosts {
+        let host = Host { origin, url: url.clone(), probed: probe(url, via).await, now: clock::now() };
         checks.extend(table::run(&Host::CHECKS, &host));
     }
     checks.extend(mail_checks(settings).await);

@@ -24,7 +24,7 @@ pub(super) async fn checks(settings: &Settings) -> Vec<(String, CheckVerdict)> {
     for webhook in &settings.webhooks {
         let verdict = match Url::parse(webhook.url.expose_secret()) {
             Ok(url) => {
-                let probed = probe(&url).await.map_err(|reason| without_host(&reason, &url));
+                let probed = probe(&url, &webhook.via).await.map_err(|reason| without_host(&reason, &url));
                 judged(&webhook.name, url.scheme(), probed, clock::now())
             }
             Err(error) => CheckVerdict::fail(error.to_string()),

@@ -78,7 +78,7 @@ impl Bot {
     /// If TLS cannot be set up.
     pub(super) fn new(settings: &TelegramSettings) -> Result<Self, BotError> {
         let name = settings.name.clone();
-        let poster = Poster::new(settings.proxy.as_ref()).map_err(|reason| BotError {
+        let poster = Poster::new(&settings.via).map_err(|reason| BotError {
             trouble: Trouble::Away,
             text: format!("telegram.{name}: no request can be made: {reason}"),
         })?;

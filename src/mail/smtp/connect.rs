@@ -69,7 +69,7 @@ pub(super) async fn connect(route: &Route, limits: &TimeLimits) -> Result<Greete
         match greet(route, limits, address).await {
             Ok(greeted) => return Ok(greeted),
             Err(failure) if addresses.len() > 1 => {
-                last = failure.map(|why| format!("at {}: {why}", address.ip()))
+                last = failure.map(|why| format!("at {}: {why}", address.ip()));
             }
             Err(failure) => last = failure,
         }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::model::Group;
+use crate::model::{Group, Via};
 use crate::provider::hosts::RequestTiming;
 use crate::provider::{
     BillingCredentials, Client, Code, HostingCredentials, HostingToken, Hosts, Limits, Observer,
@@ -39,6 +39,7 @@ pub(crate) fn settings() -> ProviderSettings {
         container_states: [(0, "ENABLED".to_owned()), (1, "DISABLED_BY_SERVICE".to_owned())].into(),
         time_zone: Some(chrono_tz::Europe::Moscow),
         limits: Limits::default(),
+        via: Via::default(),
     }
 }
 

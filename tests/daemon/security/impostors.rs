@@ -89,7 +89,7 @@ fn only_a_provider_that_proves_to_be_it_gets_credentials() {
     let table = [
         ("the provider", Face::Tls(trusted.server(&["127.0.0.1"])), None),
         ("another host", Face::Tls(trusted.server(&["panel.example.com"])), Some("not valid for name")),
-        ("another authority", Face::Tls(other.server(&["127.0.0.1"])), Some("UnknownIssuer")),
+        ("another authority", Face::Tls(other.server(&["127.0.0.1"])), Some("CA file in the key ca_file")),
         ("an ended certificate", Face::Tls(trusted.server_with(&["127.0.0.1"], expired)), Some("expired")),
         ("no TLS", Face::Plain, Some("no connection")),
         ("old TLS", Face::Old, Some("no connection")),

@@ -1,0 +1,53 @@
+//! The keys `proxy` and `ca_file`, which accounts, webhooks and the heartbeat share, and the mail server in part.
+
+use std::path::PathBuf;
+
+use secrecy::SecretString;
+use url::Url;
+
+use super::findings::Findings;
+use super::secrets::Secrets;
+use super::sources::reason;
+use super::view::View;
+use crate::model::Via;
+
+/// Reads both keys; `place` is the part of their name before the last.
+pub(super) fn read(view: &View<'_>, place: &str, secrets: &Secrets, findings: &mut Findings) -> Via {
+    let authorities = authorities(view, &format!("{place}ca_file"), secrets, findings);
+    Via {
+        proxy: proxy(view, &format!("{place}proxy"), findings),
+        authorities: authorities.map(|(_, pem)| pem.into()),
+    }
+}
+
+/// A proxy; its address may hold a password.
+fn proxy(view: &View<'_>, key: &str, findings: &mut Findings) -> Option<SecretString> {
+    view.parsed(key, findings, |text| {
+        let example = "such as \"socks5h://127.0.0.1:1080\"";
+        let url = Url::parse(text).map_err(|_| format!("is no URL; {example}"))?;
+        if !matches!(url.scheme(), "http" | "https" | "socks5h") || url.host().is_none() {
+            return Err(format!("must start with http:// or socks5h://; {example}"));
+        }
+        Ok::<_, String>(SecretString::from(text))
+    })
+}
+
+/// A file of certificates in PEM form, and its contents.
+pub(super) fn authorities(
+    view: &View<'_>,
+    key: &str,
+    secrets: &Secrets,
+    findings: &mut Findings,
+) -> Option<(PathBuf, Vec<u8>)> {
+    let path = secrets.directory.join(view.text(key)?);
+    let why = match std::fs::read(&path) {
+        Ok(bytes) if bytes.windows(27).any(|part| part == b"-----BEGIN CERTIFICATE-----") => {
+            return Some((path, bytes));
+        }
+        Ok(_) => "holds no certificate in PEM form".to_owned(),
+        Err(error) => format!("cannot be read: {}", reason(&error)),
+    };
+    let message = format!("{} {why}; name a PEM file that hostwatch may read", path.display());
+    view.error(key, findings, message);
+    None
+}
