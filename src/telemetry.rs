@@ -53,6 +53,11 @@ pub(crate) fn init(level: Level, format: LogFormat) -> Result<WorkerGuard, Alrea
     Ok(guard)
 }
 
+/// The priority of a line about an error that is written without the log.
+pub(crate) fn error_prefix() -> &'static str {
+    if is_journal() { priority(tracing::Level::ERROR) } else { "" }
+}
+
 /// Whether stderr is a stream of systemd's journal, which takes a priority in front of each line.
 fn is_journal() -> bool {
     let Ok(stream) = std::env::var("JOURNAL_STREAM") else { return false };

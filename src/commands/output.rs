@@ -10,15 +10,16 @@ use terminal_size::{Width, terminal_size_of};
 
 use crate::cli::{ColourWhen, Screen};
 use crate::config_error::ConfigErrors;
+use crate::telemetry;
 use crate::terminal::{Style, harmless_json, in_columns};
 
 /// Prints the reason why a command failed. Each error of the configuration has a line of its own.
 pub(super) fn complain(error: &anyhow::Error) {
-    if error.downcast_ref::<ConfigErrors>().is_some() {
-        say(&error.to_string());
-    } else {
-        say(&format!("hostwatch: {error:#}"));
-    }
+    let is_of_configuration = error.downcast_ref::<ConfigErrors>().is_some();
+    let text = if is_of_configuration { error.to_string() } else { format!("hostwatch: {error:#}") };
+    let prefix = telemetry::error_prefix();
+    let lines: Vec<String> = text.lines().map(|line| format!("{prefix}{line}")).collect();
+    say(&lines.join("\n"));
 }
 
 /// Prints to standard error. Lines are wrapped only if a person reads them.

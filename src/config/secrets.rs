@@ -153,8 +153,7 @@ impl Secrets {
                 if !self.files.iter().any(|known| known == path) {
                     self.files.push(path.to_owned());
                 }
-                let is_open = std::fs::metadata(path).is_ok_and(|data| data.mode() & 0o004 != 0);
-                if is_open {
+                if is_open(path) {
                     let message =
                         format!("{} can be read by every user of this machine: chmod 640", path.display());
                     view.warn(key, findings, message);
@@ -202,10 +201,19 @@ fn warn_of_edges(secret: &SecretString, view: &View<'_>, key: &str, findings: &m
     }
 }
 
+fn is_open(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|data| data.mode() & 0o004 != 0)
+}
+
 fn inline_secret(view: &View<'_>, key: &str, findings: &mut Findings) -> Secret {
     match usable(view.text(key).unwrap_or_default()) {
         Ok(secret) => {
             warn_of_edges(&secret, view, key, findings);
+            // The origin of a value of the environment is no file.
+            if view.leaf(key).and_then(|leaf| leaf.origin).is_some_and(|file| is_open(Path::new(&file))) {
+                let message = "is a secret in a file that every user of this machine can read: chmod 640";
+                view.warn(key, findings, message);
+            }
             Secret::Given(secret)
         }
         Err(why) => {

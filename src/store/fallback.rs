@@ -169,6 +169,17 @@ impl Store {
 }
 
 impl StoreError {
+    /// Whether the file may be usable later although nobody changes its place: its disk is full or fails, or another
+    /// program holds it.
+    pub(super) fn may_pass(&self) -> bool {
+        use ErrorCode::{DatabaseBusy, DatabaseLocked, DiskFull, SystemIoFailure};
+        let (Self::Sql(error) | Self::Open { source: error, .. }) = self else {
+            return matches!(self, Self::Copy { .. });
+        };
+        let code = error.sqlite_error_code();
+        matches!(code, Some(DiskFull | SystemIoFailure | DatabaseBusy | DatabaseLocked))
+    }
+
     /// Whether the file itself is broken, and not just out of reach.
     pub(super) fn is_damage(&self) -> bool {
         match self {

@@ -39,13 +39,15 @@ use crate::model::{AccountName, LastReport};
 pub(crate) enum StoreError {
     #[error("another hostwatch holds {0}; stop it, or give this one a store.path of its own")]
     Locked(PathBuf),
-    #[error("cannot open the store {path} and lock it: {source}; its directory must exist and be writable")]
+    #[error(
+        "cannot open the store {path} and lock it: {source}; file and directory must be there and writable for the user that runs hostwatch: correct store.path, or give them to that user"
+    )]
     Lock { path: PathBuf, source: std::io::Error },
     #[error(
         "{path}, which store.path names, {what}: nothing in it was changed; correct store.path, or move the file away"
     )]
     Foreign { path: PathBuf, what: &'static str },
-    #[error("cannot open the store {path}: {source}")]
+    #[error("cannot open the store {path}: {source}; {remedy}", remedy = remedy(source))]
     Open { path: PathBuf, source: rusqlite::Error },
     #[error("the store {path} is of schema {found}, this hostwatch knows {known}; run the newer release")]
     Newer { path: PathBuf, found: i64, known: i64 },
@@ -59,7 +61,7 @@ pub(crate) enum StoreError {
     Aside { path: PathBuf, source: std::io::Error },
     #[error("cannot keep a copy of the store as {path} before bringing it up: {source}")]
     Copy { path: PathBuf, source: std::io::Error },
-    #[error("the store: {0}")]
+    #[error("the store: {0}; {remedy}", remedy = remedy(_0))]
     Sql(#[from] rusqlite::Error),
     #[error("the store holds something that cannot be read: {0}")]
     Content(String),
@@ -69,6 +71,19 @@ pub(crate) enum StoreError {
     TooOld { path: PathBuf, found: i64 },
     #[error("the mail {message_id} to {recipient} is to be sent and has no bytes")]
     NoBytes { message_id: String, recipient: String },
+}
+
+/// The remedy for an error of the database.
+fn remedy(error: &rusqlite::Error) -> &'static str {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            "file and directory must be writable for the user that runs hostwatch: correct store.path, or give them to that user"
+        }
+        Some(ErrorCode::DiskFull) => "make room on its disk",
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => "end the other program that holds it",
+        Some(ErrorCode::SystemIoFailure) => "look for faults of its disk in the kernel's log (dmesg)",
+        _ => "put a backup in its place (docs/operations.md)",
+    }
 }
 
 impl From<Store> for Opened {
@@ -107,11 +122,11 @@ pub(crate) struct Opened {
 
 impl Store {
     /// Opens or creates the daemon's store and locks it against a second daemon. A damaged file is set aside
-    /// and a new one begun. A file that cannot be written is copied into memory, and written back when that
+    /// and a new one begun. A file on a full or failing disk is copied into memory, and written back when that
     /// works.
     ///
     /// # Errors
-    /// If another daemon holds it, a newer release wrote it, or it can neither be opened nor read.
+    /// If another daemon holds it, a newer release wrote it, it cannot be read, or its place is not writable.
     pub(crate) fn open(path: &Path, now: DateTime<Utc>) -> Result<Opened, StoreError> {
         Self::refuse_foreign(path)?;
         let existed = path.exists();
@@ -129,9 +144,7 @@ impl Store {
                 place = place::Place::lock(path)?;
                 (Self::open_file(path, now)?, Some(aside), None)
             }
-            Err(error @ (StoreError::Sql(_) | StoreError::Open { .. } | StoreError::Copy { .. }))
-                if existed =>
-            {
+            Err(error) if existed && error.may_pass() => {
                 let Ok(store) = Self::begin_in_memory(path, now) else { return Err(error) };
                 (store, None, Some(error))
             }

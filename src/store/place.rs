@@ -37,8 +37,7 @@ impl Place {
     pub(super) fn lock(path: &Path) -> Result<Self, StoreError> {
         let failed = |source| StoreError::Lock { path: path.to_owned(), source };
         let file = File::options().create(true).truncate(false).read(true).write(true).open(path);
-        // A file that cannot be written can still be locked.
-        let lock = file.or_else(|error| File::open(path).map_err(|_| error)).map_err(failed)?;
+        let lock = file.map_err(failed)?;
         let mut tries = 1;
         loop {
             match lock.try_lock() {

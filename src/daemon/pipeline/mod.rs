@@ -169,7 +169,7 @@ impl Pipeline {
                     self.check();
                     if self.has_lost_its_file {
                         tracing::error!(
-                            "the store's file was deleted or replaced: hostwatch ends, and begins with what lies there when it is started again"
+                            "the store's file was deleted or replaced: hostwatch ends; put the file back before it is started again, or it mails every open problem anew"
                         );
                         return;
                     }
