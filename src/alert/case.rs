@@ -3,20 +3,15 @@
 
 use std::fmt;
 
-use chrono::{DateTime, Duration, Utc};
+use chrono::{DateTime, Utc};
 
 use super::cut_off::CutOff;
 use super::incident::Incident;
 use super::key::Key;
 use super::kind::Event;
-use super::notified::{Notified, Told};
+use super::notified::Notified;
 use super::reason::Cause;
 use super::settings::AlertSettings;
-
-/// Incidents of one cause are not all read at once: they are gathered for two minutes.
-const GATHER: Duration = Duration::minutes(2);
-
-const COVERED_EVERY: Duration = Duration::hours(1);
 
 /// One incident and one recipient.
 pub(crate) struct Case<'a> {
@@ -33,9 +28,6 @@ pub(crate) struct Case<'a> {
     /// The end of the silence that the incident is under.
     pub silenced: Option<DateTime<Utc>>,
     pub is_acknowledged: bool,
-    /// Incidents that this one explains and that the recipient does not know of: the oldest beginning, and
-    /// their number.
-    pub joined: Option<(DateTime<Utc>, usize)>,
     /// Of a balance drop: a mail about the account's cut-off, sent or owed, shows it.
     pub cut_off_says: bool,
     /// The last start, or the last time that the machine woke.
@@ -162,17 +154,6 @@ impl fmt::Display for Why {
 
 pub(crate) const fn nothing(why: Why) -> Due {
     Due::Nothing(why, None)
-}
-
-/// The event for incidents that this one explains and that the mail about it did not list.
-pub(super) fn joined(case: &Case<'_>, told: &Told) -> Option<Due> {
-    let (since, count) = case.joined?;
-    let gathered = since + GATHER;
-    let at = told.covered_at.map_or(gathered, |last| gathered.max(last + COVERED_EVERY));
-    Some(match at <= case.now {
-        true => Due::Tell(Event::Covered(told.covered + 1), Cause::CoversMore { count }),
-        false => Due::Nothing(Why::Told, Some(at)),
-    })
 }
 
 pub(super) fn escalated(settings: &AlertSettings, after: bool) -> Cause {

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 
 use super::case::Role;
 use super::due::{self, base};
-use super::facts::{Facts, is_implied, is_money};
+use super::facts::{Facts, is_money};
 use super::flight::{First, HOUR, Lane, MONEY_SUMMARY_EVERY, pause};
 use super::incident::{Incident, Phase};
 use super::key::Key;
@@ -229,11 +229,7 @@ impl Log {
     fn item(&self, key: &Key, event: Event, why: Cause, to: &str, facts: &Facts<'_>) -> Option<Item> {
         let incident = facts.incident(key)?;
         let entry = self.entry(key, to).cloned().unwrap_or_default();
-        let is_follow_up = matches!(event, Event::Covered(_));
-        let lists = |one: &&&Incident| {
-            let is_known = self.is_listed(one, to) || is_implied(one, key, &entry.told);
-            facts.silenced(one).is_none() && !(is_follow_up && is_known)
-        };
+        let lists = |one: &&&Incident| facts.silenced(one).is_none();
         let explained = if event.is_end() { &[] } else { facts.explained_by(key) };
         let covers: Vec<Incident> = explained.iter().filter(lists).map(|one| (*one).clone()).collect();
         let case = self.case(incident, &entry, to, facts);

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Duration, Utc};
 
-use super::case::{Case, Due, Evidence, Role, Why, escalated, joined, nothing};
+use super::case::{Case, Due, Evidence, Role, Why, escalated, nothing};
 use super::finding::{Failing, Value};
 use super::incident::Phase;
 use super::key::Key;
@@ -40,9 +40,9 @@ pub(crate) fn due(case: &Case<'_>) -> Due {
     }
 }
 
-/// Reminders, lists of what else is off and the daily mail of an account that is off are no news.
+/// Reminders and the daily mail of an account that is off are no news.
 pub(super) fn is_news(event: &Event) -> bool {
-    !matches!(event, Event::Reminder(_) | Event::Covered(_) | Event::Overdue(_))
+    !matches!(event, Event::Reminder(_) | Event::Overdue(_))
 }
 
 /// The knowledge that the comparison starts from. If the reply to a mail was lost, that is the knowledge before
@@ -149,12 +149,6 @@ fn open(case: &Case<'_>, told: &Told) -> Due {
     if !told.knows(incident.episode) {
         return beginning(case, told);
     }
-    if incident.is_flapping() && told.what != What::Flapping {
-        return Due::Tell(Event::Flapping, Cause::Flapping { changes: incident.changes.len() });
-    }
-    if let Some(due) = joined(case, told) {
-        return due;
-    }
     if incident.phase == Phase::Recovering {
         return nothing(Why::Recovering);
     }
@@ -180,9 +174,6 @@ fn beginning(case: &Case<'_>, told: &Told) -> Due {
             Some(at) if at <= case.now => Due::Tell(Event::Escalated, escalated(case.settings, true)),
             at => Due::Nothing(Why::Escalation, at),
         };
-    }
-    if incident.is_flapping() {
-        return Due::Tell(Event::Flapping, Cause::Flapping { changes: incident.changes.len() });
     }
     if incident.phase == Phase::Recovering {
         return nothing(Why::Recovering);
@@ -270,8 +261,6 @@ pub(super) fn told_after(case: &Case<'_>, before: &Told, event: &Event, message_
     let is_beginning = !(is_same && told.is_open());
     match event {
         Event::Reminder(count) => (told.reminders, told.at) = (*count, now),
-        Event::Covered(count) => (told.covered, told.covered_at) = (*count, Some(now)),
-        _ if incident.is_flapping() => (told.what, told.at) = (What::Flapping, now),
         _ => (told.what, told.at) = (What::Wrong, now),
     }
     if is_beginning {
@@ -281,7 +270,7 @@ pub(super) fn told_after(case: &Case<'_>, before: &Told, event: &Event, message_
         let first_owed = case.entry.owed.as_ref().map_or(now, |owed| owed.since);
         let is_lost = case.entry.told.knows(incident.episode);
         told.began = if is_lost { case.entry.told.began } else { first_owed };
-        (told.reminders, told.covered, told.covered_at) = (0, 0, None);
+        told.reminders = 0;
         told.by_first_mail = false;
         told.thread = Some(message_id.to_owned());
     } else if *event == Event::Worse {
@@ -289,15 +278,13 @@ pub(super) fn told_after(case: &Case<'_>, before: &Told, event: &Event, message_
     }
     told.by_first_mail |= *event == Event::Started;
     told.episode = incident.episode;
-    if !matches!(event, Event::Covered(_)) {
-        // The same collector or severity is told once a day.
-        let goes_on = !is_beginning && now - before.at < DAY;
-        let is_of_collectors = matches!(incident.value, Value::Failing(_));
-        let worst = before.severity.filter(|_| goes_on && is_of_collectors);
-        told.severity = worst.max(Some(incident.severity));
-        told.set = set(&incident.value);
-        told.set.extend(before.set.iter().filter(|_| goes_on).cloned());
-    }
+    // The same collector or severity is told once a day.
+    let goes_on = !is_beginning && now - before.at < DAY;
+    let is_of_collectors = matches!(incident.value, Value::Failing(_));
+    let worst = before.severity.filter(|_| goes_on && is_of_collectors);
+    told.severity = worst.max(Some(incident.severity));
+    told.set = set(&incident.value);
+    told.set.extend(before.set.iter().filter(|_| goes_on).cloned());
     if incident.key.kind == Kind::Disconnect {
         money::told_after(case, event, message_id, is_beginning, &mut told);
     }

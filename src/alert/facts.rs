@@ -1,6 +1,6 @@
 //! The facts that the notification log is compared with: incidents, readings, people's decisions, and the time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
@@ -10,11 +10,10 @@ use super::engine::Engine;
 use super::incident::{Incident, Phase};
 use super::key::Key;
 use super::kind::Kind;
-use super::notified::Told;
 use super::settings::Watcher;
 use super::silence::{Ack, Muted};
 use crate::model::freshness::{AWAITED_FOR, all_looked};
-use crate::model::{AccountName, Snapshot, Sort};
+use crate::model::{AccountName, Snapshot};
 
 /// All facts of one comparison.
 pub(crate) struct Facts<'a> {
@@ -104,21 +103,6 @@ impl<'a> Facts<'a> {
         let looked = || self.snapshot.accounts.values().all(|state| all_looked(state));
         self.now < self.engine.horizon + AWAITED_FOR && !looked()
     }
-
-    /// The sites in the container that an incident is about.
-    pub(super) fn sites_in(&self, key: &Key) -> BTreeSet<u64> {
-        let container = key.id().filter(|_| key.kind == Kind::ContainerDisabled);
-        let state = self.snapshot.accounts.get(&key.account);
-        let listing = container.and_then(|id| state?.sites.get(&id.into()));
-        listing.into_iter().flat_map(|listing| listing.rows.iter()).map(|site| site.id.get()).collect()
-    }
-}
-
-/// Whether the mail about the cause names the incident in any case: it is of the same resource in another
-/// state, or the mail about a container names the site.
-pub(super) fn is_implied(one: &Incident, cause: &Key, told: &Told) -> bool {
-    let is_site = one.key.kind.sort() == Some(Sort::Site);
-    one.key.is_of_same_resource(cause) || (is_site && one.key.id().is_some_and(|id| told.sites.contains(&id)))
 }
 
 /// Whether the incident's mails have a lane of their own.

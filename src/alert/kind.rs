@@ -193,9 +193,6 @@ pub enum Event {
     WasDown,
     /// Nothing watches it any more, so nobody knows whether it is over.
     Unwatched,
-    /// A mail about further consequences, with its number.
-    Covered(u32),
-    Flapping,
     /// More is wrong than the recipient was told: another collector fails, another unknown state.
     Worse,
     /// It was open for long without an acknowledgement: mailed to others, once.
@@ -212,9 +209,7 @@ impl Event {
 
     /// The number behind the name.
     fn number(&mut self) -> Option<&mut u32> {
-        if let Self::Rung(number) | Self::Reminder(number) | Self::Deletion(number) | Self::Covered(number) =
-            self
-        {
+        if let Self::Rung(number) | Self::Reminder(number) | Self::Deletion(number) = self {
             return Some(number);
         }
         None
@@ -322,7 +317,6 @@ mod tests {
             (Event::Resolved, "resolved"),
             (Event::Removed, "removed"),
             (Event::WasDown, "was-down"),
-            (Event::Flapping, "flapping"),
             (Event::Worse, "worse"),
             (Event::Escalated, "escalated"),
             (Event::Digest(date), "digest:2026-03-01"),

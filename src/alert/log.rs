@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 
 use super::case::{Case, Due, Role, Why};
 use super::due;
-use super::facts::{Facts, is_implied, is_money};
+use super::facts::{Facts, is_money};
 use super::flight::{Addressee, First, Flight, Lane, Standing};
 use super::incident::Incident;
 use super::key::Key;
@@ -259,7 +259,6 @@ impl Log {
             }),
             silenced: facts.silenced(incident),
             is_acknowledged: facts.ack(incident).is_some(),
-            joined: self.joined(key, entry, to, None, facts),
             cut_off_says: key.kind.is_momentary() && {
                 let disconnect = self.entry(&Key::account_wide(&key.account, Kind::Disconnect), to);
                 let owed = |one: &Notified| one.owed.as_ref().is_some_and(|owed| owed.event.is_some());
@@ -269,43 +268,6 @@ impl Log {
             settings: facts.watcher(&key.account).map_or_else(|| fallback(), |one| &*one.settings),
             now: facts.now,
         }
-    }
-
-    /// The incidents that `key` explains and that no mail listed yet: the earliest beginning, and their number.
-    /// `unsure` is a mail that may not have arrived.
-    pub(super) fn joined(
-        &self,
-        key: &Key,
-        entry: &Notified,
-        to: &str,
-        unsure: Option<&Flight>,
-        facts: &Facts<'_>,
-    ) -> Option<(DateTime<Utc>, usize)> {
-        let is_new = |one: &&&Incident| {
-            let is_listed = || match unsure {
-                Some(flight) if flight.undo.contains_key(&one.key) => false,
-                Some(_) | None => self.is_listed(one, to),
-            };
-            // A refused call takes nothing down; the next mail of the cause lists it.
-            let is_of_calls = matches!(one.key.kind, Kind::CollectorFailing | Kind::CredentialsRejected);
-            !is_of_calls
-                && !is_implied(one, key, &entry.told)
-                && facts.silenced(one).is_none()
-                && !is_listed()
-        };
-        let new = || facts.explained_by(key).iter().filter(is_new).map(|one| one.since);
-        Some((new().min()?, new().count()))
-    }
-
-    /// Whether this recipient surely knows of the incident, from its own mail or from that of its cause.
-    pub(super) fn is_listed(&self, incident: &Incident, to: &str) -> bool {
-        self.entry(&incident.key, to).is_some_and(|entry| {
-            let told = entry.lost.as_ref().map_or(&entry.told, |lost| &*lost.before);
-            // A mail about a cause that is over for this recipient says nothing of the present.
-            let goes_on = |cause: &Key| self.entry(cause, to).is_some_and(|one| one.told.is_open());
-            let is_listed = matches!(&told.what, What::Listed(cause) if goes_on(cause));
-            told.episode == incident.episode && (told.is_open() || is_listed)
-        })
     }
 
     pub(super) fn role(&self, incident: &Incident, to: &str, facts: &Facts<'_>) -> Role {

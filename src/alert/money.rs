@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Days, Duration, TimeZone as _, Utc};
 
-use super::case::{Case, Due, Evidence, Role, Why, escalated, joined, nothing};
+use super::case::{Case, Due, Evidence, Role, Why, escalated, nothing};
 use super::cut_off::{CutOff, JUMP};
 use super::days::days_left;
 use super::incident::Phase;
@@ -45,9 +45,6 @@ pub(super) fn due(case: &Case<'_>, told: &Told) -> Due {
         (Due::Tell(..), Some(until)) => {
             deletion(case, cut_off, &money).unwrap_or(Due::Nothing(Why::Silenced, Some(until)))
         }
-        (Due::Nothing(why, until), _) if knows => joined(case, told)
-            .filter(|due| case.silenced.is_none() && matches!(due, Due::Tell(..)))
-            .unwrap_or(Due::Nothing(why, until)),
         (due, _) => due,
     }
 }

@@ -30,10 +30,8 @@ pub(crate) enum Form {
     Started(Started),
     /// A mail about one cut-off; it has no other item.
     Disconnect,
-    /// Incidents that opened, flap or got worse.
+    /// Incidents that opened or got worse.
     Opened,
-    /// Incidents that follow from another, and that the mail about their cause did not list.
-    Covered,
     /// Incidents that are still open, for recipients that know or to whom they are escalated.
     Reminder,
     /// Incidents that ended.
@@ -136,7 +134,6 @@ impl Form {
     pub(super) fn of(key: &Key, event: &Event) -> Self {
         match event {
             Event::Unwatched => Self::Unwatched,
-            Event::Covered(_) => Self::Covered,
             _ if key.kind == Kind::Disconnect => Self::Disconnect,
             Event::Reminder(_) | Event::Escalated => Self::Reminder,
             event if event.is_end() => Self::Closed,
@@ -152,7 +149,6 @@ impl Form {
             | Event::Resolved
             | Event::Removed
             | Event::WasDown
-            | Event::Flapping
             | Event::Worse
             | Event::Digest(_)
             | Event::Test => Self::Opened,

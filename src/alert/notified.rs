@@ -41,12 +41,8 @@ pub(crate) struct Told {
     pub by_first_mail: bool,
     pub severity: Option<Severity>,
     pub reminders: u32,
-    pub covered: u32,
-    pub covered_at: Option<DateTime<Utc>>,
     /// The collectors that could not be read, or the unknown states.
     pub set: BTreeSet<String>,
-    /// The sites in the container that the mail about the container named.
-    pub sites: BTreeSet<u64>,
     pub money: Money,
 }
 
@@ -55,7 +51,6 @@ pub(crate) enum What {
     #[default]
     Nothing,
     Wrong,
-    Flapping,
     /// It was listed in the mail about its cause.
     Listed(Key),
     Over,
@@ -137,7 +132,7 @@ impl Told {
 
     /// Whether the last event that was told says that it is wrong.
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self.what, What::Wrong | What::Flapping)
+        self.what == What::Wrong
     }
 }
 
@@ -148,12 +143,11 @@ impl Notified {
         let owed = owed.iter_mut().flat_map(|owed| [&mut owed.since, &mut owed.began, &mut owed.event_since]);
         let lost = lost.iter_mut().map(|lost| &mut lost.hold.since);
         let refused = refused.iter_mut().map(|refused| &mut refused.since);
-        let Told { at, began, covered_at, money, .. } = told;
+        let Told { at, began, money, .. } = told;
         let Money { tightest, extended_at, paid_at, .. } = money;
         let tightest = tightest.iter_mut().map(|(_, at)| at);
         [at, began]
             .into_iter()
-            .chain(covered_at)
             .chain(tightest)
             .chain(extended_at)
             .chain(paid_at)

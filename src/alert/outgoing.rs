@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Duration, Utc};
 
-use super::case::{Case, Due, Evidence, Role, Why};
+use super::case::{Due, Evidence, Role, Why};
 use super::due;
 use super::facts::{Facts, is_money};
 use super::flight::{
@@ -109,8 +109,7 @@ impl Log {
             if is_behind {
                 return Still::Over;
             }
-            let joined = self.joined(&item.key, entry, to, Some(flight), facts);
-            match due::due(&Case { joined, ..self.case(incident, entry, to, facts) }) {
+            match due::due(&self.case(incident, entry, to, facts)) {
                 Due::Tell(event, _) if event == item.event => Still::So,
                 Due::Nothing(Why::NotRead | Why::Unread, _) => Still::NotKnown,
                 Due::Tell(..) | Due::Nothing(..) => Still::Over,
@@ -234,15 +233,8 @@ impl Log {
             if lane == Lane::Digest {
                 continue;
             }
-            let told = {
-                let case = self.case(incident, &before, &to, facts);
-                let told = due::told_after(&case, &item.before, &item.event, id);
-                if !before.told.knows(incident.episode) {
-                    Told { sites: facts.sites_in(&item.key), ..told }
-                } else {
-                    told
-                }
-            };
+            let case = self.case(incident, &before, &to, facts);
+            let told = due::told_after(&case, &item.before, &item.event, id);
             self.put_entry(&item.key, &to, Notified { told, owed: None, ..before.clone() });
             undo.entry(item.key.clone()).or_insert(before);
             for one in &item.covers {

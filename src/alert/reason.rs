@@ -35,9 +35,6 @@ pub(crate) enum Cause {
     CoverEnded,
     #[serde(alias = "other_data_unread")]
     MoreThanTold,
-    CoversMore {
-        count: usize,
-    },
     Reminder {
         count: u32,
         most: u32,

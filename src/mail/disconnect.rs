@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 
 use super::body::{Body, FootLine, Section};
 use super::context::Context;
-use super::covered::incident_label;
+use super::incident::incident_label;
 use super::parts;
 use crate::alert::{CutOff, Event, Item};
 use crate::model::changes::{self, Change};

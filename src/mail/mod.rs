@@ -3,7 +3,6 @@
 mod body;
 mod chart;
 mod context;
-mod covered;
 mod digest;
 mod disconnect;
 mod groups;

@@ -45,11 +45,6 @@ pub(super) fn until(item: &Item) -> DateTime<Utc> {
     item.incident.ended.filter(|_| item.event.is_end()).unwrap_or(item.at)
 }
 
-/// The last time that a flapping incident changed.
-pub(super) fn last_change(item: &Item) -> DateTime<Utc> {
-    item.incident.changes.last().copied().unwrap_or(item.at)
-}
-
 /// ` 3 times`: how often an incident came and went, if more than once.
 pub(super) fn times(item: &Item, language: Language) -> String {
     match item.episodes {
@@ -61,8 +56,7 @@ pub(super) fn times(item: &Item, language: Language) -> String {
 /// The time in which the daemon did not run, if the incident changed in that time and the mail is about that
 /// change.
 pub(super) fn gap(item: &Item) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
-    let tells_change = !matches!(Telling::from(&item.event), Telling::StillSo | Telling::Flapping);
-    item.incident.gap.filter(|_| tells_change)
+    item.incident.gap.filter(|_| Telling::from(&item.event) != Telling::StillSo)
 }
 
 /// The incidents that it explains, in words. Incidents that the mail shows in other words are left out: of the same

@@ -72,10 +72,6 @@ fn alone(item: &Item, notice: &Notice, context: &Context<'_>) -> String {
         }
         Telling::Unwatched => format!("{words} {}", reader.since(until)),
         Telling::StillSo => format!("{words}, {since}"),
-        Telling::Flapping => {
-            let last = reader.moment(parts::last_change(item));
-            say!(language, "{words}, the last {last}", "{words}, последняя {last}")
-        }
         Telling::Begun if item.key.kind.is_momentary() => {
             let seen = reader.moment(item.began);
             say!(language, "{words}, seen {seen}", "{words}, замечено {seen}")

@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::parts as common;
 use super::tense::{self, Telling};
-use crate::alert::{Cause, Event, Form, Item, Notice, Severity, Started};
+use crate::alert::{Event, Form, Item, Notice, Severity, Started};
 use crate::model::{AccountName, Language, Noun, sanitize, say};
 use crate::view::sentence::{self, Part, Problem};
 use crate::view::words::{self, PROBLEMS, capital};
@@ -158,11 +158,6 @@ fn alone(item: &Item, context: &Context<'_>) -> String {
             let times = common::times(item, language);
             let span = context.of(&item.key.account).span(began, until);
             format!("{text}{times} {span}")
-        }
-        Telling::Flapping => {
-            let Cause::Flapping { changes } = item.why else { return text };
-            let changes = language.count(changes, words::CHANGES);
-            say!(language, "{text}: {changes} in an hour", "{text}: {changes} состояния за час")
         }
         Telling::Begun | Telling::StillSo | Telling::Over | Telling::Gone | Telling::Unwatched => text,
     }

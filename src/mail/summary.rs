@@ -198,10 +198,6 @@ fn line(item: &Item, several: bool, context: &Context<'_>) -> String {
             say!(language, "no longer watched {gone}", "больше не отслеживается {gone}")
         }
         Telling::StillSo => say!(language, "{since}, for {lasted} now", "{since}, уже {lasted}"),
-        Telling::Flapping => {
-            let last = reader.moment(parts::last_change(item));
-            say!(language, "the last time {last}", "в последний раз {last}")
-        }
         Telling::Begun => since,
     };
     let offline = offline(item, context);

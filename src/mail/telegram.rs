@@ -195,7 +195,6 @@ fn facts(notice: &Notice, body: &Body, context: &Context<'_>) -> Vec<String> {
     let mut facts = match (&notice.form, notice.items.as_slice()) {
         (Form::Disconnect, [item]) => disconnect::lines(item, context),
         (Form::Digest(_) | Form::Disconnect, _) | (_, []) => Vec::new(),
-        (Form::Covered, _) => vec![listed(body)],
         (_, [item]) => about(item, context),
         (_, items) => vec![list(items, body, context.language)],
     };

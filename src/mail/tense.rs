@@ -15,7 +15,7 @@ pub(super) fn clause(item: &Item, state: Option<&AccountState>) -> Clause {
         Telling::Unwatched => of(Tense::Unwatched),
         Telling::StillSo if incident.is_flapping() => of(Tense::Keeps),
         Telling::StillSo => Clause { tense: Tense::Still, ..Clause::open(incident) },
-        Telling::Begun | Telling::Flapping => Clause::open(incident),
+        Telling::Begun => Clause::open(incident),
     }
 }
 
@@ -42,7 +42,6 @@ pub(super) enum Telling {
     Begun,
     /// A reminder.
     StillSo,
-    Flapping,
     Over,
     /// The provider no longer lists it.
     Gone,
@@ -60,13 +59,11 @@ impl From<&Event> for Telling {
             Event::WasDown => Self::WasDown,
             Event::Unwatched => Self::Unwatched,
             Event::Reminder(_) | Event::Escalated | Event::Overdue(_) | Event::Deletion(_) => Self::StillSo,
-            Event::Flapping => Self::Flapping,
             Event::Started
             | Event::Opened
             | Event::Worse
             | Event::Rung(_)
             | Event::Extended(_)
-            | Event::Covered(_)
             | Event::Paid(_)
             | Event::Dearer(_)
             | Event::BalanceUsedUp

@@ -2,7 +2,6 @@
 
 use super::body::{Body, Section};
 use super::context::{Context, MOST_LISTED};
-use super::covered::incident_label;
 use super::parts::{self, too_many};
 use super::subject::{self, Bracket};
 use super::{incident, tense};
@@ -110,6 +109,6 @@ fn section(item: &Item, context: &Context<'_>) -> Section {
     let until = reader.moment(parts::until(item));
     section.row(language.pick("Not watched from", "Наблюдение до"), until);
     section.row(language.pick("Why", "Почему письмо"), parts::why(item, language));
-    section.row(incident_label(language), item.key.to_string());
+    section.row(incident::incident_label(language), item.key.to_string());
     section
 }

@@ -216,7 +216,7 @@ fn of_notice(
         Form::Started(facts) => (Event::Started.to_string(), subject::started_severity(facts, &notice.items)),
         Form::Digest(facts) => (Event::Digest(facts.date).to_string(), Severity::Info),
         Form::Summary(_) => (SUMMARY.to_owned(), worst(&notice.items)),
-        Form::Opened | Form::Closed | Form::Disconnect | Form::Reminder | Form::Covered | Form::Unwatched => {
+        Form::Opened | Form::Closed | Form::Disconnect | Form::Reminder | Form::Unwatched => {
             let events: BTreeSet<String> = notice.items.iter().map(|item| item.event.to_string()).collect();
             (events.into_iter().collect::<Vec<_>>().join(" "), worst(&notice.items))
         }

@@ -65,13 +65,6 @@ pub(crate) fn cause(cause: &Cause, language: Language) -> String {
             pick("still open after its cause ended", "причина устранена, а проблема осталась")
         }
         Cause::MoreThanTold => pick("more than the last mail said", "больше, чем в прошлом письме"),
-        Cause::CoversMore { count } => {
-            say!(
-                language,
-                "{count} more offline since the last mail about it",
-                "с прошлого письма отключились ещё: {count}"
-            )
-        }
         Cause::Reminder { count, most } => {
             say!(
                 language,

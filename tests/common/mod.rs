@@ -14,6 +14,7 @@ pub mod vitals;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command as Process, Stdio};
@@ -335,7 +336,10 @@ impl Daemon {
         let directory = tempfile::tempdir().unwrap();
         let accounts = account("main", provider.address);
         let config = format!("{accounts}{}{extra}\n", settings(smtp, directory.path()));
-        std::fs::write(directory.path().join("hostwatch.toml"), config).unwrap();
+        let file = directory.path().join("hostwatch.toml");
+        std::fs::write(&file, config).unwrap();
+        // It holds secrets.
+        std::fs::set_permissions(file, PermissionsExt::from_mode(0o600)).unwrap();
         let address = ([127, 0, 0, 1], 0).into();
         Self { directory, log: Log::default(), address, environment: Vec::new(), child: None }
     }

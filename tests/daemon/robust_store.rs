@@ -130,6 +130,7 @@ fn after_any_command_of_root_the_daemon_starts_and_writes() {
         // Only root can try this.
         return;
     }
+    chown(daemon.config(), Some(NOBODY), Some(NOBODY)).unwrap();
     // In a place that the service's user can reach.
     let binary = directory.join("hostwatch");
     fs::copy(env!("CARGO_BIN_EXE_hostwatch"), &binary).unwrap();

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::alert::{Kind, Severity};
@@ -16,8 +17,13 @@ struct Place(tempfile::TempDir);
 
 impl Place {
     fn new(main: &str) -> Self {
-        let place = Self(tempfile::tempdir().unwrap());
-        place.with("x.toml", main)
+        let place = Self(tempfile::tempdir().unwrap()).with("x.toml", main);
+        place.set_mode("x.toml", 0o600);
+        place
+    }
+
+    fn set_mode(&self, name: &str, mode: u32) {
+        fs::set_permissions(self.path().join(name), PermissionsExt::from_mode(mode)).unwrap();
     }
 
     fn path(&self) -> &Path {
@@ -43,6 +49,17 @@ impl Place {
 
 fn vm_key(settings: &Settings, account: usize) -> String {
     settings.accounts[account].api.vm_api_key.as_ref().unwrap().expose_secret().to_owned()
+}
+
+#[test]
+fn a_secret_in_a_file_that_all_can_read_is_warned_of() {
+    let place = Place::new(BASE);
+    assert!(place.load(&[]).warnings.is_empty());
+    place.set_mode("x.toml", 0o644);
+    let warnings = place.load(&[]).warnings;
+    assert!(warnings[0].contains("vm_api_key: is a secret in a file that every user"), "{warnings:?}");
+    // One that the environment gives is in no file.
+    assert_eq!(place.load(&[("HOSTWATCH_ACCOUNTS__MAIN__VM_API_KEY", "k")]).warnings, [""; 0]);
 }
 
 #[test]

@@ -86,10 +86,6 @@ fn others(put: &mut impl FnMut(&str, Form, Vec<Item>, &KnownAccount)) {
         vec![of(Event::Unwatched, cut_off("2026-03-10T11:00:00"))],
         &main,
     );
-    let mut covering = of(Event::Covered(1), cut_off("2026-02-25T11:00:00"));
-    covering.covers =
-        vec![incident(Kind::VmBlocked, 17, "VM web-1"), incident(Kind::VmBlocked, 18, "VM web-2")];
-    put("what went offline with it", Form::Covered, vec![covering], &main);
     let mut yesterday = ago(Duration::hours(17), item(Kind::VmError, 17, "VM web-1", Event::WasDown));
     yesterday.incident.ended = Some(now() - Duration::hours(14));
     put("over since midnight", Form::Closed, vec![yesterday], &main);
@@ -167,7 +163,7 @@ fn ends(put: &mut impl FnMut(&str, Form, Vec<Item>, &KnownAccount)) {
 fn kinds(put: &mut impl FnMut(&str, Form, Vec<Item>, &KnownAccount)) {
     let main = full("main");
     for &kind in Kind::ALL {
-        for event in [Event::Reminder(2), Event::Removed, Event::WasDown, Event::Flapping] {
+        for event in [Event::Reminder(2), Event::Removed, Event::WasDown] {
             let one = item(kind, 17, "VM web-1", event.clone());
             put(&format!("{kind}, {event}"), Form::Opened, vec![one], &main);
         }

@@ -81,11 +81,6 @@ fn messages() {
     put("its end", &notice(Form::Closed, vec![vm(17, Event::Resolved)]), &owner, &[]);
     put("no longer watched", &notice(Form::Unwatched, vec![vm(17, Event::Unwatched)]), &main, &[]);
     put("several", &notice(Form::Opened, vec![vm(17, Event::Opened), vm(18, Event::Opened)]), &main, &[]);
-    let covered = incident(Kind::VmBlocked, 17, "VM web-1");
-    let cause = disconnect(Event::Covered(1), Severity::Critical, Some(gone()));
-    let cause =
-        Item { covers: vec![covered, incident(Kind::ContainerDisabled, 31, "Container shop")], ..cause };
-    put("a follow-up", &notice(Form::Covered, vec![cause]), &main, &[]);
     let near = disconnect(Event::Rung(3), Severity::Critical, Some(computed("2026-03-04T11:00:00")));
     put("a cut-off", &notice(Form::Disconnect, vec![near.clone()]), &owner, &[]);
     let deleted = Item { deleted_at: Some(t("2026-03-20T11:00:00")), ..near };

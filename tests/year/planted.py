@@ -18,7 +18,7 @@ BUGS = ["a fold that explains too much", "an order broken", "a closing without p
         "a staleness rule off", "a sum one unit short",
         # Of somebody who had not written the judge.
         "amounts as of the report", "pay by in UTC", "the same bytes for good", "the last safe day is a warning",
-        "the least as of a day ago", "was as first mailed", "untold once its cause ended", "no follow-up",
+        "the least as of a day ago", "was as first mailed", "untold once its cause ended",
         "the end in UTC"]
 
 

@@ -22,7 +22,6 @@ def judge(of):
         for to in of.account.to:
             Line(of, to, f"{of.account.name}/vm_error/{vm}", states, "error", "active").walk()
         covered(of, f"{of.account.name}/vm_blocked/{vm}", states, "blocked")
-        followed_up(of, vm, states)
         if not of.account.has_hosting:
             # Else its container, told by itself, covers it as well.
             left_over(of, f"{of.account.name}/vm_blocked/{vm}", states, "blocked")
@@ -112,7 +111,7 @@ class Line:
         """By one of which event it is to be told now, and whether it has to have come in this step."""
         told, lost = self.told, self.told.lost
         due, surely = self.after(told, step, came)
-        if lost and not any(event in ("resolved", "was-down", "opened", "flapping") for event in due):
+        if lost and not any(event in ("resolved", "was-down", "opened") for event in due):
             anew, _ = self.after(lost.before, step, came)
             if anew:
                 return anew, lost.must(self.of.steps[step])
@@ -120,11 +119,11 @@ class Line:
 
     def after(self, told, step, came):
         if not self.open:
-            return ({"resolved", "flapping"} if told.knows else {"was-down"} if self.owed else set()), True
+            return ({"resolved"} if told.knows else {"was-down"} if self.owed else set()), True
         if self.right:
             return set(), False
         if not told.knows:
-            return {"opened", "flapping"}, True
+            return {"opened"}, True
         return self.reminder(told, step, came)
 
     def reminder(self, told, step, came):
@@ -214,25 +213,6 @@ def covered(of, key, states, bad):
         before = seen[-1] if seen else before
 
 
-def followed_up(of, vm, states):
-    """"What folds after that mail left is told in one follow-up ("also offline now: …"), at most one an hour": within the next
-    step, unless that day's mail has it. Looked at where nothing hindered either."""
-    key = f"{of.account.name}/disconnect/account"
-    silences, was = of.acts(key).silences, None
-    for step in range(1, len(of.steps) - 1):
-        seen, later = states.get(step, []), states.get(step + 1, [])
-        known = all(of.overdue[one][0] for one in (step - 1, step, step + 1))
-        both = (step, step + 1)
-        if was == "active" and set(seen) == set(later) == {"blocked"} and known \
-                and of.steps[step + 1] - of.steps[step] > HOUR and not any(silences(of.steps[one]) for one in both):
-            of.verdict.count("blocked after the mail about its cause")
-            for to in of.account.to:
-                told = [mail for one in both for mail, _ in of.by_step.get((key, one), []) if mail.to == to]
-                if not any(of.is_hindered(to, one) for one in both) and not any(f"web-{vm}" in mail.text for mail in told):
-                    of.wrong("not told", of.steps[step], f"web-{vm} to {to}: blocked since the mail about the cut-off")
-        was = seen[-1] if seen else was
-
-
 def left_over(of, key, states, bad):
     """"When the cause ends … what is still wrong is told at once": paid, and not switched on again."""
     is_bad = is_told = False
@@ -294,7 +274,7 @@ def failures(of, listings):
     for (to, key), (event, step) in told_open.items():
         after = [trouble.get(later, []) for later in range(step + 1, len(of.steps))]
         well = [seen for seen in after if seen and not any(seen)]
-        if event in ("opened", "flapping") or event.startswith("reminder"):
+        if event == "opened" or event.startswith("reminder"):
             if len(well) > 6 and not of.is_hindered(to, len(of.steps) - 1):
                 of.wrong("not told", of.steps[step], f"the end of {key} to {to}")
     reports = of.answers("report")

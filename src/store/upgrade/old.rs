@@ -1,6 +1,6 @@
 //! The rows of a store of release 0.2 (version 7) that are still needed, read as they were written.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use rusqlite::Connection;
@@ -74,9 +74,6 @@ pub(super) struct OldIncident {
     pub ladder: Option<Value>,
     #[serde(default)]
     pub calendar: Option<CalendarEntry>,
-    /// Of a container: the sites that were named in the mail of its beginning.
-    #[serde(default)]
-    pub sites_told: Option<BTreeSet<u64>>,
     /// A follow-up mail of its cause listed it.
     #[serde(default)]
     pub followed_up: bool,
@@ -241,11 +238,13 @@ fn mails(connection: &Connection) -> Result<Vec<OldMail>, StoreError> {
         let notice: Option<String> = row.get(11)?;
         let notice: Value = serde_json::from_str(notice.as_deref().unwrap_or("{}"))?;
         let episodes: BTreeMap<String, u32> = row.json(12)?;
-        let told: Vec<(Key, Event)> = row.json(9)?;
-        let item = |(key, event): (Key, Event)| {
+        let told: Vec<(Key, String)> = row.json(9)?;
+        let told = told.into_iter().map(|(key, text)| Ok((key, event(&text)?)));
+        let told = told.collect::<Result<Vec<_>, StoreError>>()?;
+        let item = |(key, event): (Key, Option<Event>)| {
             let episode = episodes.get(&key.to_string()).copied().unwrap_or_default();
             let since = since(&notice, &key);
-            OldItem { key, event, episode, since }
+            Some(OldItem { key, event: event?, episode, since })
         };
         Ok(OldMail {
             id: row.text(0)?,
@@ -257,11 +256,25 @@ fn mails(connection: &Connection) -> Result<Vec<OldMail>, StoreError> {
             subject: row.text(7)?,
             lane,
             raw: row.get(10)?,
-            items: if lane == OldLane::Digest { Vec::new() } else { told.into_iter().map(item).collect() },
+            items: if lane == OldLane::Digest {
+                Vec::new()
+            } else {
+                told.into_iter().filter_map(item).collect()
+            },
             is_first: row.get::<_, bool>(13)? || notice.pointer("/form/Started").is_some(),
         })
     })?;
     rows.collect()
+}
+
+/// An event of release 0.2. This release sends no mail of what else follows from an incident, and a flapping one is
+/// open.
+fn event(text: &str) -> Result<Option<Event>, StoreError> {
+    match text {
+        "flapping" => Ok(Some(Event::Opened)),
+        text if text.starts_with("covered:") => Ok(None),
+        text => text.parse().map(Some).map_err(|_| StoreError::Content(format!("{text:?} is no event"))),
+    }
 }
 
 /// The beginning of the episode in a waiting mail.
@@ -275,7 +288,7 @@ fn since(notice: &Value, key: &Key) -> Option<DateTime<Utc>> {
 #[derive(Deserialize)]
 struct HeldItem {
     key: Key,
-    event: Event,
+    event: String,
     episode: u32,
     since: DateTime<Utc>,
 }
@@ -285,9 +298,11 @@ fn held(connection: &Connection) -> Result<Vec<OldMail>, StoreError> {
     let mut statement = connection.prepare("SELECT held_at, recipients, items FROM held ORDER BY id")?;
     let rows = statement.query_and_then([], |row| {
         let (at, to, items): (_, Vec<String>, Vec<HeldItem>) = (row.moment(0)?, row.json(1)?, row.json(2)?);
-        let item =
-            |HeldItem { key, event, episode, since }| OldItem { key, event, episode, since: Some(since) };
-        let items: Vec<OldItem> = items.into_iter().map(item).collect();
+        let item = |HeldItem { key, event: text, episode, since }| {
+            Ok(event(&text)?.map(|event| OldItem { key, event, episode, since: Some(since) }))
+        };
+        let items: Vec<OldItem> =
+            items.into_iter().filter_map(|one| item(one).transpose()).collect::<Result<_, StoreError>>()?;
         let mails = to.iter().map(move |to| OldMail {
             id: String::new(),
             to: recipient(to),

@@ -71,8 +71,6 @@ fn after(mut told: Told, telling: &Telling<'_>) -> Told {
     told.at = at;
     match event {
         Event::Reminder(count) => told.reminders = *count,
-        Event::Covered(count) => (told.covered, told.covered_at) = (*count, Some(at)),
-        Event::Flapping => told.what = What::Flapping,
         _ => {}
     }
     told
@@ -92,7 +90,6 @@ fn of_incident(entry: &mut Notified, incident: &OldIncident, to: &str, tellings:
         return;
     }
     told.by_first_mail |= incident.pre_existing;
-    told.sites = incident.sites_told.clone().unwrap_or_default();
     let thread = incident.threads.iter().find(|(mailbox, _)| recipient(mailbox) == to);
     told.thread = thread.map(|(_, id)| id.clone()).or(told.thread.take());
     if incident.key.kind == Kind::Disconnect {

@@ -11,6 +11,8 @@ use super::history::{History, Line, Moment, Span};
 use super::ladder::Search;
 use super::world::World;
 
+/// The changes after which an incident flaps.
+const FLAPPING: usize = 4;
 /// The number of mails about money that one recipient gets in an hour. Later ones wait for a while.
 const MONEY_AN_HOUR: usize = 12;
 
@@ -149,9 +151,8 @@ impl Auditor<'_> {
     /// A resource or an order: the mails are true, and all changes that the daemon saw are in them.
     fn line(&mut self, what: &str, told: &[Told], line: &Line, maybe: bool) {
         self.verdict.count("events told", told.len());
-        let flapping = told.iter().position(|told| told.event == "flapping");
         self.nothing_false(what, told, line, maybe);
-        self.nothing_missing(what, told, line, flapping);
+        self.nothing_missing(what, told, line);
         for (from, to) in &line.folded {
             for told in told.iter().filter(|told| told.event == "opened") {
                 if told.date >= *from && told.until() <= *to {
@@ -173,7 +174,7 @@ impl Auditor<'_> {
     /// `maybe`: the reply to the mail of a beginning was lost, and perhaps the mail.
     fn nothing_false(&mut self, what: &str, told: &[Told], line: &Line, maybe: bool) {
         let mut at = Moment::UNIX_EPOCH;
-        let (mut open, mut flapped): (Option<&Told>, Option<&Told>) = (None, None);
+        let mut open: Option<&Told> = None;
         let mut before: Option<&Told> = None;
         for one in told {
             let is_again = before.is_some_and(|before| before.event == one.event && self.is_doubtful(before));
@@ -189,19 +190,7 @@ impl Auditor<'_> {
                 "unwatched" => {
                     let was_away = self.history.away.iter().any(|from| one.until() > *from);
                     problem = (!was_away).then_some("it was watched");
-                    (open, flapped) = (None, None);
-                }
-                // An account that was not watched meanwhile starts over.
-                _ if flapped.is_some_and(|flapped| {
-                    let watched =
-                        !self.history.away.iter().any(|at| (flapped.date..one.until()).contains(at));
-                    watched && one.event != "removed" && one.date - flapped.date < TimeDelta::minutes(29)
-                }) =>
-                {
-                    problem = Some("told while it flaps");
-                }
-                "opened" | "resolved" | "removed" if flapped.is_some() => {
-                    (flapped, open) = (None, (one.event == "opened").then_some(one));
+                    open = None;
                 }
                 // The end between them could not be mailed before it was wrong again.
                 "opened" if open.is_some_and(|open| self.history.troubled(open.date, one.until())) => {
@@ -239,11 +228,6 @@ impl Auditor<'_> {
                     };
                     self.verdict.count("told once it was over, for no mail went out before", 1);
                 }
-                "flapping" => {
-                    problem = (line.changes_until(one.until()) < 4).then_some("it did not change four times");
-                    (open, flapped) = (None, Some(one));
-                    self.verdict.count("told as flapping", 1);
-                }
                 _ => problem = Some("no event of this kind"),
             }
             if let Some(problem) = problem {
@@ -256,9 +240,9 @@ impl Auditor<'_> {
 
     /// Checks that every change was mailed before the daemon showed it. A newer mail may replace one that could
     /// not leave.
-    fn nothing_missing(&mut self, what: &str, told: &[Told], line: &Line, flapping: Option<usize>) {
-        let mut next = 0;
-        let mut was = false;
+    fn nothing_missing(&mut self, what: &str, told: &[Told], line: &Line) {
+        let (mut next, mut was) = (0, false);
+        let flaps = line.changes.get(FLAPPING - 1).map(|change| change.0);
         for &(seen, wrong) in &line.seen {
             if wrong == was {
                 continue;
@@ -272,7 +256,6 @@ impl Auditor<'_> {
                 match told.event.as_str() {
                     "opened" => wrong && in_time,
                     "resolved" | "removed" => !wrong && in_time,
-                    "flapping" => in_time,
                     // Because there was no mail server then.
                     "was-down" => told.until() > since && self.history.troubled(since, told.until()),
                     _ => false,
@@ -299,8 +282,10 @@ impl Auditor<'_> {
                         .away
                         .iter()
                         .any(|at| *at > since && self.history.troubled(since, *at)) => {}
-                // A flapping incident gets no further mails.
-                None if told.iter().any(|told| told.event == "flapping" && told.date <= seen) => {}
+                // After four changes it is over only after half an hour of good readings, which is longer than this test.
+                None if flaps.is_some_and(|at| at <= seen || self.history.troubled(since, at)) => {
+                    self.verdict.count("changes of what flaps", 1);
+                }
                 // A newer mail took its place before it could leave.
                 None if told
                     .iter()
@@ -323,7 +308,7 @@ impl Auditor<'_> {
         }
         // Somebody who reads only the mails knows the present state.
         let last = told.last().map(|told| told.event.as_str());
-        if flapping.is_none() && !was && last == Some("opened") {
+        if flaps.is_none() && !was && last == Some("opened") {
             self.verdict.lost.push(format!("{what}: its end; told {told:?}"));
         }
     }
@@ -356,7 +341,6 @@ impl Auditor<'_> {
                     at = told.date;
                 }
                 "unwatched" if self.history.away.iter().any(|from| told.until() > *from) => open = false,
-                "flapping" if spans.iter().filter(|span| span.from <= told.until()).count() >= 2 => return,
                 _ => self.verdict.wrong.push(format!("{what}: {told:?}")),
             }
         }

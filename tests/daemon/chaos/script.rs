@@ -186,7 +186,7 @@ fn life(rng: &mut Rng) -> Act {
         45..95 => (Sort::Site, pick(rng, &["Error", "Error", "StoppedByAdmin", "StoppedByQuota"])),
         _ => (Sort::Container, pick(rng, &["DISABLED_BY_ADMIN", "DISABLED_BY_QUOTA"])),
     };
-    // One in twelve flaps: the fourth change is mailed as flapping, and then there are no further mails.
+    // One in twelve flaps: from the fourth change on it stays open.
     let episodes = if rng.u32(0..12) == 0 { 3 } else { 1 };
     let episodes = (0..episodes).map(|_| match rng.u32(0..5) {
         0 => Episode::Glimpse(span(rng, 0.1, 2.0)),

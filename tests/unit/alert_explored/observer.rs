@@ -100,7 +100,7 @@ impl Observer {
             if arrives && !is_lost {
                 (known.perhaps_open, known.perhaps_over) = (false, false);
             }
-        } else if !matches!(item.event, Event::Covered(_) | Event::Reminder(_)) {
+        } else if !matches!(item.event, Event::Reminder(_)) {
             known.perhaps_open |= arrives || is_lost;
             known.perhaps_over &= !arrives && !is_lost;
             if arrives {
@@ -140,7 +140,7 @@ impl Observer {
                 law(self.truth.of(key).is_none_or(|one| one.was_audible), "all of it was silenced")
             }
             _ if key.kind == Kind::Disconnect => self.is_true_of_cut_off(item, now),
-            Event::Opened | Event::Started | Event::Flapping => {
+            Event::Opened | Event::Started => {
                 law(is_open, "it is not wrong")?;
                 law(!is_silenced, "it is silenced")?;
                 law(!self.truth.is_surely_explained(key), "it is explained")
@@ -156,7 +156,6 @@ impl Observer {
                 law(!self.truth.is_surely_explained(key), "it is explained")?;
                 law(known.perhaps_open, "a reminder without a beginning")
             }
-            Event::Covered(_) => law(is_open && !is_silenced, "its cause is over or silenced"),
             event => Err(format!("an event of another world: {event}")),
         }
     }

@@ -427,16 +427,6 @@ impl Auditor {
                 let is_held = ack.is_some_and(|ack| !maybe.may_have_been_over_since(*ack));
                 assert!(!is_held, "it is acknowledged: {}", what());
             }
-            Event::Covered(count) => {
-                assert!(run.may_know, "a follow-up of news: {}", what());
-                assert!(*count == run.covered + 1 || !run.is_certain || is_other_episode, "{}", what());
-                let since = run.covered_at.map(|last| at - last);
-                assert!(!run.is_certain || since.is_none_or(|since| since >= HOUR), "{}", what());
-            }
-            Event::Flapping => {
-                let is_told = last.is_some_and(|last| last.event == Event::Flapping && last.is_sure);
-                assert!(!is_told || is_other_episode, "told twice: {}", what());
-            }
             Event::Rung(_) | Event::BalanceUsedUp => assert!(is_money, "{}", what()),
             Event::Extended(_) | Event::Paid(_) | Event::Overdue(_) | Event::Deletion(_) => {
                 assert!(is_money && run.may_know, "{}", what());

@@ -44,13 +44,11 @@ pub struct Run {
     pub is_certain: bool,
     pub began: DateTime<Utc>,
     pub by_first_mail: bool,
-    /// The time of the last mail about it, except follow-ups.
+    /// The time of the last mail about it.
     pub last: DateTime<Utc>,
     pub reminders: u32,
     /// The same for a mail since then about a later episode that flaps. The mails do not say which it was.
     pub other_reminders: u32,
-    pub covered: u32,
-    pub covered_at: Option<DateTime<Utc>>,
 }
 
 impl Inbox {
@@ -111,8 +109,6 @@ impl Inbox {
             last: DateTime::UNIX_EPOCH,
             reminders: 0,
             other_reminders: 0,
-            covered: 0,
-            covered_at: None,
         };
         let mut run = new.clone();
         for heard in self.of(to, key) {
@@ -135,13 +131,8 @@ impl Inbox {
             run.may_know = true;
             run.may_not_know &= !heard.is_sure;
             match heard.event {
-                Event::Covered(count) => (run.covered, run.covered_at) = (count, Some(heard.at)),
                 Event::Reminder(count) => {
                     (run.reminders, run.other_reminders, run.last) = (count, count, heard.at);
-                }
-                // A mail of its own, perhaps about a later episode.
-                Event::Flapping => {
-                    (run.by_first_mail, run.other_reminders, run.last) = (false, 0, heard.at);
                 }
                 _ => run.last = heard.at,
             }

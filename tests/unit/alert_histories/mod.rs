@@ -152,7 +152,9 @@ fn every_problem_is_known(life: &Life, last: &Truth, calm: DateTime<Utc>) {
                 for to in life.auditor.recipients(kind) {
                     let inbox = &life.auditor.inbox;
                     let knows = |key: &Key| inbox.reads_as_wrong(&to, key) || inbox.is_listed(&to, key);
-                    let is_known = knows(&key) || home.as_ref().is_some_and(knows);
+                    // The next mail of a cause that this recipient knows names it.
+                    let cause = life.world.cause(kind, &id.to_string()).and_then(|cause| cause.parse().ok());
+                    let is_known = knows(&key) || home.iter().chain(&cause).any(knows);
                     assert!(is_known, "{to} does not know that {key} is {state}: {:#?}", inbox.of(&to, &key));
                 }
             }

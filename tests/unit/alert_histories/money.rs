@@ -211,8 +211,7 @@ impl Account {
             }
             Event::Overdue(day) => {
                 assert!(is_off && *day == at.date_naive(), "{}", what());
-                let is_told = lately()
-                    .any(|heard| !matches!(heard.event, Event::Covered(_)) && heard.at.date_naive() == *day);
+                let is_told = lately().any(|heard| heard.at.date_naive() == *day);
                 assert!(!is_told, "twice in a day: {}", what());
             }
             Event::Deletion(left) => {

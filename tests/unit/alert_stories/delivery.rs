@@ -60,7 +60,6 @@ fn after_a_lost_reply_the_same_mail_is_tried_and_an_end_is_worded_as_if_the_begi
     // (what was told before, the mail whose reply is lost, about what)
     for (before, lost, about) in [
         ("", "vm1=error, idle 3m", "vm_error/1"),
-        ("overdue 1h", "vm1=blocked vm2=blocked, idle 5m", "disconnect"),
         ("", "overdue 1h, vm1=blocked vm2=blocked, idle 10m", "disconnect"),
     ] {
         for fate in ["loses", "late"] {
@@ -69,10 +68,6 @@ fn after_a_lost_reply_the_same_mail_is_tried_and_an_end_is_worded_as_if_the_begi
             world.live(&format!("everybody {fate}")).live(lost).live("everybody accepts, idle 30m");
             let tried = attempts(&world, about).split_off(known);
             assert!(tried.len() >= 2 && tried[1].1 == tried[0].1, "{lost}, {fate}: {tried:?}");
-            assert_eq!(
-                world.told_of("ops", about).iter().filter(|(_, item)| item.covers.len() == 2).count() > 0,
-                about == "disconnect"
-            );
         }
     }
     stories(

@@ -346,7 +346,6 @@ const fn name_of(form: &Form) -> FormName {
         Form::Started(_) => "started",
         Form::Disconnect => "disconnect",
         Form::Opened => "opened",
-        Form::Covered => "covered",
         Form::Reminder => "reminder",
         Form::Closed => "closed",
         Form::Unwatched => "unwatched",

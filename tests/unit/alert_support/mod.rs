@@ -38,8 +38,8 @@ pub struct Mail {
 pub type FormName = &'static str;
 
 /// The forms of mails.
-const FORMS: [FormName; 9] =
-    ["started", "opened", "closed", "disconnect", "reminder", "covered", "unwatched", "summary", "digest"];
+const FORMS: [FormName; 8] =
+    ["started", "opened", "closed", "disconnect", "reminder", "unwatched", "summary", "digest"];
 
 fn read_form<'de, D: Deserializer<'de>>(from: D) -> Result<FormName, D::Error> {
     let name = String::deserialize(from)?;

@@ -47,8 +47,12 @@ impl World {
         let mut mails = old.prepare(sql).unwrap();
         let mails = mails.query_map([to], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         let told = mails.map(Result::unwrap).flat_map(|(at, told): (String, String)| {
-            let told: Vec<(Key, Event)> = serde_json::from_str(&told).unwrap();
-            told.into_iter().map(move |(key, event)| (at.parse().unwrap(), key, event))
+            let told: Vec<(Key, String)> = serde_json::from_str(&told).unwrap();
+            // 0.2 called an open incident flapping, and had a mail of what else an incident caused.
+            let told = told.into_iter().filter(|(_, event)| !event.starts_with("covered:"));
+            told.map(move |(key, event)| {
+                (at.parse().unwrap(), key, event.replace("flapping", "opened").parse().unwrap())
+            })
         });
         told.collect()
     }

@@ -80,9 +80,6 @@ pub fn item(kind: Kind, resource: impl std::fmt::Display, subject: &str, event: 
     if event.is_end() {
         (incident.phase, incident.ended) = (Phase::Resolved, Some(now()));
     }
-    if event == Event::Flapping {
-        incident.changes = vec![now(); 4];
-    }
     Item {
         key: incident.key.clone(),
         event,

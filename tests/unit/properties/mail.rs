@@ -141,7 +141,6 @@ pub fn mails(names: &[String]) -> Vec<Rendered> {
         (Form::Reminder, Event::Reminder(1)),
         (Form::Started(started), Event::Started),
         (summary(3), Event::Opened),
-        (Form::Covered, Event::Covered(1)),
         (Form::Unwatched, Event::Unwatched),
         (Form::Digest(digest), Event::Digest(date)),
     ]

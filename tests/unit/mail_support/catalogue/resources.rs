@@ -1,6 +1,6 @@
 //! Mails about resources, collectors and orders.
 
-use crate::alert::{Cause, Detail, Event, Form, Item, Kind, Severity, Subject};
+use crate::alert::{Cause, Detail, Event, Form, Item, Kind, Subject};
 use crate::mail::Rendered;
 use crate::model::Sort;
 use crate::model::*;
@@ -51,8 +51,6 @@ pub fn all() -> Vec<Entry> {
     let why = Cause::Reminder { count: 3, most: 3 };
     put("reminder_3", Form::Reminder, vec![Item { why, ..reminder }]);
 
-    let flapping = Item { why: Cause::Flapping { changes: 4 }, ..web_1(Event::Flapping) };
-    put("flapping", Form::Opened, vec![flapping]);
     let mut stable = over(web_1(Event::Resolved), "its state is now active");
     stable.why = Cause::Stable;
     put("flapping_over", Form::Closed, vec![stable]);
@@ -61,13 +59,6 @@ pub fn all() -> Vec<Entry> {
     missed.incident.gap = Some((now() - Duration::hours(9), now() - Duration::minutes(1)));
     put("unwatched", Form::Opened, vec![missed]);
 
-    let off = Some(cut_off("2026-02-28T11:00:00"));
-    let mut covering = disconnect(Event::Covered(1), Severity::Critical, off);
-    covering.covers = vec![
-        incident(Kind::VmBlocked, 17, "VM web-1"),
-        incident(Kind::ContainerDisabled, 31, "Container shop"),
-    ];
-    put("covered", Form::Covered, vec![covering]);
     let mut retired = ago(Duration::hours(5), web_1(Event::Unwatched));
     retired.why = Cause::RuleOff;
     put("no_longer_watched", Form::Unwatched, vec![retired]);
