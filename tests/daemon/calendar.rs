@@ -48,7 +48,7 @@ fn attached(mail: &Received) -> String {
 }
 
 #[test]
-fn a_date_that_moves_moves_in_calendars_and_is_gone_once_it_is_paid() {
+fn a_date_moves_and_goes_once_paid() {
     let at = |days: i64| move |start: chrono::DateTime<chrono::Utc>| start + Duration::hours(days * 24 + 12);
     let mut world = World::new("", |start| report(start, 100, Some(at(9)(start))));
     let (mut held, mut seen) = (Held::new(), BTreeMap::new());

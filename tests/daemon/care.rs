@@ -18,7 +18,7 @@ fn ok(daemon: &Daemon, args: &[&str]) -> String {
 }
 
 #[test]
-fn an_acknowledgement_is_seen_within_a_second() {
+fn an_ack_counts_within_a_second() {
     let (provider, smtp, daemon) = watching("");
     provider.set_vm(10001, "error");
     wait_for(&smtp, "main/vm_error/10001 opened");
@@ -49,7 +49,7 @@ fn an_acknowledgement_is_seen_within_a_second() {
 }
 
 #[test]
-fn a_silence_holds_mails_back_until_it_ends() {
+fn a_silence_holds_mails_until_it_ends() {
     let (provider, smtp, daemon) = watching("");
     let out = ok(&daemon, &["silence", "main/vm_*", "--for", "2h", "--comment", "moving"]);
     assert!(out.contains("nothing that is open now"), "{out}");
@@ -76,7 +76,7 @@ fn a_silence_holds_mails_back_until_it_ends() {
 }
 
 #[test]
-fn a_held_mail_server_is_tried_at_once_when_somebody_asks() {
+fn a_held_mail_server_is_tried_on_request() {
     let provider = Provider::start(SCENARIO);
     let smtp = SmtpServer::plain();
     smtp.on(Stage::Mail, Act::reply("550 5.7.1 who are you"));
@@ -94,7 +94,7 @@ fn a_held_mail_server_is_tried_at_once_when_somebody_asks() {
 }
 
 #[test]
-fn mails_to_a_refused_recipient_are_tried_at_once_or_dropped() {
+fn outbox_retries_or_drops_refused_mails() {
     let (provider, smtp, daemon) = watching("");
     smtp.on(Stage::Rcpt, Act::reply("550 5.1.1 no such user"));
     for id in [10001, 10002] {
@@ -130,7 +130,7 @@ fn mails_to_a_refused_recipient_are_tried_at_once_or_dropped() {
 /// A digest that was not made, because none was configured or the machine was off, leaves its time to the next
 /// one.
 #[test]
-fn a_digest_is_sent_once_a_date_and_covers_all_the_time_since_the_last_one() {
+fn one_digest_a_date_without_gap() {
     let (mut clock, provider, smtp) = (Clock::new(), Provider::start(SCENARIO), SmtpServer::plain());
     let mut daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
     wait_for(&smtp, STARTED);
@@ -159,7 +159,7 @@ fn a_digest_is_sent_once_a_date_and_covers_all_the_time_since_the_last_one() {
 }
 
 #[test]
-fn a_digest_and_a_reminder_that_could_not_leave_do_not_wait_for_each_other() {
+fn a_digest_and_a_reminder_wait_apart() {
     let (mut clock, provider, smtp) = (Clock::new(), Provider::start(SCENARIO), SmtpServer::plain());
     let daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
     wait_for(&smtp, STARTED);
@@ -188,7 +188,7 @@ fn a_digest_and_a_reminder_that_could_not_leave_do_not_wait_for_each_other() {
 /// By key, schedule, rule, name and state. The end of watching is one mail, and a problem that is watched again
 /// and still there is mailed again.
 #[test]
-fn incidents_that_a_reload_stops_watching_end_once_and_begin_anew() {
+fn unwatched_incidents_end_once_and_begin_anew() {
     let (mut clock, provider, smtp) = (Clock::new(), Provider::start(SCENARIO), SmtpServer::plain());
     let rules = "[alerts.rules]\nresource_gone = { enabled = true }\n";
     let daemon = Daemon::start_by(&clock, &provider, smtp.address, rules);
@@ -247,7 +247,7 @@ fn incidents_that_a_reload_stops_watching_end_once_and_begin_anew() {
 
 /// Changed at a start.
 #[test]
-fn incidents_of_an_account_that_left_the_configuration_are_open_nowhere() {
+fn a_removed_account_has_no_open_incidents() {
     let (provider, smtp, mut daemon) = watching("");
     provider.set_vm(10001, "error");
     wait_for(&smtp, "main/vm_error/10001 opened");
@@ -266,7 +266,7 @@ fn incidents_of_an_account_that_left_the_configuration_are_open_nowhere() {
 
 /// All episodes are there, not only the last.
 #[test]
-fn the_page_tells_the_past_after_a_restart() {
+fn the_pages_past_outlives_a_restart() {
     let (provider, smtp, mut daemon) = watching("");
     provider.set_vm(10001, "error");
     wait_for(&smtp, "main/vm_error/10001 opened");

@@ -20,7 +20,7 @@ fn told(smtp: &SmtpServer, what: &str) -> Vec<String> {
 
 /// A container that vanishes between two calls is no failure.
 #[test]
-fn sites_that_go_with_their_container_fail_nothing() {
+fn sites_may_vanish_with_their_container() {
     let provider = Provider::start("time_zone = \"UTC\"\nvms = 1\ncontainers = 2\nsites = 4\n");
     let smtp = SmtpServer::plain();
     let daemon = Daemon::start(&provider, smtp.address);
@@ -42,7 +42,7 @@ fn sites_that_go_with_their_container_fail_nothing() {
 
 /// The provider's Date decides if it differs by more than an hour, and every mail says so.
 #[test]
-fn the_providers_clock_decides_if_clocks_differ_by_more_than_an_hour() {
+fn a_wrong_clock_yields_to_the_providers() {
     let provider = Provider::start(SCENARIO);
     provider.lasts_days(6);
     let smtp = SmtpServer::plain();
@@ -102,7 +102,7 @@ fn polled_by(clock: &Clock, provider: &Provider, smtp: &SmtpServer, ticks: &str,
 
 /// After a sleep no mail is based on an old report until a new one was asked for, within two minutes.
 #[test]
-fn after_a_sleep_no_mail_leaves_before_a_new_report() {
+fn after_a_sleep_mails_wait_for_a_report() {
     let (mut clock, provider, smtp) = (Clock::new(), Provider::start(SCENARIO), SmtpServer::plain());
     provider.lasts_days(6);
     // The report's age alone makes it doubtful at no time.
@@ -124,7 +124,7 @@ fn after_a_sleep_no_mail_leaves_before_a_new_report() {
 
 /// The report is read every ten minutes.
 #[test]
-fn an_order_that_is_right_again_is_looked_at_once_more_soon() {
+fn a_recovering_order_is_read_again_soon() {
     let (mut clock, provider, smtp) = (Clock::new(), Provider::start(SCENARIO), SmtpServer::plain());
     let daemon = polled_by(&clock, &provider, &smtp, "*/10 * * * *", "");
     wait_for(&smtp, STARTED);

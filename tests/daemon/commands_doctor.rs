@@ -16,7 +16,7 @@ fn check<'a>(text: &'a str, what: &str) -> (&'a str, &'a str) {
 }
 
 #[test]
-fn everything_is_tried_and_nothing_is_changed() {
+fn everything_is_tried_nothing_changed() {
     let (provider, smtp, mut daemon) = watching("");
     let (code, text, error) = daemon.command(&["doctor"]);
     assert_eq!(code, 0, "{text} {error}");
@@ -120,7 +120,7 @@ fn failures_name_their_remedy() {
 }
 
 #[test]
-fn a_daemon_that_mails_nobody_is_found_too() {
+fn a_daemon_without_mail_is_found() {
     let provider = Provider::start(SCENARIO);
     let mut daemon = Daemon::prepare(&provider, ([127, 0, 0, 1], 1).into(), "");
     daemon.mails_nobody();
@@ -135,7 +135,7 @@ fn a_daemon_that_mails_nobody_is_found_too() {
 }
 
 #[test]
-fn check_config_lists_polls_and_recipients_and_finds_unread_credentials() {
+fn check_config_finds_unread_credentials() {
     let provider = Provider::start(SCENARIO);
     let mut daemon = Daemon::prepare(&provider, ([127, 0, 0, 1], 1).into(), "");
     let credentials = daemon.directory.path().join("credentials");

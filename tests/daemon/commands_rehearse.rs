@@ -13,7 +13,7 @@ fn whens(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn the_mails_to_come_of_the_real_report_and_of_a_supposed_one() {
+fn of_a_real_and_a_supposed_report() {
     let (provider, smtp, mut daemon) = watching("");
     assert_eq!(daemon.stop(), 0);
     let stored = || std::fs::read(daemon.directory.path().join("hostwatch.db")).unwrap();

@@ -91,7 +91,7 @@ fn without_a_daemon_nothing_is_known() {
 
 /// Lines are wrapped only for people on a terminal; a search in a log needs whole lines.
 #[test]
-fn errors_go_on_below_on_a_terminal() {
+fn errors_wrap_on_a_terminal() {
     let missing = "/nonexistent/and/quite/far/away/from/everything/else/hostwatch.toml";
     let (_, _, whole) = hostwatch(&["status", &format!("--config.file={missing}")], &[]);
     assert!(whole.lines().count() == 1 && whole.len() > 80, "{whole}");
@@ -103,7 +103,7 @@ fn errors_go_on_below_on_a_terminal() {
 }
 
 #[test]
-fn the_socket_beside_the_store_is_asked_first() {
+fn the_socket_is_asked_first() {
     let directory = tempfile::tempdir().unwrap();
     let store = directory.path().join("hostwatch.db");
     // All but the store is wrong: there is no address and no credential.

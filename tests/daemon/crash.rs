@@ -150,7 +150,7 @@ fn a_broken_vm_is_mailed_once() {
 }
 
 #[test]
-fn a_disconnect_is_told_once() {
+fn a_cut_off_is_told_once() {
     at_every_point(&STORIES[2]);
 }
 
@@ -161,7 +161,7 @@ fn a_recovery_is_told_once() {
 
 /// A point in the code is useless unless a test kills at it.
 #[test]
-fn every_point_of_the_code_is_tried() {
+fn every_failpoint_is_tried() {
     let mut found = BTreeSet::new();
     let mut todo = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
     while let Some(directory) = todo.pop() {

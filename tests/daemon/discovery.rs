@@ -31,7 +31,7 @@ fn is_known(daemon: &Daemon, path: &str) {
 
 /// A restart while the provider is down must not make Prometheus forget its targets.
 #[test]
-fn there_is_all_of_it_or_none() {
+fn all_targets_or_none() {
     let provider = Provider::start(SCENARIO);
     let smtp = SmtpServer::plain();
     provider.fails(SITES, 503);

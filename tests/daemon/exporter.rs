@@ -9,7 +9,7 @@ use hostwatch_sim::FaultKind;
 const SCENARIO: &str = "vms = 2\ncontainers = 1\nsites = 1\n";
 
 #[test]
-fn open_incidents_are_open_at_the_first_scrape_after_a_kill_while_the_provider_is_down() {
+fn open_incidents_outlive_a_kill() {
     let provider = Provider::start(SCENARIO);
     let mut daemon = Daemon::prepare(&provider, ([127, 0, 0, 1], 1).into(), "");
     daemon.mails_nobody();

@@ -35,7 +35,7 @@ fn shows_of_sites(daemon: &Daemon, sites: usize, success: u8, complete: u8) {
 /// Known sites are read, and missing ones are reported: one container's sites do not delay the databases of
 /// others.
 #[test]
-fn databases_are_read_of_the_sites_that_are_known() {
+fn databases_of_known_sites_are_read() {
     for code in [403, 500] {
         let (provider, _smtp, mut daemon) = with_sites();
         provider.fails("/api/v2/hosting/containers/302/virtualhosts/", code);
@@ -52,7 +52,7 @@ fn databases_are_read_of_the_sites_that_are_known() {
 }
 
 #[test]
-fn databases_fail_while_no_site_can_be_known() {
+fn databases_fail_while_sites_are_unknown() {
     let (provider, _smtp, mut daemon) = with_sites();
     provider.fails("/api/v1/hosting/containers/", 500);
     daemon.run();
@@ -71,7 +71,7 @@ fn databases_fail_while_no_site_can_be_known() {
 /// Without a poll in between, stale data leave the metrics and the status page at the same time, and not a
 /// minute later.
 #[test]
-fn stale_data_leave_metrics_and_page_together() {
+fn stale_data_leave_metrics_and_page() {
     let provider = Provider::start("time_zone = \"UTC\"\nvms = 1\n");
     let smtp = SmtpServer::plain();
     let mut daemon = Daemon::prepare(&provider, smtp.address, "[metrics]\nstale_after = \"4s\"\n");

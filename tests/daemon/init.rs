@@ -76,7 +76,7 @@ fn entries(directory: &Path) -> usize {
 }
 
 #[test]
-fn flags_lead_from_nothing_to_the_first_mail() {
+fn flags_lead_to_the_first_mail() {
     let (provider, smtp) = (selling(), SmtpServer::plain());
     let mut daemon = nothing(&provider, &smtp);
     let (mut args, _secrets) = flags(&daemon, &provider, &smtp);
@@ -127,7 +127,7 @@ fn flags_lead_from_nothing_to_the_first_mail() {
 }
 
 #[test]
-fn a_bad_flag_is_named_with_the_remedy_and_nothing_is_written() {
+fn a_bad_flag_writes_nothing() {
     let (provider, smtp) = (selling(), SmtpServer::plain());
     let daemon = nothing(&provider, &smtp);
     let (good, _secrets) = flags(&daemon, &provider, &smtp);
@@ -229,7 +229,7 @@ impl Drop for Terminal {
 }
 
 #[test]
-fn questions_in_a_terminal_lead_there_too() {
+fn questions_lead_to_the_first_mail() {
     let (provider, smtp) = (selling(), SmtpServer::plain());
     let mut daemon = nothing(&provider, &smtp);
     let url = format!("http://{}", provider.address);
@@ -283,7 +283,7 @@ fn questions_in_a_terminal_lead_there_too() {
 }
 
 #[test]
-fn an_interrupted_init_leaves_nothing_behind() {
+fn an_interruption_leaves_nothing() {
     let (provider, smtp) = (selling(), SmtpServer::plain());
     let daemon = nothing(&provider, &smtp);
     let config = daemon.config();

@@ -68,7 +68,7 @@ fn healthy_broken_restarted_repaired() {
 }
 
 #[test]
-fn mails_wait_for_a_server_that_is_down() {
+fn mails_wait_for_their_server() {
     let provider = Provider::start(SCENARIO);
     // A port that nobody listens on; later the server starts there.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -93,7 +93,7 @@ fn mails_wait_for_a_server_that_is_down() {
 }
 
 #[test]
-fn a_reload_accepts_good_recipients_and_refuses_bad_ones() {
+fn a_reload_refuses_bad_recipients() {
     let provider = Provider::start(SCENARIO);
     let smtp = SmtpServer::plain();
     let daemon = Daemon::start(&provider, smtp.address);

@@ -81,7 +81,7 @@ fn most_in_a_second(provider: &Provider, skip: usize) -> usize {
 }
 
 #[test]
-fn two_hundred_accounts_stay_within_their_budgets() {
+fn two_hundred_accounts_keep_their_budgets() {
     let provider = provider();
     let smtp = SmtpServer::plain();
     let mut daemon = Daemon::prepare(&provider, smtp.address, "");

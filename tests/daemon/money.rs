@@ -143,7 +143,7 @@ fn moment(at: DateTime<Utc>) -> String {
 }
 
 #[test]
-fn a_balance_that_dropped_while_nobody_watched_is_told() {
+fn a_drop_while_nobody_watched_is_told() {
     let mut world = World::new("", |start| report(start, 2000, None));
     world.billing.polled();
     world.daemon.stop();
@@ -164,7 +164,7 @@ fn a_balance_that_dropped_while_nobody_watched_is_told() {
 }
 
 #[test]
-fn a_sleep_between_a_reading_and_its_decision_is_noticed_first() {
+fn a_sleep_before_a_decision_is_noticed() {
     let extra = "[metrics]\nstale_after = \"30d\"\n";
     let mut world = World::new(extra, |start| report(start, 5, Some(start + Duration::hours(20))));
     world.next(0, "rung:1");
@@ -188,7 +188,7 @@ fn for_7_days(mail: &Received) -> &str {
 }
 
 #[test]
-fn amounts_are_known_after_a_restart_while_the_provider_is_down() {
+fn amounts_outlive_a_restart() {
     let extra = "[metrics]\nstale_after = \"30d\"\n";
     let mut world = World::new(extra, |start| report(start, 85, Some(start + Duration::days(9))));
     world.next(0, "rung:14");
@@ -225,7 +225,7 @@ fn boss(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn a_cut_off_goes_to_others_at_once_acknowledged_or_not() {
+fn a_near_cut_off_escalates_despite_acks() {
     let cut_off = |start: DateTime<Utc>| start + Duration::hours(6 * 24);
     let extra = "[alerts]\nescalate_to = [\"boss@example.com\"]\n";
     let mut world = World::new(extra, |start| report(start, 60, Some(cut_off(start))));

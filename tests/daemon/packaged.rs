@@ -267,7 +267,7 @@ fn every_line_works(machine: &Machine, lines: &[String]) {
 }
 
 #[test]
-fn a_poll_that_is_asked_for_shows_a_payment_at_once() {
+fn poll_shows_a_payment_at_once() {
     let (provider, smtp) = (Provider::start(NAMED), SmtpServer::plain());
     provider.lasts_days(2);
     let daemon = Daemon::prepare(&provider, smtp.address, "");
@@ -297,7 +297,7 @@ impl Machine {
 }
 
 #[test]
-fn the_control_socket_answers_commands_and_the_web_side_does_not() {
+fn only_the_control_socket_answers_commands() {
     let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
     let mut daemon = Daemon::start(&provider, smtp.address);
     let (status, said, error) = daemon.command(&["healthcheck"]);
@@ -322,7 +322,7 @@ fn the_control_socket_answers_commands_and_the_web_side_does_not() {
 }
 
 #[test]
-fn a_store_left_where_older_releases_had_it_is_not_passed_over() {
+fn a_store_left_elsewhere_is_noticed() {
     let (provider, smtp, mut daemon) = watching("");
     assert_eq!(daemon.stop(), 0);
     let place = daemon.directory.path().display().to_string();
@@ -347,7 +347,7 @@ fn a_store_left_where_older_releases_had_it_is_not_passed_over() {
 }
 
 #[test]
-fn a_daemon_does_nothing_for_a_command_about_another_store() {
+fn a_command_about_another_store_is_refused() {
     let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
     let runtime = tempfile::tempdir().unwrap();
     let of_runtime = || ("RUNTIME_DIRECTORY", runtime.path().display().to_string());
@@ -378,7 +378,7 @@ fn a_daemon_does_nothing_for_a_command_about_another_store() {
 }
 
 #[test]
-fn a_request_without_an_answer_is_not_repeated_on_the_store() {
+fn an_unanswered_request_is_not_repeated() {
     let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
     let mut daemon = Daemon::start(&provider, smtp.address);
     assert_eq!(daemon.stop(), 0);

@@ -22,7 +22,7 @@ fn ask(daemon: &Daemon, method: &str, path: &str, headers: &[(&str, &str)]) -> (
 }
 
 #[test]
-fn pages_elsewhere_on_the_web_neither_read_nor_reload() {
+fn foreign_pages_neither_read_nor_reload() {
     let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
     let mut daemon = Daemon::prepare(&provider, smtp.address, "");
     daemon.run();
@@ -48,7 +48,7 @@ fn pages_elsewhere_on_the_web_neither_read_nor_reload() {
 }
 
 #[test]
-fn clients_that_hold_every_connection_do_not_block_the_commands() {
+fn held_connections_block_no_command() {
     let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
     let mut daemon = Daemon::start(&provider, smtp.address);
     // More connections than are served at a time, each with half a request.

@@ -63,7 +63,7 @@ fn ends(change: impl Fn(&Path), is_kept: bool) -> tempfile::TempDir {
 }
 
 #[test]
-fn a_daemon_whose_store_is_deleted_ends_with_an_error() {
+fn a_deleted_store_ends_the_daemon() {
     let cases: [(&[&str], bool); 4] =
         [(&["", "-wal", "-shm"], false), (&[""], false), (&["-wal"], true), (&["-shm"], true)];
     each(
@@ -76,7 +76,7 @@ fn a_daemon_whose_store_is_deleted_ends_with_an_error() {
 }
 
 #[test]
-fn a_file_that_is_no_store_is_refused_and_left_alone() {
+fn a_foreign_file_is_left_alone() {
     let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
     let daemon = Daemon::prepare(&provider, smtp.address, "");
     let store = daemon.directory.path().join("hostwatch.db");
@@ -92,7 +92,7 @@ fn a_file_that_is_no_store_is_refused_and_left_alone() {
 }
 
 #[test]
-fn two_daemons_share_no_store_under_whatever_names() {
+fn two_daemons_share_no_store() {
     let (provider, smtp, daemon) = watching("");
     let store = daemon.directory.path().join("hostwatch.db");
     let refused = |name: &Path| {
@@ -122,7 +122,7 @@ fn two_daemons_share_no_store_under_whatever_names() {
 const NOBODY: u32 = 65534;
 
 #[test]
-fn after_any_command_of_root_the_daemon_starts_and_writes() {
+fn the_daemon_writes_after_commands_of_root() {
     let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
     let mut daemon = Daemon::prepare(&provider, smtp.address, "");
     let directory = daemon.directory.path().to_owned();

@@ -253,7 +253,7 @@ fn broken(stage: Stage, act: &Act) {
 /// The fault comes at the moment of a stop. The stop waits for no server, and the mail comes from the next
 /// start.
 #[test]
-fn a_stop_in_the_midst_of_a_mail_loses_nothing() {
+fn a_stop_within_a_mail_loses_nothing() {
     let stages = [Stage::Greeting, Stage::Mail, Stage::Dot];
     each(
         &stages,
@@ -276,7 +276,7 @@ fn a_stop_in_the_midst_of_a_mail_loses_nothing() {
 
 /// The table of docs/dev/faults.md, made from the cases that the tests above check.
 #[test]
-fn the_page_shows_the_fate_of_each_mail() {
+fn the_docs_table_is_current() {
     let word = |fate: Fate| match fate {
         Fate::Waits => "waits",
         Fate::Held => "held",
@@ -302,14 +302,14 @@ fn the_page_shows_the_fate_of_each_mail() {
         }
         text.push('\n');
     }
-    let command = "cargo test --test daemon smtp_faults the_page";
+    let command = "cargo test --test daemon the_docs_table";
     sections::hold("docs/dev/faults.md", "smtp", &text, command);
 }
 
 const TWO: &str = "[alerts.rules.vm_error]\nto = [\"good@example.com\", \"bad@example.com\"]\n";
 
 #[test]
-fn a_refused_recipient_takes_nothing_from_the_other() {
+fn a_refused_recipient_harms_no_other() {
     let (provider, smtp, daemon) = healthy(1, TWO);
     smtp.on_times(Stage::Rcpt, "bad@", usize::MAX, Act::reply("550 5.1.1 no such user"));
     provider.set_vm(10001, "error");
@@ -333,7 +333,7 @@ fn a_refused_recipient_takes_nothing_from_the_other() {
 }
 
 #[test]
-fn other_recipients_read_once_that_somebody_was_not_reached() {
+fn others_read_once_who_was_not_reached() {
     let (provider, other) = (Provider::start(SCENARIO), Provider::start(SCENARIO));
     let smtp = SmtpServer::plain();
     let second = account("second", other.address);

@@ -105,7 +105,7 @@ fn comes_home(provider: &Provider, smtp: &SmtpServer, daemon: &mut Daemon) {
 }
 
 #[test]
-fn a_disk_that_fills_up_holds_back_no_mail() {
+fn a_full_disk_stops_no_mail() {
     let (provider, smtp, mut daemon) = healthy();
     if !full_disk(&daemon, true) {
         return;
@@ -118,7 +118,7 @@ fn a_disk_that_fills_up_holds_back_no_mail() {
 
 /// The file is tried every ten seconds; a stop does not wait for that.
 #[test]
-fn a_stop_while_the_store_is_in_memory_writes_it_back() {
+fn a_stop_writes_memory_back() {
     let (provider, smtp, mut daemon) = healthy();
     if !full_disk(&daemon, true) {
         return;
@@ -160,7 +160,7 @@ fn repeats_nothing(provider: &Provider, smtp: &SmtpServer, daemon: &mut Daemon, 
 }
 
 #[test]
-fn a_daemon_starts_on_a_full_disk() {
+fn it_starts_on_a_full_disk() {
     let (provider, smtp, mut daemon) = healthy();
     daemon.stop();
     provider.set_vm(10001, "error");
@@ -170,7 +170,7 @@ fn a_daemon_starts_on_a_full_disk() {
 }
 
 #[test]
-fn a_disk_that_came_up_read_only_is_an_error_with_the_remedy() {
+fn it_ends_on_a_read_only_disk_with_the_remedy() {
     let (_provider, _smtp, mut daemon) = healthy();
     daemon.stop();
     let before = std::fs::read(store(&daemon)).unwrap();
@@ -189,7 +189,7 @@ fn a_disk_that_came_up_read_only_is_an_error_with_the_remedy() {
 }
 
 #[test]
-fn a_store_that_somebody_locks_holds_back_no_mail() {
+fn a_locked_store_stops_no_mail() {
     let (provider, smtp, mut daemon) = healthy();
     let other = Connection::open(store(&daemon)).unwrap();
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
@@ -201,7 +201,7 @@ fn a_store_that_somebody_locks_holds_back_no_mail() {
 }
 
 #[test]
-fn a_daemon_starts_on_a_locked_store() {
+fn it_starts_on_a_locked_store() {
     let (provider, smtp, mut daemon) = healthy();
     daemon.stop();
     let other = Connection::open(store(&daemon)).unwrap();
@@ -218,7 +218,7 @@ fn a_daemon_starts_on_a_locked_store() {
 /// Decisions without the file are lost with the process; problems that are still there are found and mailed
 /// again.
 #[test]
-fn a_crash_while_the_store_is_locked_loses_nothing() {
+fn a_crash_while_locked_loses_nothing() {
     let (provider, smtp, mut daemon) = healthy();
     let other = Connection::open(store(&daemon)).unwrap();
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
@@ -238,7 +238,7 @@ fn a_crash_while_the_store_is_locked_loses_nothing() {
 }
 
 #[test]
-fn a_store_damaged_at_the_start_is_kept_and_a_new_one_begun() {
+fn a_store_damaged_at_the_start_is_kept() {
     let (provider, smtp, mut daemon) = healthy();
     daemon.stop();
     // Its head is still that of a store.
@@ -264,7 +264,7 @@ fn a_store_damaged_at_the_start_is_kept_and_a_new_one_begun() {
 }
 
 #[test]
-fn a_store_damaged_while_running_is_kept_and_a_new_one_begun() {
+fn a_store_damaged_while_running_is_kept() {
     let (provider, smtp, mut daemon) = healthy();
     let other = Connection::open(store(&daemon)).unwrap();
     let version: i64 = other.query_row("PRAGMA schema_version", [], |row| row.get(0)).unwrap();

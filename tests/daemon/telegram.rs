@@ -65,7 +65,7 @@ fn vm(number: u64) -> u64 {
 }
 
 #[test]
-fn a_chat_alone_hears_of_a_problem_and_of_its_end() {
+fn a_chat_alone_is_enough() {
     let Tried { provider, smtp, telegram, daemon } = started(false, 1);
     let (_, said, error) = daemon.command(&["check-config"]);
     assert!(
@@ -105,7 +105,7 @@ fn a_chat_alone_hears_of_a_problem_and_of_its_end() {
 }
 
 #[test]
-fn an_answer_that_is_lost_is_waited_for_byte_for_byte_and_another_failure_is_not() {
+fn a_lost_answer_repeats_the_same_bytes() {
     let Tried { provider, smtp, telegram, daemon } = started(true, 300);
     telegram.first_troubles(&[Trouble::Lost, Trouble::Lost]);
     provider.set_vm(vm(1), "error");
@@ -130,7 +130,7 @@ fn an_answer_that_is_lost_is_waited_for_byte_for_byte_and_another_failure_is_not
 }
 
 #[test]
-fn a_token_that_is_refused_holds_the_chat_and_no_other() {
+fn a_refused_token_holds_one_chat() {
     let Tried { provider, smtp, telegram, daemon } = started(true, 1);
     let before = telegram.calls("sendMessage");
     telegram.trouble(Some(Trouble::Says(401, "Unauthorized")));
@@ -151,7 +151,7 @@ fn a_token_that_is_refused_holds_the_chat_and_no_other() {
 }
 
 #[test]
-fn a_chat_that_takes_nothing_is_said_to_the_others() {
+fn others_read_of_an_unreached_chat() {
     let text = "Forbidden: bot was blocked by the user";
     let Tried { provider, smtp, telegram, daemon } = started(true, 1);
     telegram.first_troubles(&[Trouble::Says(403, text)]);
@@ -174,7 +174,7 @@ fn a_chat_that_takes_nothing_is_said_to_the_others() {
 }
 
 #[test]
-fn a_group_that_becomes_a_supergroup_is_followed_and_remembered() {
+fn a_supergroup_is_followed() {
     let Tried { provider, telegram, mut daemon, .. } = started(false, 300);
     telegram.migrates(CHAT, -1002);
     provider.set_vm(vm(1), "error");
@@ -209,7 +209,7 @@ fn silences(daemon: &Daemon) -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn a_button_acknowledges_and_another_silences() {
+fn buttons_acknowledge_and_silence() {
     let Tried { provider, telegram, daemon, .. } = started(false, 1);
     provider.set_vm(vm(1), "error");
     let post = telegram.wait_for(ERROR);
@@ -262,7 +262,7 @@ fn presses_in_foreign_chats_do_nothing() {
 
 /// Nobody confirmed the press, so Telegram sends it again.
 #[test]
-fn a_press_is_carried_out_once_wherever_the_daemon_is_killed() {
+fn a_press_counts_once_despite_a_kill() {
     let Tried { provider, telegram, mut daemon, .. } = prepared(false, 1);
     daemon.arm("nowhere");
     daemon.run();
@@ -282,7 +282,7 @@ fn a_press_is_carried_out_once_wherever_the_daemon_is_killed() {
 }
 
 #[test]
-fn another_reader_is_logged_once_and_messages_go_on() {
+fn another_reader_stops_no_message() {
     let Tried { provider, telegram, mut daemon, .. } = prepared(false, 300);
     telegram.is_read_by_another(true);
     daemon.run();
@@ -331,7 +331,7 @@ fn chats_of_one_bot_share_one_reader() {
 }
 
 #[test]
-fn a_test_goes_to_all_or_to_one_and_a_wrong_configuration_is_said() {
+fn a_test_reaches_all_or_one() {
     let Tried { telegram, smtp, daemon, .. } = prepared(true, 1);
     for command in ["test-message", "test-email"] {
         let (code, out, error) = daemon.command(&[command]);
@@ -392,7 +392,7 @@ fn a_test_goes_to_all_or_to_one_and_a_wrong_configuration_is_said() {
 }
 
 #[test]
-fn doctor_asks_for_bot_and_chat_and_writes_nothing() {
+fn doctor_asks_for_bot_and_chat() {
     let Tried { telegram, daemon, provider: _provider, smtp: _smtp } = prepared(true, 1);
     let doctor = || {
         let (code, out, error) = daemon.command(&["doctor"]);
@@ -417,7 +417,7 @@ fn doctor_asks_for_bot_and_chat_and_writes_nothing() {
 }
 
 #[test]
-fn a_proxy_carries_one_recipient_and_looks_up_its_name() {
+fn a_proxy_carries_one_recipient() {
     let Tried { telegram, daemon, smtp: _smtp, .. } = prepared(true, 1);
     let (socks, http) = (Socks::start(), Hook::start());
     let port = telegram.address.port();
@@ -444,7 +444,7 @@ fn a_proxy_carries_one_recipient_and_looks_up_its_name() {
 }
 
 #[test]
-fn a_call_that_hangs_holds_up_no_mail_and_no_stop() {
+fn a_hanging_call_stops_no_mail() {
     let Tried { provider, smtp, telegram, mut daemon } = started(true, 1);
     telegram.trouble(Some(Trouble::Silence));
     provider.set_vm(vm(1), "error");

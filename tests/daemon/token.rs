@@ -52,7 +52,7 @@ fn fails(daemon: &Daemon) -> bool {
 }
 
 #[test]
-fn tokens_that_end_are_bought_anew_and_no_poll_fails() {
+fn expiring_tokens_fail_no_poll() {
     let (provider, smtp) = (selling(), SmtpServer::plain());
     let mut daemon = buyer(&provider, &smtp);
     daemon.run_with(&["--web.listen-address=127.0.0.1:0", "--log.level=debug"]);
@@ -89,7 +89,7 @@ fn tokens_that_end_are_bought_anew_and_no_poll_fails() {
 /// Without a refusal a change is noticed after ten seconds, and believed ten seconds later. By then more polls
 /// were refused, and after the fifth the provider is not asked for minutes.
 #[test]
-fn a_refused_token_is_read_again_from_its_file_or_credential() {
+fn a_refused_token_is_read_again() {
     for is_credential in [false, true] {
         let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
         let mut daemon = Daemon::prepare(&provider, smtp.address, "");

@@ -72,7 +72,7 @@ fn write_users(path: &Path, users: &[(&str, &str)]) -> PathBuf {
 }
 
 #[test]
-fn tls_and_passwords_from_a_file_that_changes() {
+fn tls_and_passwords_follow_their_file() {
     let provider = Provider::start(SCENARIO);
     let smtp = SmtpServer::plain();
     let authority = Authority::new("ca");
@@ -137,7 +137,7 @@ impl Drop for Kept {
 }
 
 #[test]
-fn a_wrong_web_configuration_is_told_at_the_start_and_by_check_config() {
+fn a_wrong_web_configuration_is_named() {
     let provider = Provider::start(SCENARIO);
     let daemon = Daemon::prepare(&provider, ([127, 0, 0, 1], 1).into(), "");
     let path = daemon.directory.path().join("web.yml");
@@ -203,7 +203,7 @@ fn sockets_from_systemd_are_served() {
 }
 
 #[test]
-fn without_a_socket_to_listen_on_it_does_not_start() {
+fn it_needs_a_socket_to_start() {
     let provider = Provider::start(SCENARIO);
     let daemon = Daemon::prepare(&provider, ([127, 0, 0, 1], 1).into(), "");
     let flags = ["run", "--web.systemd-socket"];

@@ -59,7 +59,7 @@ fn is_alertmanagers(post: &Post) -> Value {
 }
 
 #[test]
-fn an_exporter_with_a_webhook_alone_tells_by_it() {
+fn a_webhook_alone_is_enough() {
     let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());
     let daemon = started(&provider, &smtp, &hook, false, 1);
     let (_, said, error) = daemon.command(&["check-config"]);
@@ -99,7 +99,7 @@ fn an_exporter_with_a_webhook_alone_tells_by_it() {
 }
 
 #[test]
-fn refused_posts_are_repeated_in_order_and_byte_for_byte() {
+fn failed_posts_repeat_in_order() {
     let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());
     let daemon = started(&provider, &smtp, &hook, true, 300);
     let before = hook.posts().len();
@@ -121,7 +121,7 @@ fn refused_posts_are_repeated_in_order_and_byte_for_byte() {
 }
 
 #[test]
-fn a_refusing_webhook_holds_its_own_queue_and_no_other() {
+fn a_refusal_holds_one_queue() {
     let status = 404;
     let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());
     let daemon = started(&provider, &smtp, &hook, true, 1);
@@ -148,7 +148,7 @@ fn a_refusing_webhook_holds_its_own_queue_and_no_other() {
 }
 
 #[test]
-fn a_post_that_a_webhook_refuses_is_said_and_made_anew() {
+fn others_read_of_a_refused_post() {
     let status = 422;
     let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());
     let daemon = started(&provider, &smtp, &hook, true, 1);
@@ -173,7 +173,7 @@ fn a_post_that_a_webhook_refuses_is_said_and_made_anew() {
 }
 
 #[test]
-fn a_test_is_posted_too_and_a_wrong_configuration_is_said() {
+fn a_test_is_posted() {
     let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());
     let daemon = prepared(&provider, &smtp, &hook, true, 1);
     let (code, out, error) = daemon.command(&["test-message"]);
@@ -200,7 +200,7 @@ fn a_test_is_posted_too_and_a_wrong_configuration_is_said() {
 
 /// Like the mail server it is tried without a post, and its address is not shown.
 #[test]
-fn doctor_reaches_each_host_and_posts_nothing() {
+fn doctor_posts_nothing() {
     let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());
     let daemon = prepared(&provider, &smtp, &hook, true, 1);
     let doctor = || {
@@ -225,7 +225,7 @@ fn doctor_reaches_each_host_and_posts_nothing() {
 }
 
 #[test]
-fn one_that_hangs_holds_up_no_mail_and_no_stop() {
+fn a_hanging_webhook_stops_no_mail() {
     let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());
     let mut daemon = started(&provider, &smtp, &hook, true, 1);
     hook.answers(Answer::Silence);
@@ -239,7 +239,7 @@ fn one_that_hangs_holds_up_no_mail_and_no_stop() {
 }
 
 #[test]
-fn a_webhook_that_left_the_configuration_is_owed_nothing() {
+fn a_removed_webhook_is_owed_nothing() {
     let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());
     let mut daemon = started(&provider, &smtp, &hook, true, 1);
     hook.answers(Answer::Status(404));
@@ -261,7 +261,7 @@ fn a_webhook_that_left_the_configuration_is_owed_nothing() {
 }
 
 #[test]
-fn a_proxy_of_the_environment_hears_of_no_post() {
+fn the_environments_proxy_is_ignored() {
     let (provider, smtp, hook, proxy) =
         (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start(), Hook::start());
     let mut daemon = prepared(&provider, &smtp, &hook, false, 1);
@@ -274,7 +274,7 @@ fn a_proxy_of_the_environment_hears_of_no_post() {
 }
 
 #[test]
-fn a_test_that_fails_keeps_no_other_from_being_tried() {
+fn a_failed_test_stops_no_other() {
     let (provider, smtp, hook, second) =
         (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start(), Hook::start());
     let daemon = prepared(&provider, &smtp, &hook, true, 1);

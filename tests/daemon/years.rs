@@ -36,7 +36,7 @@ fn listener() -> (String, mpsc::Receiver<String>) {
 
 /// An account and the heartbeat are reached by the proxy that each of them names; the mail server by none.
 #[test]
-fn accounts_and_the_heartbeat_go_by_their_own_proxies() {
+fn accounts_and_heartbeat_have_proxies() {
     let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
     let (url, pings) = listener();
     let by_name = |text: String| text.replace("127.0.0.1", "localhost");
@@ -64,7 +64,7 @@ fn hasty(provider: &Provider, smtp: &SmtpServer, extra: &str) -> Daemon {
 }
 
 #[test]
-fn the_heartbeat_beats_while_polls_and_mails_go_through_and_not_otherwise() {
+fn the_heartbeat_follows_polls_and_mails() {
     let provider = Provider::start(SCENARIO);
     let smtp = SmtpServer::plain();
     let (url, pings) = listener();
@@ -101,7 +101,7 @@ fn the_heartbeat_beats_while_polls_and_mails_go_through_and_not_otherwise() {
 }
 
 #[test]
-fn a_recipient_that_is_dead_for_ever_does_not_stop_the_heartbeat() {
+fn a_dead_recipient_stops_no_heartbeat() {
     let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
     let (url, pings) = listener();
     let to = "[alerts.rules.vm_error]\nto = [\"ann@example.com\", \"gone@example.com\"]\n";
@@ -124,7 +124,7 @@ fn a_recipient_that_is_dead_for_ever_does_not_stop_the_heartbeat() {
 }
 
 #[test]
-fn systemd_is_told_of_start_reload_life_and_stop() {
+fn systemd_hears_of_start_reload_life_stop() {
     let provider = Provider::start(SCENARIO);
     let smtp = SmtpServer::plain();
     let mut daemon = hasty(&provider, &smtp, "");
@@ -155,7 +155,7 @@ fn systemd_is_told_of_start_reload_life_and_stop() {
 }
 
 #[test]
-fn a_reload_leaves_alone_what_did_not_change() {
+fn a_reload_keeps_unchanged_parts() {
     let provider = Provider::start(SCENARIO);
     let smtp = SmtpServer::plain();
     let mut daemon = Daemon::prepare(&provider, smtp.address, "");
@@ -197,7 +197,7 @@ fn a_reload_leaves_alone_what_did_not_change() {
 }
 
 #[test]
-fn a_secret_that_is_replaced_is_read_anew() {
+fn a_replaced_secret_is_read() {
     let provider = Provider::start(SCENARIO);
     let smtp = SmtpServer::plain();
     let mut daemon = hasty(&provider, &smtp, "");
@@ -214,7 +214,7 @@ fn a_secret_that_is_replaced_is_read_anew() {
 }
 
 #[test]
-fn rungs_after_a_sleep_go_by_the_present_clock_even_if_the_provider_is_down() {
+fn after_a_sleep_rungs_follow_the_clock() {
     let (mut clock, provider, smtp) = (clock::Clock::new(), Provider::start(SCENARIO), SmtpServer::plain());
     provider.lasts_days(10);
     let daemon = Daemon::start_by(&clock, &provider, smtp.address, "");

@@ -79,7 +79,7 @@ fn answer(stream: &mut (impl Read + Write), notes: &Mutex<Vec<u8>>) -> Option<()
 }
 
 #[test]
-fn only_a_provider_that_proves_to_be_it_gets_credentials() {
+fn only_a_proven_provider_gets_credentials() {
     let (trusted, other) = (Authority::new("trusted"), Authority::new("other"));
     let expired = |params: &mut CertificateParams| {
         params.not_before = rcgen::date_time_ymd(2020, 1, 1);
