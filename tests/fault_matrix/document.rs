@@ -1,10 +1,10 @@
-//! The matrix for readers: one row a fault, with its effect at most collectors, and the collectors with another
-//! effect. It is made from the rules that every cell is checked against, so that a row states only tried
+//! The matrix for readers: the faults of one effect in a row, with the effect at most collectors, and the
+//! collectors with another effect. It is made from the rules that every cell is checked against, so that a row states only tried
 //! effects.
 
 use std::collections::BTreeMap;
 
-use super::rules::{Effect, When, Why, effect, requests};
+use super::rules::{Effect, When, Why, effect};
 use super::table::{PLACES, Place, TROUBLES, Trouble};
 
 const UNHARMED: &str = "unharmed";
@@ -50,23 +50,19 @@ fn grouped(value: impl Fn(&Place) -> String) -> (String, String) {
     (usual, others.join("; "))
 }
 
-fn requests_of(trouble: &Trouble, place: &Place) -> String {
-    let fault = (trouble.fault)(place);
-    match requests(&fault, place) {
-        Some((_, least, most)) if least == most => least.to_string(),
-        Some((_, least, most)) => format!("{least} to {most}"),
-        None => String::new(),
-    }
-}
-
-/// The table of the provider's faults.
+/// The table of the provider's faults: one row for all faults of one effect.
 pub fn provider() -> String {
-    let mut text = String::from("| what comes | outcome | requests | elsewhere |\n|---|---|---|---|\n");
+    let mut rows: Vec<((String, String), Vec<&str>)> = Vec::new();
     for trouble in &TROUBLES {
-        let (usual, others) = grouped(|place| outcomes(trouble, place));
-        let (times, other_times) = grouped(|place| requests_of(trouble, place));
-        let but = if other_times.is_empty() { String::new() } else { format!(" ({other_times})") };
-        text.push_str(&format!("| {} | {usual} | {times}{but} | {others} |\n", trouble.says));
+        let effect = grouped(|place| outcomes(trouble, place));
+        match rows.iter_mut().find(|(other, _)| *other == effect) {
+            Some((_, faults)) => faults.push(trouble.says),
+            None => rows.push((effect, vec![trouble.says])),
+        }
+    }
+    let mut text = String::from("| the provider sends | outcome | elsewhere |\n|---|---|---|\n");
+    for ((usual, others), faults) in rows {
+        text.push_str(&format!("| {} | {usual} | {others} |\n", faults.join("; ")));
     }
     text
 }
