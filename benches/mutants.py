@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Mutation testing of what must not be wrong; docs/dev/judges.md has the results.
+"""Mutation testing of what must not be wrong; docs/dev/judges.md says when it is run.
 
     benches/mutants.py [AREA]... [--again] [--jobs N] [--list]
 

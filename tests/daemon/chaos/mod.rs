@@ -3,7 +3,7 @@
 //! wrong, and only a mail whose reply was lost may come twice, with the same bytes.
 //!
 //! `HOSTWATCH_CHAOS_SECONDS=1800 HOSTWATCH_CHAOS_SEED=7 cargo test --test daemon chaos:: -- --nocapture` is the
-//! long run; docs/reliability.md has its counts. The seed decides the acts, their order and the pauses.
+//! long run; docs/dev/judges.md explains it. The seed decides the acts, their order and the pauses.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::wildcard_enum_match_arm)]
 
 mod audit;
