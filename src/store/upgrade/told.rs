@@ -69,9 +69,8 @@ fn after(mut told: Told, telling: &Telling<'_>) -> Told {
         };
     }
     told.at = at;
-    match event {
-        Event::Reminder(count) => told.reminders = *count,
-        _ => {}
+    if let Event::Reminder(count) = event {
+        told.reminders = *count;
     }
     told
 }

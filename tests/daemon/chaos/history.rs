@@ -40,10 +40,6 @@ impl Line {
     pub fn since(&self, at: Moment) -> Moment {
         self.changes.iter().rev().find(|change| change.0 <= at).map_or(Moment::UNIX_EPOCH, |change| change.0)
     }
-
-    pub fn changes_until(&self, until: Moment) -> usize {
-        self.changes.iter().filter(|change| change.0 <= until).count()
-    }
 }
 
 /// A span of time with an obstacle.
