@@ -107,8 +107,6 @@ pub(crate) enum Why {
     SameReport,
     /// The end could not be mailed for a week.
     Lapsed,
-    /// The reply to a mail was lost; the mail may have arrived.
-    PerhapsTold,
 }
 
 impl Why {
@@ -122,7 +120,6 @@ impl Why {
                 | Self::Unread
                 | Self::Silenced
                 | Self::ToldToday
-                | Self::PerhapsTold
                 | Self::Lapsed
         )
     }
@@ -147,7 +144,6 @@ impl fmt::Display for Why {
             Self::ToldToday => "a mail of this kind went out within a day",
             Self::SameReport => "the mail about the cut-off says it",
             Self::Lapsed => "its end could not be told for a week",
-            Self::PerhapsTold => "the reply to a mail was lost; it may have arrived",
         })
     }
 }

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 
 use super::case::Role;
-use super::due::{self, base};
+use super::due;
 use super::facts::{Facts, is_money};
-use super::flight::{First, HOUR, Lane, MONEY_SUMMARY_EVERY, pause};
+use super::flight::{First, HOUR, Lane, pause};
 use super::incident::{Incident, Phase};
 use super::key::Key;
 use super::kind::{Event, Kind, Severity};
@@ -21,9 +21,6 @@ use super::rules::clean;
 use crate::failpoint;
 use crate::model::freshness::state_collectors;
 use crate::model::{AccountName, WEBHOOK};
-
-/// The limit of mails about money: 12 an hour, then one summary every ten minutes.
-const MONEY_AN_HOUR: usize = 12;
 
 /// Programs read webhooks: each incident is a post of its own, and no limit holds any back.
 fn is_webhook(to: &str) -> bool {
@@ -66,7 +63,7 @@ impl Log {
         } else if limited && items.len() > 1 {
             let owed = items.iter().filter_map(|item| self.entry(&item.key, to)?.owed.as_ref());
             let since = owed.map(|owed| owed.event_since).min().unwrap_or(now);
-            Form::Summary(Summary { max_per_hour: self.most_an_hour(lane, facts), since })
+            Form::Summary(Summary { max_per_hour: facts.max_per_hour, since })
         } else {
             let form = items.iter().map(Item::form).min()?;
             items.retain(|item| item.form() == form);
@@ -136,7 +133,7 @@ impl Log {
     fn is_first_due(&self, to: &str, facts: &Facts<'_>) -> bool {
         let is_due = match self.first(to) {
             Some(First::Owed(_)) => true,
-            Some(First::Lost(hold) | First::Refused(hold)) => hold.until() <= facts.now,
+            Some(First::Refused(hold)) => hold.until() <= facts.now,
             Some(First::Told) | None => false,
         };
         is_due && facts.is_anyones_recipient(to) && !facts.is_looking()
@@ -158,26 +155,18 @@ impl Log {
         refused.max(backoff.map(|one| one.since)).max(held)
     }
 
-    fn most_an_hour(&self, lane: Lane, facts: &Facts<'_>) -> usize {
-        if lane == Lane::Money { MONEY_AN_HOUR } else { facts.max_per_hour }
-    }
-
-    /// Whether the last hour had as many mails as the limit allows. The rest then waits for a summary.
+    /// Whether the last hour had as many mails as the limit allows. The rest then waits for a summary. Mails about money
+    /// have no limit.
     fn is_limited(&mut self, lane: Lane, to: &str, facts: &Facts<'_>) -> bool {
-        if is_webhook(to) {
+        if is_webhook(to) || lane == Lane::Money {
             return false;
         }
-        let most = self.most_an_hour(lane, facts);
         let mut is_limited = false;
         self.change_standing(to, |standing| {
             standing.sent.values_mut().for_each(|sent| sent.retain(|at| facts.now - *at < HOUR));
-            let sent = || standing.sent_with(lane);
-            let is_past = sent().count() >= most;
-            let is_soon =
-                sent().max().is_some_and(|last| facts.now - last < failpoint::hasten(MONEY_SUMMARY_EVERY));
-            is_limited = is_past && (lane != Lane::Money || is_soon);
+            is_limited = standing.sent.values().flatten().count() >= facts.max_per_hour;
             let was_limited = standing.limited.get(&lane) == Some(&true);
-            standing.limited.insert(lane, is_limited || was_limited || (lane == Lane::Money && is_past));
+            standing.limited.insert(lane, is_limited || was_limited);
         });
         is_limited
     }
@@ -188,8 +177,7 @@ impl Log {
             one.phase.is_open() && !is_money(&one.key) && one.cause.is_none() && facts.silenced(one).is_none()
         });
         let is_new = |one: &&Incident| {
-            self.entry(&one.key, to)
-                .is_none_or(|entry| entry.lost.is_some() || !entry.told.knows(one.episode))
+            self.entry(&one.key, to).is_none_or(|entry| !entry.told.knows(one.episode))
         };
         let mine = open.filter(|one| self.role(one, to, facts) == Role::To).filter(is_new);
         mine.filter_map(|one| self.item(&one.key, Event::Started, Cause::KnownAtStart, to, facts)).collect()
@@ -233,16 +221,11 @@ impl Log {
         let explained = if event.is_end() { &[] } else { facts.explained_by(key) };
         let covers: Vec<Incident> = explained.iter().filter(lists).map(|one| (*one).clone()).collect();
         let case = self.case(incident, &entry, to, facts);
-        let base = match &entry.lost {
-            // A first mail repeats everything whose reply was lost.
-            Some(lost) if event == Event::Started => &lost.before,
-            Some(_) | None => base(&case),
-        };
-        let told = due::told_after(&case, base, &event, "");
+        let told = due::told_after(&case, &entry.told, &event, "");
         let as_of = facts
             .cut_off(key)
             .and_then(|one| one.as_of(facts.snapshot.accounts.get(&key.account)?, facts.now));
-        let thread = told.thread.filter(|id| !id.is_empty() && base.is_open());
+        let thread = told.thread.filter(|id| !id.is_empty() && entry.told.is_open());
         let cut_off = facts.cut_off(key).cloned();
         let severity =
             if is_money(key) { told.severity.unwrap_or(incident.severity) } else { incident.severity };
@@ -255,7 +238,7 @@ impl Log {
             arming: told.arming,
             began: missed.map_or(incident.since, |owed| owed.began),
             episodes: missed.map_or(1, |owed| incident.episode - owed.episode + 1),
-            before: base.clone(),
+            before: entry.told.clone(),
             thread,
             as_of,
             incident: incident.clone(),

@@ -1,6 +1,8 @@
 //! Everything that waits: the events owed to each recipient and since when, why they could not leave, and the
 //! next attempt.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 
 use super::flight::{First, Standing};
@@ -8,8 +10,6 @@ use super::key::Key;
 use super::log::Log;
 use super::notice::Digest;
 use super::notified::{Hold, Owed};
-use super::outgoing::SAME_BYTES_FOR;
-use crate::failpoint;
 use crate::model::AccountName;
 
 /// Everything that is owed to one recipient.
@@ -30,6 +30,8 @@ pub(crate) struct Debts {
     /// The server refuses this recipient, or refuses us.
     pub is_held: bool,
     pub next_try: Option<DateTime<Utc>>,
+    /// The time of a mail that may not have arrived, since all replies to it were lost.
+    pub unsure_since: Option<DateTime<Utc>>,
     /// The hourly limit holds back mails that are not about money, and no mail failed.
     pub limited: bool,
 }
@@ -49,19 +51,15 @@ impl Log {
         let flights = self.flights.iter().filter(|((other, _), _)| other == to).map(|(_, flight)| flight);
         let again = flights
             // A mail that could leave by now waits for a reading.
-            .filter_map(|flight| {
-                Some([flight.again?.max(now), flight.first_try + failpoint::hasten(SAME_BYTES_FOR)])
-            })
-            .flatten();
+            .filter_map(|flight| Some(flight.again?.max(now)));
         let standing = self.standing(to);
         let holds = standing.into_iter().flat_map(Standing::holds);
-        let limits = standing.into_iter().flat_map(Standing::limits_end);
+        let limits = standing.into_iter().flat_map(Standing::limit_ends);
         let candidates = self.candidates.get(to).into_iter().flatten();
         let entries = candidates.filter_map(|key| self.entry(key, to));
-        let refused =
-            entries.flat_map(|one| one.refused.into_iter().chain(one.lost.as_ref().map(|lost| lost.hold)));
+        let refused = entries.filter_map(|one| one.refused);
         let first = match self.first(to) {
-            Some(First::Lost(hold) | First::Refused(hold)) => Some(hold.until()),
+            Some(First::Refused(hold)) => Some(hold.until()),
             Some(First::Owed(_) | First::Told) | None => None,
         };
         let all = again.chain(holds).chain(limits).chain(refused.map(|hold| hold.until())).chain(first);
@@ -70,7 +68,9 @@ impl Log {
 
     /// The debts to each recipient, and the state of its deliveries.
     pub(crate) fn debts(&self, now: DateTime<Utc>) -> Vec<Debts> {
-        self.recipients().into_iter().map(|to| self.debts_to(to, now)).collect()
+        let unsure = self.addressees.iter().filter(|(_, one)| one.standing.unsure_since.is_some());
+        let all: BTreeSet<String> = self.recipients().into_iter().chain(unsure.map(|(to, _)| to.clone())).collect();
+        all.into_iter().map(|to| self.debts_to(to, now)).collect()
     }
 
     fn debts_to(&self, recipient: String, now: DateTime<Utc>) -> Debts {
@@ -79,9 +79,7 @@ impl Log {
             candidates.filter_map(|key| Some((key.clone(), self.entry(key, &recipient)?.owed.clone()?)));
         let standing = self.standing(&recipient);
         let first = match self.first(&recipient) {
-            Some(
-                First::Owed(since) | First::Lost(Hold { since, .. }) | First::Refused(Hold { since, .. }),
-            ) => Some(since),
+            Some(First::Owed(since) | First::Refused(Hold { since, .. })) => Some(since),
             Some(First::Told) | None => None,
         };
         let flying =
@@ -98,6 +96,7 @@ impl Log {
             refused_since: standing.and_then(|one| one.unreached.as_ref()).map(|one| one.since),
             is_held: standing.is_some_and(Standing::is_held),
             next_try: self.next_try(&recipient, now),
+            unsure_since: standing.and_then(|one| one.unsure_since),
             recipient,
         }
     }

@@ -31,28 +31,12 @@ pub(crate) fn due(case: &Case<'_>) -> Due {
     if case.entry.dropped == Some(case.incident.episode) {
         return nothing(Why::Dropped);
     }
-    let base = base(case);
-    match (&case.entry.lost, decide(case, base)) {
-        (Some(lost), Due::Tell(..)) if std::ptr::eq(base, &*lost.before) && case.now < lost.hold.until() => {
-            Due::Nothing(Why::PerhapsTold, Some(lost.hold.until()))
-        }
-        (_, due) => due,
-    }
+    decide(case, &case.entry.told)
 }
 
 /// Reminders and the daily mail of an account that is off are no news.
 pub(super) fn is_news(event: &Event) -> bool {
     !matches!(event, Event::Reminder(_) | Event::Overdue(_))
-}
-
-/// The knowledge that the comparison starts from. If the reply to a mail was lost, that is the knowledge before
-/// that mail, so its event is owed once more. News goes on from the lost mail.
-pub(super) fn base<'a>(case: &Case<'a>) -> &'a Told {
-    let told = &case.entry.told;
-    let Some(lost) = &case.entry.lost else { return told };
-    let has_news = matches!(decide(case, told), Due::Tell(event, _) if is_news(&event));
-    let is_owed_anew = || matches!(decide(case, &lost.before), Due::Tell(..));
-    if !has_news && is_owed_anew() { &lost.before } else { told }
 }
 
 pub(super) fn decide(case: &Case<'_>, told: &Told) -> Due {
@@ -268,8 +252,7 @@ pub(super) fn told_after(case: &Case<'_>, before: &Told, event: &Event, message_
         told.arming = if repeats { told.arming + 1 } else { 0 };
         // Others are told this long after it was first owed.
         let first_owed = case.entry.owed.as_ref().map_or(now, |owed| owed.since);
-        let is_lost = case.entry.told.knows(incident.episode);
-        told.began = if is_lost { case.entry.told.began } else { first_owed };
+        told.began = first_owed;
         told.reminders = 0;
         told.by_first_mail = false;
         told.thread = Some(message_id.to_owned());

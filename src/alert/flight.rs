@@ -53,6 +53,9 @@ pub(crate) struct Flight {
     /// The reply was lost: the time at which the same bytes are sent again.
     pub again: Option<DateTime<Utc>>,
     pub tries: u32,
+    /// The number of replies that were lost.
+    #[serde(default)]
+    pub lost_replies: u32,
 }
 
 /// One incident in a mail on its way.
@@ -61,8 +64,6 @@ pub(crate) struct Flown {
     pub key: Key,
     pub event: Event,
     pub event_key: String,
-    /// It is told once more because the reply to an earlier mail was lost.
-    pub is_anew: bool,
 }
 
 /// A recipient whose mails the server refuses for good. Other recipients of its accounts are told once.
@@ -88,9 +89,6 @@ pub(crate) struct NotReached {
 pub(crate) enum First {
     Owed(DateTime<Utc>),
     Told,
-    /// The reply to the first mail was lost, and so are its bytes: it is owed again after the hold, and other
-    /// mails do not wait for it.
-    Lost(Hold),
     /// The server refused the contents of the first mail: it is owed again after the hold, in its light form. Other mails
     /// do not wait for it.
     Refused(Hold),
@@ -104,16 +102,14 @@ impl First {
     }
 
     pub(super) fn retry(&mut self) {
-        if let Self::Lost(hold) | Self::Refused(hold) = self {
+        if let Self::Refused(hold) = self {
             hold.times = 0;
         }
     }
 
     pub(super) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
         match self {
-            Self::Owed(at) | Self::Lost(Hold { since: at, .. }) | Self::Refused(Hold { since: at, .. }) => {
-                Some(at)
-            }
+            Self::Owed(at) | Self::Refused(Hold { since: at, .. }) => Some(at),
             Self::Told => None,
         }
         .into_iter()
@@ -130,7 +126,7 @@ pub(crate) struct Standing {
     pub(super) held: Option<DateTime<Utc>>,
     /// Temporary failures of the last attempts, by lane.
     pub(super) backoff: BTreeMap<Lane, Backoff>,
-    /// Times of the mails of the last hour, by lane.
+    /// Times of the mails of the last hour, by lane. Mails about money do not count.
     pub(super) sent: BTreeMap<Lane, Vec<DateTime<Utc>>>,
     /// Whether the hourly limit held something back, so that the next mail is a summary.
     pub(super) limited: BTreeMap<Lane, bool>,
@@ -139,6 +135,9 @@ pub(crate) struct Standing {
     pub(super) error: Option<String>,
     #[serde(default)]
     pub(super) unreached: Option<Unreached>,
+    /// The time of a mail that may not have arrived, since all replies to it were lost; until another arrives.
+    #[serde(default)]
+    pub(super) unsure_since: Option<DateTime<Utc>>,
     /// The recipients that this one was told are not reached, each with the time since when.
     #[serde(default)]
     pub(super) read_of: BTreeMap<String, DateTime<Utc>>,
@@ -187,8 +186,6 @@ pub(crate) enum Attempt {
 
 /// Hourly limits count mails of this time.
 pub(super) const HOUR: Duration = Duration::hours(1);
-/// Past the limit of mails about money, one summary leaves in this time.
-pub(super) const MONEY_SUMMARY_EVERY: Duration = Duration::minutes(10);
 
 /// A mail to be handed to the server now.
 #[derive(Clone, PartialEq, Debug)]
@@ -264,23 +261,10 @@ impl Standing {
         self.error.is_none() && self.limited.get(&Lane::Other) == Some(&true)
     }
 
-    /// The times of last hour's mails that count for the limit of a lane. Digests count with all mails that are
-    /// not about money.
-    pub(super) fn sent_with(&self, lane: Lane) -> impl Iterator<Item = DateTime<Utc>> {
-        let counts = move |one: &Lane| (*one == Lane::Money) == (lane == Lane::Money);
-        self.sent.iter().filter(move |(one, _)| counts(one)).flat_map(|(_, sent)| sent).copied()
-    }
-
-    /// The moments at which the limits allow the next mail.
-    pub(super) fn limits_end(&self) -> impl Iterator<Item = DateTime<Utc>> {
-        let held = self.limited.iter().filter(|(_, is_held)| **is_held).map(|(lane, _)| *lane);
-        held.flat_map(|lane| match lane {
-            Lane::Money => {
-                let last = self.sent_with(lane).max();
-                last.map(|last| last + failpoint::hasten(MONEY_SUMMARY_EVERY)).into_iter().collect()
-            }
-            Lane::Other | Lane::Digest => self.sent_with(lane).map(|at| at + HOUR).collect::<Vec<_>>(),
-        })
+    /// The moments at which the hourly limit allows the next mail.
+    pub(super) fn limit_ends(&self) -> impl Iterator<Item = DateTime<Utc>> {
+        let is_held = self.limited.values().any(|is_held| *is_held);
+        self.sent.values().flatten().filter(move |_| is_held).map(|at| *at + HOUR)
     }
 
     /// The end of the pause after the server refused us.

@@ -221,7 +221,6 @@ impl Log {
         let is_meant = |one: &str| to.is_none_or(|to| to == one);
         let retry = |entry: &mut Notified| {
             entry.refused = None;
-            entry.lost.iter_mut().for_each(|lost| lost.hold.times = 0);
         };
         self.entries.change_all(|(_, one)| is_meant(one), retry);
         self.addressees.change_all(|one| is_meant(one), Addressee::retry);

@@ -67,7 +67,7 @@ pub(crate) use key::{Key, Target};
 pub(crate) use kind::{Event, Kind, Severity};
 pub(crate) use log::Log;
 pub(crate) use notice::{Digest, DigestAccount, Form, Item, NotRead, Notice, Started, Summary};
-pub(crate) use notified::{Hold, Lost, Money, Notified, Owed, Told, What};
+pub(crate) use notified::{Hold, Money, Notified, Owed, Told, What};
 pub(crate) use noting::Arrived;
 pub(crate) use reason::Cause;
 pub(crate) use settings::{AlertSettings, Rule, Watcher};

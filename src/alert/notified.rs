@@ -13,12 +13,10 @@ use crate::failpoint;
 /// The entry of one recipient and one incident.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Notified {
-    /// The recipient's knowledge, assuming that every mail that may have arrived did.
+    /// The recipient's knowledge. A mail that may have arrived counts.
     pub told: Told,
     /// The event that is owed, or was owed and could not leave.
     pub owed: Option<Owed>,
-    /// The newest mail whose reply was lost for good.
-    pub lost: Option<Lost>,
     /// The hold after the newest mail was refused because of its contents.
     pub refused: Option<Hold>,
     /// The episode of which the recipient is to hear nothing more.
@@ -88,14 +86,6 @@ pub(crate) struct Owed {
     pub event_since: DateTime<Utc>,
 }
 
-/// A mail whose reply was lost and whose bytes are gone.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub(crate) struct Lost {
-    /// The knowledge before the mail whose reply was lost.
-    pub before: Box<Told>,
-    pub hold: Hold,
-}
-
 /// A pause of 1, 2, 4 … 24 hours. There is none until something failed twice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Hold {
@@ -139,9 +129,8 @@ impl Told {
 impl Notified {
     /// All past moments. The caller corrects those that lie ahead of the clock.
     pub(crate) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
-        let Self { told, owed, lost, refused, dropped: _ } = self;
+        let Self { told, owed, refused, dropped: _ } = self;
         let owed = owed.iter_mut().flat_map(|owed| [&mut owed.since, &mut owed.began, &mut owed.event_since]);
-        let lost = lost.iter_mut().map(|lost| &mut lost.hold.since);
         let refused = refused.iter_mut().map(|refused| &mut refused.since);
         let Told { at, began, money, .. } = told;
         let Money { tightest, extended_at, paid_at, .. } = money;
@@ -152,7 +141,6 @@ impl Notified {
             .chain(extended_at)
             .chain(paid_at)
             .chain(owed)
-            .chain(lost)
             .chain(refused)
     }
 }

@@ -31,8 +31,8 @@ enum Still {
     Over,
 }
 
-/// After a lost reply the same bytes are sent again for this long.
-pub(super) const SAME_BYTES_FOR: Duration = Duration::hours(1);
+/// After a lost reply the same bytes are sent again this often.
+const SAME_BYTES_AGAIN: u32 = 5;
 
 impl Log {
     /// The next mail to a recipient, if one is owed and can leave now. The caller stores its bytes and this log
@@ -49,8 +49,7 @@ impl Log {
             // A mail without an answer yet.
             let again = flight.again?;
             let still = self.still(flight, to, facts);
-            let in_time = facts.now - flight.first_try < failpoint::hasten(SAME_BYTES_FOR);
-            if still != Still::Over && in_time {
+            if still != Still::Over && flight.lost_replies <= SAME_BYTES_AGAIN {
                 let id = flight.id.clone();
                 if still == Still::NotKnown || facts.now < again {
                     return None;
@@ -62,7 +61,7 @@ impl Log {
                 return None;
             }
             let keys: BTreeSet<Key> = flight.undo.keys().cloned().collect();
-            self.forget_bytes(&place, facts.now);
+            self.forget_bytes(&place);
             self.note(&keys, facts);
         }
         let notice = match lane {
@@ -118,37 +117,16 @@ impl Log {
         flight.items.iter().map(of).max().unwrap_or(Still::So)
     }
 
-    /// The store lost the bytes of all mails on their way. Their recipients may know what they said.
-    pub(crate) fn lose_bytes(&mut self, now: DateTime<Utc>) {
+    /// The store lost the bytes of all mails on their way. What they said is owed again.
+    pub(crate) fn lose_bytes(&mut self) {
         let places: Vec<(String, Lane)> = self.flights.keys().cloned().collect();
-        places.iter().for_each(|place| self.forget_bytes(place, now));
+        places.iter().for_each(|place| self.take_back(place));
     }
 
-    /// A mail whose reply was lost is not sent again. Its recipient may know what it said.
-    fn forget_bytes(&mut self, place: &(String, Lane), now: DateTime<Utc>) {
+    /// A mail whose reply was lost is not sent again. It counts as told.
+    fn forget_bytes(&mut self, place: &(String, Lane)) {
         let Some(flight) = self.flights.remove(place) else { return };
-        for (key, before) in flight.undo {
-            // The event is owed again at once. If that mail is lost too, it waits.
-            let hold = match &before.lost {
-                Some(lost) => Hold::after(Some(lost.hold), now),
-                None => Hold { since: now, times: 0 },
-            };
-            // It was told once more because an earlier reply was lost, so certain knowledge is as old as then.
-            // News since then followed the lost mail, and may be all that did not arrive.
-            let item = flight.items.iter().find(|item| item.key == key);
-            let surely = before.lost.filter(|_| item.is_none_or(|item| item.is_anew));
-            let told = surely.map_or(before.told, |lost| *lost.before);
-            self.change_entry(&key, &place.0, |entry| {
-                entry.lost = Some(Lost { before: Box::new(told), hold });
-            });
-        }
-        if flight.first.is_some() {
-            let hold = match flight.first {
-                Some(First::Lost(hold)) => Hold::after(Some(hold), now),
-                _ => Hold { since: now, times: 0 },
-            };
-            self.change_addressee(&place.0, |one| one.first = Some(First::Lost(hold)));
-        }
+        self.change_standing(&place.0, |standing| standing.unsure_since = Some(flight.first_try));
     }
 
     /// Compares each candidate of a lane. A candidate that is in a mail of another lane waits for the result of
@@ -227,9 +205,8 @@ impl Log {
         for item in &notice.items {
             let Some(incident) = facts.incident(&item.key) else { continue };
             let before = self.entry(&item.key, &to).cloned().unwrap_or_default();
-            let is_anew = before.lost.as_ref().is_some_and(|lost| item.before == *lost.before);
             let (key, event) = (item.key.clone(), item.event.clone());
-            items.push(Flown { key, event, event_key: item.event_key(), is_anew });
+            items.push(Flown { key, event, event_key: item.event_key() });
             if lane == Lane::Digest {
                 continue;
             }
@@ -251,7 +228,9 @@ impl Log {
         self.change_addressee(&to, |one| {
             one.first = first.map(|_| First::Told).or(one.first);
             digest = one.digest.take_if(|_| lane == Lane::Digest);
-            one.standing.sent.entry(lane).or_default().push(facts.now);
+            if lane != Lane::Money {
+                one.standing.sent.entry(lane).or_default().push(facts.now);
+            }
             one.standing.read_of.extend(unreached.iter().map(|one| (one.recipient.clone(), one.since)));
         });
         let flight = Flight {
@@ -265,6 +244,7 @@ impl Log {
             first_try: facts.now,
             again: None,
             tries: 0,
+            lost_replies: 0,
         };
         self.flights.insert(place, flight);
         Outgoing { lane, id: id.to_owned(), notice: Some(notice), unreached, is_light }
@@ -280,10 +260,9 @@ impl Log {
             Attempt::Sent => {
                 self.change_standing(to, |standing| {
                     (standing.refused, standing.error, standing.unreached) = (None, None, None);
-                    standing.held = None;
+                    (standing.held, standing.unsure_since) = (None, None);
                     standing.backoff.remove(&lane);
                 });
-                let told: BTreeSet<Key> = flight.items.iter().map(|item| item.key.clone()).collect();
                 self.tidings.arrived.push(Arrived {
                     message_id: flight.id.clone(),
                     to: to.to_owned(),
@@ -293,18 +272,11 @@ impl Log {
                 });
                 self.flights.remove(&place);
                 for key in &keys {
-                    self.change_entry(key, to, |entry| {
-                        entry.refused = None;
-                        // The incident's own mail may have arrived, and still may after another mail lists the
-                        // incident.
-                        if told.contains(key) || !entry.told.is_open() {
-                            entry.lost = None;
-                        }
-                    });
+                    self.change_entry(key, to, |entry| entry.refused = None);
                 }
             }
-            Attempt::ReplyLost => self.try_again(&place, now),
-            Attempt::Deferred | Attempt::Away | Attempt::Held if is_repeated => self.try_again(&place, now),
+            Attempt::ReplyLost => self.try_again(&place, 1, now),
+            Attempt::Deferred | Attempt::Away | Attempt::Held if is_repeated => self.try_again(&place, 0, now),
             Attempt::Held => {
                 self.change_standing(to, |standing| standing.held = Some(now));
                 self.take_back(&place);
@@ -319,11 +291,11 @@ impl Log {
             }
             Attempt::RecipientRefused => {
                 self.change_standing(to, |one| one.refused = Some(Hold::after(one.refused, now)));
-                self.refuse(&place, is_repeated, now);
+                self.take_back(&place);
                 self.give_up_left(to, facts);
             }
             Attempt::MailRefused => {
-                self.refuse(&place, is_repeated, now);
+                self.take_back(&place);
                 self.hold_contents(&place, &keys, &flight, now);
                 self.give_up_left(to, facts);
             }
@@ -363,19 +335,12 @@ impl Log {
     }
 
     /// Sends the same bytes again later.
-    fn try_again(&mut self, place: &(String, Lane), now: DateTime<Utc>) {
+    fn try_again(&mut self, place: &(String, Lane), lost_replies: u32, now: DateTime<Utc>) {
         self.flights.change(place, |flight| {
             flight.tries += 1;
+            flight.lost_replies += lost_replies;
             flight.again = Some(now + pause(usize::try_from(flight.tries).unwrap_or(usize::MAX)));
         });
-    }
-
-    fn refuse(&mut self, place: &(String, Lane), is_repeated: bool, now: DateTime<Utc>) {
-        if is_repeated {
-            self.forget_bytes(place, now);
-        } else {
-            self.take_back(place);
-        }
     }
 
     /// The mail did not arrive: everything is owed as before.
@@ -474,15 +439,9 @@ impl Log {
 /// The entry of a recipient after a mail about the cause listed the incident. A recipient that was told of the
 /// beginning gets the end, too.
 fn listed_in(cause: &Key, one: &Incident, before: &Notified, at: DateTime<Utc>) -> Option<Notified> {
-    let (what, episode) = (What::Listed(cause.clone()), one.episode);
-    let listed = |surely: &Told| Told { what, episode, at, ..surely.clone() };
-    match &before.lost {
-        None if before.told.is_open() => None,
-        // A recipient that was perhaps told gets the end, too; only this mail is certain knowledge.
-        Some(lost) if before.told.is_open() => {
-            let lost = Lost { before: Box::new(listed(&lost.before)), hold: lost.hold };
-            Some(Notified { lost: Some(lost), owed: None, ..before.clone() })
-        }
-        Some(_) | None => Some(Notified { told: listed(&before.told), owed: None, ..before.clone() }),
+    if before.told.is_open() {
+        return None;
     }
+    let told = Told { what: What::Listed(cause.clone()), episode: one.episode, at, ..before.told.clone() };
+    Some(Notified { told, owed: None, ..before.clone() })
 }

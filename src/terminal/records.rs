@@ -86,8 +86,14 @@ impl OutboxRecords {
     /// One recipient: the events and their times, the last error, the next attempt.
     fn owed_to(&self, layout: &mut Layout, one: &OwedRecord) {
         layout.heading(&one.recipient);
-        let span = self.reader().age(one.since);
-        layout.text(2, format!("owed for {span}, since {}", self.when(one.since)), Emphasis::Warn);
+        if let Some(since) = one.unsure_since {
+            let text = format!("the mail of {} may not have arrived: no reply to it came", self.when(since));
+            layout.text(2, text, Emphasis::Warn);
+        }
+        if one.is_owed() {
+            let span = self.reader().age(one.since);
+            layout.text(2, format!("owed for {span}, since {}", self.when(one.since)), Emphasis::Warn);
+        }
         for event in one.events.iter().take(MOST_OWED) {
             let what = event.event.as_deref().unwrap_or("not decided yet");
             layout.text(

@@ -248,6 +248,11 @@ impl Status {
         let oldest = oldest.map(|at| format!(", the oldest for {}", reader.age(at)));
         let waiting = if count > 0 { Emphasis::Warn } else { Emphasis::Plain };
         let refused = if outbox.refused > 0 { Emphasis::Bad } else { Emphasis::Plain };
+        if outbox.unsure > 0 {
+            let who = words::count(usize::try_from(outbox.unsure).unwrap_or(usize::MAX), "recipient", "recipients");
+            let text = format!("No reply came to the last mail to {who}: it may not have arrived (hostwatch outbox).");
+            layout.item(2, "!", Emphasis::Warn, text);
+        }
         layout.pairs(&[
             ("Last sent", Cell::new(last)),
             ("Waiting", Cell::toned(format!("{count}{}", oldest.unwrap_or_default()), waiting)),

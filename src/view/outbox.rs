@@ -46,6 +46,7 @@ impl OutboxSummary {
             in_flight: on_their_way.len() as u64,
             refused: u64::from(is_owed && debt.refused_since.is_some()),
             held: u64::from(is_owed && debt.is_held),
+            unsure: u64::from(account.is_none() && debt.unsure_since.is_some()),
             oldest: on_their_way.into_iter().chain(others).chain(undelivered).min(),
         }
     }
@@ -56,6 +57,7 @@ impl OutboxSummary {
             in_flight: self.in_flight + part.in_flight,
             refused: self.refused + part.refused,
             held: self.held + part.held,
+            unsure: self.unsure + part.unsure,
             oldest: self.oldest.into_iter().chain(part.oldest).min(),
         }
     }

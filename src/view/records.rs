@@ -93,6 +93,9 @@ pub(crate) struct OwedRecord {
     pub refused_since: Option<DateTime<Utc>>,
     /// The next attempt, if nothing changes before it.
     pub next_try: Option<DateTime<Utc>>,
+    /// The time of a mail that may not have arrived: all replies to it were lost.
+    #[serde(default)]
+    pub unsure_since: Option<DateTime<Utc>>,
     /// The hourly limit holds back mails that are not about money.
     pub limited: bool,
 }
@@ -121,6 +124,12 @@ impl OutboxRecords {
 }
 
 impl OwedRecord {
+    /// Whether anything waits.
+    pub(crate) fn is_owed(&self) -> bool {
+        let mails = [self.first_mail_since, self.digest_since];
+        !self.events.is_empty() || !self.in_flight.is_empty() || mails.iter().any(Option::is_some)
+    }
+
     /// The record; `None` if nothing is owed.
     fn of(debts: &Debts) -> Option<Self> {
         let event = |(key, owed): &(Key, alert::Owed)| OwedEvent {
@@ -132,7 +141,7 @@ impl OwedRecord {
             |(since, keys): &(DateTime<Utc>, Vec<Key>)| MailOnItsWay { since: *since, keys: keys.clone() };
         Some(Self {
             recipient: debts.recipient.clone(),
-            since: debts.since()?,
+            since: debts.since().or(debts.unsure_since)?,
             events: debts.owed.iter().map(event).collect(),
             first_mail_since: debts.first,
             digest_since: debts.digest,
@@ -140,6 +149,7 @@ impl OwedRecord {
             error: debts.error.clone(),
             refused_since: debts.refused_since,
             next_try: debts.next_try,
+            unsure_since: debts.unsure_since,
             limited: debts.limited,
         })
     }

@@ -255,7 +255,7 @@ impl Pipeline {
             "the store cannot be used; incidents and mails go on in memory until it can: free its disk, or end what locks it"
         );
         if !was_read {
-            self.log.lose_bytes(now);
+            self.log.lose_bytes();
         }
         self.engine.write_all();
         self.log.write_all();

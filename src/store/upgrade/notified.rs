@@ -140,7 +140,7 @@ impl<'a> Notifications<'a> {
             }
             let before = self.entry(&key, &place.0, Some(mail));
             let event_key = format!("{key}#{}#{}", incident.episode, old.event);
-            items.push(Flown { key: key.clone(), event: old.event.clone(), event_key, is_anew: false });
+            items.push(Flown { key: key.clone(), event: old.event.clone(), event_key });
             if !before.told.knows(incident.episode) {
                 let covered = self.covered.get(&key).into_iter().flatten();
                 undo.extend(covered.map(|&one| (one.clone(), Notified::default())));
@@ -161,6 +161,7 @@ impl<'a> Notifications<'a> {
             first_try: self.now,
             again: Some(self.now),
             tries: 1,
+            lost_replies: 1,
         })
     }
 

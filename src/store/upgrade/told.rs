@@ -8,7 +8,7 @@ use super::money;
 use super::old::{Fate, OldIncident, recipient};
 use super::telling::Telling;
 use crate::alert::{Event, Kind, Severity};
-use crate::alert::{Hold, Lost, Notified, Owed, Told, What};
+use crate::alert::{Hold, Notified, Owed, Told, What};
 
 /// An end that could not be mailed for this long lapses.
 const ENDS_LAPSE: Duration = Duration::days(7);
@@ -25,12 +25,7 @@ pub(super) fn entry(
         let before = entry.told.clone();
         match telling.fate {
             Fate::Arrived => entry = Notified { told: after(before, telling), ..Notified::default() },
-            Fate::OnItsWay => entry.told = after(before, telling),
-            Fate::Perhaps => {
-                entry.told = after(before.clone(), telling);
-                let hold = Hold { since: now, times: 0 };
-                entry.lost.get_or_insert_with(|| Lost { before: Box::new(before), hold });
-            }
+            Fate::OnItsWay | Fate::Perhaps => entry.told = after(before, telling),
             Fate::Dropped => {
                 let dropped = (incident.key.kind != Kind::Disconnect).then_some(telling.item.episode);
                 entry = Notified { told: after(before, telling), dropped, ..Notified::default() };
