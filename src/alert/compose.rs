@@ -18,7 +18,6 @@ use super::notice::{Form, Item, NotRead, Notice, Started, Summary};
 use super::notified::{Told, What};
 use super::reason::Cause;
 use super::rules::clean;
-use crate::failpoint;
 use crate::model::freshness::state_collectors;
 use crate::model::{AccountName, WEBHOOK};
 
@@ -176,9 +175,8 @@ impl Log {
         let open = facts.engine.incidents().values().filter(|one| {
             one.phase.is_open() && !is_money(&one.key) && one.cause.is_none() && facts.silenced(one).is_none()
         });
-        let is_new = |one: &&Incident| {
-            self.entry(&one.key, to).is_none_or(|entry| !entry.told.knows(one.episode))
-        };
+        let is_new =
+            |one: &&Incident| self.entry(&one.key, to).is_none_or(|entry| !entry.told.knows(one.episode));
         let mine = open.filter(|one| self.role(one, to, facts) == Role::To).filter(is_new);
         mine.filter_map(|one| self.item(&one.key, Event::Started, Cause::KnownAtStart, to, facts)).collect()
     }

@@ -69,7 +69,8 @@ impl Log {
     /// The debts to each recipient, and the state of its deliveries.
     pub(crate) fn debts(&self, now: DateTime<Utc>) -> Vec<Debts> {
         let unsure = self.addressees.iter().filter(|(_, one)| one.standing.unsure_since.is_some());
-        let all: BTreeSet<String> = self.recipients().into_iter().chain(unsure.map(|(to, _)| to.clone())).collect();
+        let all: BTreeSet<String> =
+            self.recipients().into_iter().chain(unsure.map(|(to, _)| to.clone())).collect();
         all.into_iter().map(|to| self.debts_to(to, now)).collect()
     }
 

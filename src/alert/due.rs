@@ -31,16 +31,7 @@ pub(crate) fn due(case: &Case<'_>) -> Due {
     if case.entry.dropped == Some(case.incident.episode) {
         return nothing(Why::Dropped);
     }
-    decide(case, &case.entry.told)
-}
-
-/// Reminders and the daily mail of an account that is off are no news.
-pub(super) fn is_news(event: &Event) -> bool {
-    !matches!(event, Event::Reminder(_) | Event::Overdue(_))
-}
-
-pub(super) fn decide(case: &Case<'_>, told: &Told) -> Due {
-    let incident = case.incident;
+    let (incident, told) = (case.incident, &case.entry.told);
     if incident.key.kind.is_momentary() {
         momentary(case, told)
     } else if incident.phase.is_open() {
@@ -51,6 +42,11 @@ pub(super) fn decide(case: &Case<'_>, told: &Told) -> Due {
             (due, _) => due,
         }
     }
+}
+
+/// Reminders and the daily mail of an account that is off are no news.
+pub(super) fn is_news(event: &Event) -> bool {
+    !matches!(event, Event::Reminder(_) | Event::Overdue(_))
 }
 
 /// The end is mailed to recipients that were told of the beginning, and to nobody else.

@@ -135,12 +135,6 @@ impl Notified {
         let Told { at, began, money, .. } = told;
         let Money { tightest, extended_at, paid_at, .. } = money;
         let tightest = tightest.iter_mut().map(|(_, at)| at);
-        [at, began]
-            .into_iter()
-            .chain(tightest)
-            .chain(extended_at)
-            .chain(paid_at)
-            .chain(owed)
-            .chain(refused)
+        [at, began].into_iter().chain(tightest).chain(extended_at).chain(paid_at).chain(owed).chain(refused)
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::{DateTime, Duration, Utc};
+use chrono::{DateTime, Utc};
 
 use super::case::{Due, Evidence, Role, Why};
 use super::due;
@@ -16,10 +16,9 @@ use super::key::Key;
 use super::kind::{Event, Severity};
 use super::log::Log;
 use super::notice::{Form, Notice};
-use super::notified::{Hold, Lost, Notified, Told, What};
+use super::notified::{Hold, Notified, Told, What};
 use super::noting::Arrived;
 use super::reason::Cause;
-use crate::failpoint;
 use crate::model::AccountName;
 
 /// Whether a mail that may have arrived still says what is true. The greatest answer of its items counts.
@@ -61,7 +60,14 @@ impl Log {
                 return None;
             }
             let keys: BTreeSet<Key> = flight.undo.keys().cloned().collect();
-            self.forget_bytes(&place);
+            // Of a mail that is outdated in part, the rest is owed again.
+            let is_given_up = flight.lost_replies > SAME_BYTES_AGAIN;
+            let rest = flight
+                .items
+                .iter()
+                .filter(|item| !is_given_up && self.still_of(item, flight, to, facts) != Still::Over);
+            let rest: Vec<Key> = rest.map(|item| item.key.clone()).collect();
+            self.forget_bytes(&place, &rest);
             self.note(&keys, facts);
         }
         let notice = match lane {
@@ -88,44 +94,50 @@ impl Log {
         if flight.first.is_some() && !facts.is_anyones_recipient(to) {
             return Still::Over;
         }
-        let of = |item: &Flown| {
-            let Some((incident, entry)) = facts.incident(&item.key).zip(flight.undo.get(&item.key)) else {
-                return Still::Over;
-            };
-            if item.event == Event::Started {
-                return match facts.evidence(incident) {
-                    _ if !incident.phase.is_open() => Still::Over,
-                    Evidence::Sound => Still::So,
-                    Evidence::Awaited(_) | Evidence::Unread => Still::NotKnown,
-                };
-            }
-            // A newer fact about money does not wait for the reply to an older one.
-            let known = self.entry(&item.key, to).filter(|_| is_money(&item.key));
-            let is_behind = known.is_some_and(|known| {
-                let case = self.case(incident, known, to, facts);
-                matches!(due::decide(&case, &known.told), Due::Tell(event, _) if due::is_news(&event))
-            });
-            if is_behind {
-                return Still::Over;
-            }
-            match due::due(&self.case(incident, entry, to, facts)) {
-                Due::Tell(event, _) if event == item.event => Still::So,
-                Due::Nothing(Why::NotRead | Why::Unread, _) => Still::NotKnown,
-                Due::Tell(..) | Due::Nothing(..) => Still::Over,
-            }
-        };
-        flight.items.iter().map(of).max().unwrap_or(Still::So)
+        flight.items.iter().map(|item| self.still_of(item, flight, to, facts)).max().unwrap_or(Still::So)
     }
 
-    /// The store lost the bytes of all mails on their way. What they said is owed again.
+    fn still_of(&self, item: &Flown, flight: &Flight, to: &str, facts: &Facts<'_>) -> Still {
+        let Some((incident, entry)) = facts.incident(&item.key).zip(flight.undo.get(&item.key)) else {
+            return Still::Over;
+        };
+        if item.event == Event::Started {
+            return match facts.evidence(incident) {
+                _ if !incident.phase.is_open() => Still::Over,
+                Evidence::Sound => Still::So,
+                Evidence::Awaited(_) | Evidence::Unread => Still::NotKnown,
+            };
+        }
+        // A newer fact about money does not wait for the reply to an older one.
+        let known = self.entry(&item.key, to).filter(|_| is_money(&item.key));
+        let is_behind = known.is_some_and(|known| {
+            let due = due::due(&self.case(incident, known, to, facts));
+            matches!(due, Due::Tell(event, _) if due::is_news(&event))
+        });
+        if is_behind {
+            return Still::Over;
+        }
+        match due::due(&self.case(incident, entry, to, facts)) {
+            Due::Tell(event, _) if event == item.event => Still::So,
+            Due::Nothing(Why::NotRead | Why::Unread, _) => Still::NotKnown,
+            Due::Tell(..) | Due::Nothing(..) => Still::Over,
+        }
+    }
+
+    /// The store lost the bytes of all mails on their way. All that they said is owed again.
     pub(crate) fn lose_bytes(&mut self) {
         let places: Vec<(String, Lane)> = self.flights.keys().cloned().collect();
         places.iter().for_each(|place| self.take_back(place));
     }
 
-    /// A mail whose reply was lost is not sent again. It counts as told.
-    fn forget_bytes(&mut self, place: &(String, Lane)) {
-        let Some(flight) = self.flights.remove(place) else { return };
+    /// A mail whose reply was lost is not sent again. It counts as told, except for these incidents.
+    fn forget_bytes(&mut self, place: &(String, Lane), rest: &[Key]) {
+        let Some(mut flight) = self.flights.remove(place) else { return };
+        for key in rest {
+            if let Some(before) = flight.undo.remove(key) {
+                self.put_entry(key, &place.0, before);
+            }
+        }
         self.change_standing(&place.0, |standing| standing.unsure_since = Some(flight.first_try));
     }
 
@@ -276,7 +288,9 @@ impl Log {
                 }
             }
             Attempt::ReplyLost => self.try_again(&place, 1, now),
-            Attempt::Deferred | Attempt::Away | Attempt::Held if is_repeated => self.try_again(&place, 0, now),
+            Attempt::Deferred | Attempt::Away | Attempt::Held if is_repeated => {
+                self.try_again(&place, 0, now);
+            }
             Attempt::Held => {
                 self.change_standing(to, |standing| standing.held = Some(now));
                 self.take_back(&place);

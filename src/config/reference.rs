@@ -60,8 +60,8 @@ fn about(table: &str) -> Cow<'static, str> {
         }
         "email" => {
             "Without this table, and without a webhook or Telegram chat among the recipients, hostwatch is an exporter only: nothing \
-             is rendered, and the store keeps incidents for the metrics. `max_per_hour` counts what goes to webhooks and Telegram \
-             too, with this table or without.\n\n"
+             is rendered, and the store keeps incidents for the metrics. `max_per_hour` counts what goes to Telegram too, with \
+             this table or without.\n\n"
         }
         "webhooks.<webhook>" => {
             "One table for each webhook, which a recipient names as `webhook:NAME`: it is posted what others are mailed, \

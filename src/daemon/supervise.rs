@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Error, Result, anyhow};
+use anyhow::{Error, Result, anyhow};
 use sd_notify::NotifyState;
 use tokio::signal::unix::Signal;
 use tokio::sync::mpsc;
@@ -11,6 +11,7 @@ use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
 use super::liveness::{Ended, Tasks};
+use super::pipeline::STORE_GONE;
 use super::publish::say_returned;
 use super::reload::Reloader;
 use super::watchdog::{notify, reloading};
@@ -19,6 +20,9 @@ use crate::http::Reload;
 
 /// The time that all parts have to end after a stop.
 const DRAIN: Duration = Duration::from_secs(4);
+
+/// The context of an end that nobody asked for.
+const FAULT: &str = "a part of the daemon ended by a fault of its own";
 
 /// The running daemon.
 pub(super) struct Running {
@@ -55,7 +59,7 @@ impl Running {
         self.drain().await;
         self.keep();
         match died {
-            Some(error) => Err(error).context("a part of the daemon ended by a fault of its own"),
+            Some(error) => Err(error),
             None => Ok(()),
         }
     }
@@ -63,9 +67,12 @@ impl Running {
     /// The reason why the daemon cannot go on after a task ended.
     fn fault(&self, ended: Result<Ended, JoinError>) -> Option<Error> {
         match ended {
-            Err(panic) => Some(panic.into()),
+            Err(panic) => Some(Error::new(panic).context(FAULT)),
+            Ok(Ended::Part(_)) if !self.reloader.common.store.lock().is_in_place() => {
+                Some(anyhow!(STORE_GONE))
+            }
             Ok(Ended::Part(name)) if !self.stop.is_cancelled() => {
-                Some(anyhow!("the {name} ended without being asked to"))
+                Some(anyhow!("the {name} ended without being asked to").context(FAULT))
             }
             Ok(Ended::Part(_) | Ended::Collectors) => None,
         }

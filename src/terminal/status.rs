@@ -249,8 +249,11 @@ impl Status {
         let waiting = if count > 0 { Emphasis::Warn } else { Emphasis::Plain };
         let refused = if outbox.refused > 0 { Emphasis::Bad } else { Emphasis::Plain };
         if outbox.unsure > 0 {
-            let who = words::count(usize::try_from(outbox.unsure).unwrap_or(usize::MAX), "recipient", "recipients");
-            let text = format!("No reply came to the last mail to {who}: it may not have arrived (hostwatch outbox).");
+            let who =
+                words::count(usize::try_from(outbox.unsure).unwrap_or(usize::MAX), "recipient", "recipients");
+            let text = format!(
+                "No reply came to the last mail to {who}: it may not have arrived (hostwatch outbox)."
+            );
             layout.item(2, "!", Emphasis::Warn, text);
         }
         layout.pairs(&[

@@ -115,6 +115,7 @@ mod tests {
             in_flight,
             refused,
             held,
+            unsure: 0,
             oldest: Some(at(oldest)),
         };
         assert_eq!(OutboxSummary::of(&all), summary(4, 1, 1, 2, 2));

@@ -43,7 +43,7 @@ fn ends(change: impl Fn(&Path), is_kept: bool) -> tempfile::TempDir {
     clock.pass(Duration::seconds(20));
     daemon.log.wait("file was deleted or replaced");
     assert_eq!(daemon.ended(), 1, "so that the service manager starts it anew");
-    daemon.log.wait("the pipeline ended");
+    daemon.log.wait("hostwatch: the store's file was deleted or replaced");
     smtp.forget_rules();
     daemon.run();
     // A daemon without knowledge tells everything in a first mail.

@@ -106,7 +106,8 @@ async fn pages_of_an_account_with_trouble() {
     let site = card(Kind::SiteError, 104, "Site site104.example.com");
     let vm = acknowledged(card(Kind::VmError, 17, "VM web-1"));
     let incidents = [cut_off("main", "2026-03-06T11:00:00", true), vm, site.clone()].into_iter().collect();
-    let outbox = OutboxSummary { owed: 2, in_flight: 1, refused: 1, held: 1, oldest: Some(read_at()) };
+    let outbox =
+        OutboxSummary { owed: 2, in_flight: 1, refused: 1, held: 1, unsure: 1, oldest: Some(read_at()) };
     let mails = Mails { outbox: Some(outbox), last_mail_at: Some(read_at()), ..Mails::default() };
     server.context.alerting.set(Alerting { incidents, mails, ..Alerting::default() });
     let at = |hours| read_at() - Duration::hours(hours);

@@ -149,7 +149,7 @@ async fn problems_of_the_daemon_are_those_of_the_accounts_that_they_are_about() 
     let books = [full("main"), full("shop")];
     let outbox = |owed, in_flight, refused, minutes| {
         let oldest = Some(read_at() - chrono::Duration::minutes(minutes));
-        OutboxSummary { owed, in_flight, refused, held: refused, oldest }
+        OutboxSummary { owed, in_flight, refused, held: refused, unsure: 0, oldest }
     };
     let mails = |all, of_shop: Option<OutboxSummary>| Mails {
         outbox: Some(all),

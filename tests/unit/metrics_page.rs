@@ -58,7 +58,14 @@ fn own() -> Own {
     let labels = IncidentLabels { account, kind: "vm_error", severity: "critical", state: "firing" };
     own.incidents(None, &BTreeMap::from([(labels, 1)]));
     own.notification(Notification::Sent);
-    own.outbox(&OutboxSummary { owed: 2, in_flight: 1, refused: 1, held: 1, oldest: Some(read_at()) });
+    own.outbox(&OutboxSummary {
+        owed: 2,
+        in_flight: 1,
+        refused: 1,
+        held: 1,
+        unsure: 1,
+        oldest: Some(read_at()),
+    });
     own.store_usable(true);
     own.loop_ran("pipeline", read_at());
     own.heartbeat_configured(true);

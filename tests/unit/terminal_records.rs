@@ -218,6 +218,17 @@ fn a_mail_that_waits_says_why_and_when_it_is_tried_again() {
 }
 
 #[test]
+fn a_mail_that_may_not_have_arrived_is_listed() {
+    let unsure_since = Some(read_at() - Duration::hours(2));
+    let debts = [Debts { recipient: "ann@example.com".into(), unsure_since, ..Debts::default() }];
+    let text = OutboxRecords::of(&debts, Vec::new(), zones(), read_at()).text(WIDE);
+    assert!(
+        text.starts_with("ann@example.com") && text.contains("may not have arrived: no reply to it came")
+    );
+    assert!(!text.contains("owed for"), "{text}");
+}
+
+#[test]
 fn where_nothing_is_mailed_the_configuration_says_why() {
     let (error, gone) = (key(Kind::VmError, 17), key(Kind::ResourceGone, 17));
     let (nobody, ops) = (watched(&[]), watched(&["ops@example.com"]));

@@ -42,7 +42,8 @@ async fn troubled() -> Status {
     let mut quiet = incident(Severity::Warning, "Site \"shop.example.com\" in error");
     quiet.silenced_until = Some(read_at() + chrono::Duration::hours(3));
     let incidents = vec![incident(Severity::Critical, &format!("VM \"{HOSTILE}\" in error")), known, quiet];
-    let outbox = OutboxSummary { owed: 2, in_flight: 1, refused: 1, held: 1, oldest: Some(read_at()) };
+    let outbox =
+        OutboxSummary { owed: 2, in_flight: 1, refused: 1, held: 1, unsure: 1, oldest: Some(read_at()) };
     let lives_on = Some("web-1".into());
     let mails = Mails { outbox: Some(outbox), last_mail_at: Some(read_at()), lives_on, ..Mails::default() };
     status(&[&book], Alerting { incidents: incidents.into_iter().collect(), mails, ..Alerting::default() })

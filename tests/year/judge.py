@@ -1,12 +1,13 @@
 """What was mailed, held against what was answered and what was true. Written from the contract alone: it sees the
 provider's history and the mails received, and asks no code of the program for its opinion."""
 import bisect
+import collections
 import datetime
 
 import amounts
 import resources
-from ladder import Ladder, Lost
-from world import DAY, HOUR, MINUTE
+from ladder import Ladder
+from world import DAY, MINUTE
 
 UTC = datetime.timezone.utc
 # "Until each collector concerned was tried once, at most 2 min."
@@ -122,14 +123,16 @@ class Judge:
 
     def nothing_twice(self):
         """Neither a mail nor, in another mail, its news: nothing changes within a step."""
-        first = {}
+        first, copies = {}, collections.Counter()
         for mail, key, event in self.told:
             other = first.setdefault((mail.to, key, mail.name), mail)
-            # "The same bytes are tried again until an hour after the first try."
-            if other is not mail and (other.digest != mail.digest or not other.reply_lost or mail.at - other.at > HOUR + MINUTE):
+            copies[mail.to, key, mail.name] += 1
+            # "After a lost reply the same bytes are tried again, five times at most."
+            if other is not mail and (other.digest != mail.digest or not other.reply_lost or copies[mail.to, key, mail.name] > 6):
                 self.wrong("twice", mail.at, f"{key} {event} to {mail.to}: {mail.subject}")
             other = first.setdefault((mail.to, key, event, self.step_of(mail.date)), mail)
-            if other.name != mail.name:
+            # The rest of a mail that was outdated in part goes once more.
+            if other.name != mail.name and not other.reply_lost:
                 self.wrong("twice", mail.at, f"{key} {event} to {mail.to} in another mail: {mail.subject}")
 
     def in_order(self):
@@ -316,16 +319,6 @@ class Walk:
         """What is due by then. Where it need not have come yet, the next look asks for it."""
         events, of = {event for _, event in found}, self.of
         due, may = self.due(self.ladder, at)
-        lost = self.ladder.lost
-        if lost and not any(min(choice).split(":")[0] != "overdue" for choice in due):
-            before = self.ladder.before_lost()
-            anew, perhaps = self.due(before, at)
-            names = {event for choice in anew for event in choice} | perhaps
-            if anew or names & events - self.expected:
-                # Nothing else is owed until that is told once more.
-                due, may, must = anew, perhaps, must and lost.must(at)
-                if names & events - self.expected or must:
-                    self.ladder = before
         hindered, paid = of.is_hindered(self.to, self.step), False
         for choice in due:
             came = choice & events - self.expected
@@ -339,7 +332,7 @@ class Walk:
                 self.wrong.append(("not told", of.steps[self.step],
                                    f"{' or '.join(sorted(choice))} to {self.to}; told was {sorted(events)}"))
                 self.ladder.took(at, min(choice))
-                self.ladder.lost = None
+                self.ladder.lost = False
         if paid:
             # That stood alone: what is due beside it, such as that the balance is used up by now, may come in the same step.
             self.speak(at, found, False)
@@ -353,15 +346,8 @@ class Walk:
         for what in (f"cut-off mails that were due: {name}", "mails whose sums and days were counted again"):
             self.counts[what] = self.counts.get(what, 0) + 1
         self.check(mail, event)
-        lost, before = self.ladder.lost, self.ladder.copy()
         self.ladder.took(at, event)
-        if lost and lost.event == event:
-            # Told once more: no next rung.
-            self.ladder.last_rung = before.last_rung
-        if (self.to, mail.name) in self.of.arrived:
-            self.ladder.lost = None
-        else:
-            self.ladder.lost = Lost(before, mail.date, lost.times + 1 if lost else 0, event)
+        self.ladder.lost = (self.to, mail.name) not in self.of.arrived
 
     def check(self, mail, event):
         of, ladder = self.of, self.ladder

@@ -25,7 +25,8 @@ class Ladder:
         self.bare_since, self.clear = None, 0
         # An episode is open; its beginning is owed, and could not leave; something waits for the mail server.
         self.open = self.owed = self.waits = False
-        self.lost = self.last_rung = None
+        # No reply came to the last mail.
+        self.lost, self.last_rung = False, None
         self.forget()
 
     def forget(self):
@@ -38,15 +39,7 @@ class Ladder:
         other = copy.copy(self)
         other.seen, other.foresaw, other.mailed = list(self.seen), list(self.foresaw), dict(self.mailed)
         other.overdue = self.overdue and {**self.overdue, "events": set(self.overdue["events"])}
-        other.lost = self.lost and copy.copy(self.lost)
         return other
-
-    def before_lost(self):
-        """What is true now, and what was told before the mail whose reply was lost."""
-        before = self.copy()
-        for name in ("knows", "owed", "used_up_told", "paid", "rung", "fell_from", "overdue", "told", "mailed"):
-            setattr(before, name, getattr(self.lost.before, name))
-        return before.copy()
 
     # What a report says
 
@@ -273,14 +266,3 @@ class Ladder:
             self.used_up_told = True
         else:
             self.paid, self.fell_from = False, None
-
-
-class Lost:
-    """A mail whose reply was lost: "the same bytes are tried again until an hour after the first try …; then what is still true is
-    owed once more, rendered anew (lost again: after 1, 2, 4 … 24 h)"."""
-
-    def __init__(self, before, at, times, event=None):
-        self.before, self.event, self.at, self.times = before, event, at, times
-
-    def must(self, now):
-        return now >= self.at + HOUR + (25 * HOUR if self.times else 0)

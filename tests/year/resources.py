@@ -1,10 +1,8 @@
 """Machines, containers and sites: what broke and recovered as the listings showed it was told, and nothing else. What
 non-payment explains is told with the cut-off; what it does not explain is told by itself."""
-import copy
 import re
 
 import amounts
-from ladder import Lost
 from world import DAY, HOUR, MINUTE
 
 REMINDERS = 3
@@ -43,16 +41,13 @@ class Told:
     """What one recipient was told of an incident."""
 
     def __init__(self):
-        self.knows, self.at, self.reminders, self.lost, self.event = False, None, 0, None, None
+        self.knows, self.at, self.reminders, self.lost, self.event = False, None, 0, False, None
 
     def took(self, event, mail, arrived):
-        lost = self.lost
-        # Told once more: what was surely told is as old as before.
-        before = lost.before if lost and event == self.event else copy.copy(self)
-        self.event = event
+        # The rest of a mail that was outdated in part may be told once more.
+        self.event, self.lost = event, not arrived
         self.knows, self.at = event not in ("resolved", "was-down"), mail.date
         self.reminders = int(event[9:]) if event.startswith("reminder") else 0
-        self.lost = None if arrived else Lost(before, mail.date, lost.times + 1 if lost else 0)
 
 
 class Line:
@@ -71,6 +66,7 @@ class Line:
                     found.setdefault(event, mail)
             expected = set()
             waited = self.due(step, True)[0] if self.owed or self.told.lost else set()
+            waited |= {self.told.event} if self.told.lost else set()
             for state in [None, *self.states.get(step, [])]:
                 self.see(state, moment)
                 self.decide(step, found, expected, state is not None)
@@ -103,19 +99,13 @@ class Line:
             else:
                 self.of.wrong("not told", self.of.steps[step],
                               f"{self.key} {' or '.join(sorted(due))} to {self.to}; told was {sorted(found)}")
-                self.told.knows, self.told.at, self.told.lost = self.open, self.of.steps[step], None
+                self.told.knows, self.told.at, self.told.lost = self.open, self.of.steps[step], False
                 self.told.reminders += 1
                 self.owed = False
 
     def due(self, step, came):
         """By one of which event it is to be told now, and whether it has to have come in this step."""
-        told, lost = self.told, self.told.lost
-        due, surely = self.after(told, step, came)
-        if lost and not any(event in ("resolved", "was-down", "opened") for event in due):
-            anew, _ = self.after(lost.before, step, came)
-            if anew:
-                return anew, lost.must(self.of.steps[step])
-        return due, surely
+        return self.after(self.told, step, came)
 
     def after(self, told, step, came):
         if not self.open:

@@ -125,6 +125,8 @@ impl Paced {
     }
 }
 
+/// The reason of an end without its file, and the remedy.
+pub(super) const STORE_GONE: &str = "the store's file was deleted or replaced: put it back before the next start, or every open problem is mailed anew";
 /// The engine gets the time this often.
 const TICK: Duration = Duration::from_secs(60);
 /// Changes that come one by one are encoded this often at most.
@@ -168,9 +170,7 @@ impl Pipeline {
                     }
                     self.check();
                     if self.has_lost_its_file {
-                        tracing::error!(
-                            "the store's file was deleted or replaced: hostwatch ends; put the file back before it is started again, or it mails every open problem anew"
-                        );
+                        tracing::error!("{STORE_GONE}");
                         return;
                     }
                 }

@@ -13,8 +13,6 @@ use super::world::World;
 
 /// The changes after which an incident flaps.
 const FLAPPING: usize = 4;
-/// The number of mails about money that one recipient gets in an hour. Later ones wait for a while.
-const MONEY_AN_HOUR: usize = 12;
 
 /// The result of the comparison.
 #[derive(Default, Debug)]
@@ -58,8 +56,7 @@ pub fn audit(world: &World) -> Verdict {
     let mut book = Book::new();
     let doubtful = copies(&mails, &world.history, &mut book, &mut verdict);
     let perhaps_told = perhaps_told(&mails);
-    let limited = limited(&book, &perhaps_told);
-    let mut auditor = Auditor { history: &world.history, doubtful, perhaps_told, limited, verdict };
+    let mut auditor = Auditor { history: &world.history, doubtful, perhaps_told, verdict };
     auditor.everyone_was_told_of_the_start(world, &book);
     for account in &world.accounts {
         for to in account.recipients() {
@@ -73,27 +70,12 @@ pub fn audit(world: &World) -> Verdict {
     auditor.verdict
 }
 
-/// The time from which on each recipient's mails about money may wait for a limit.
-fn limited(book: &Book, perhaps_told: &Book) -> BTreeMap<String, Moment> {
-    let mut sent: BTreeMap<String, Vec<Moment>> = BTreeMap::new();
-    let about_money = |key: &str| key.ends_with("/disconnect/account");
-    for ((to, _), told) in book.iter().chain(perhaps_told).filter(|((_, key), _)| about_money(key)) {
-        sent.entry(to.clone()).or_default().extend(told.iter().map(|told| told.date));
-    }
-    let last_free = |mut dates: Vec<Moment>| {
-        dates.sort();
-        dates.get(MONEY_AN_HOUR - 1).copied()
-    };
-    sent.into_iter().filter_map(|(to, dates)| Some((to, last_free(dates)?))).collect()
-}
-
 struct Auditor<'a> {
     history: &'a History,
     /// Mails that arrived, perhaps without the daemon's knowledge.
     doubtful: BTreeSet<String>,
     /// Mails that the daemon may think to have arrived.
     perhaps_told: Book,
-    limited: BTreeMap<String, Moment>,
     verdict: Verdict,
 }
 
@@ -356,10 +338,9 @@ impl Auditor<'_> {
         self.verdict.count("events told", told.len());
         self.verdict.count("reports that moved a cut-off", facts.len());
         let is_doubtful = |told: &Told| self.doubtful.contains(&told.message_id);
-        let limited = self.limited.get(&to).copied();
         let what = format!("{key} to {to}");
         let perhaps = self.perhaps_told.get(&(to, key)).map(Vec::as_slice).unwrap_or_default();
-        let mut search = Search::new(facts, told, perhaps, limited, self.history, &is_doubtful);
+        let mut search = Search::new(facts, told, perhaps, self.history, &is_doubtful);
         if search.succeeds() {
             return;
         }

@@ -157,8 +157,6 @@ pub struct Search<'a> {
     pub told: &'a [Told],
     /// Mails that the daemon may think to have arrived.
     pub perhaps: &'a [Told],
-    /// The time from which on mails may wait for a limit.
-    pub limited: Option<Moment>,
     pub history: &'a History,
     /// Whether a mail may have arrived without the daemon's knowledge.
     pub is_doubtful: &'a dyn Fn(&Told) -> bool,
@@ -173,20 +171,10 @@ impl<'a> Search<'a> {
         facts: &'a [Fact],
         told: &'a [Told],
         perhaps: &'a [Told],
-        limited: Option<Moment>,
         history: &'a History,
         is_doubtful: &'a dyn Fn(&Told) -> bool,
     ) -> Self {
-        Self {
-            facts,
-            told,
-            perhaps,
-            limited,
-            history,
-            is_doubtful,
-            best: (0, 0, None),
-            failed: HashSet::new(),
-        }
+        Self { facts, told, perhaps, history, is_doubtful, best: (0, 0, None), failed: HashSet::new() }
     }
 
     /// Whether every mail was due, and every due event was mailed.
@@ -210,7 +198,6 @@ impl<'a> Search<'a> {
         let (fact, history) = (self.facts[at], self.history);
         let until = self.facts.get(at + 1).map_or(Moment::MAX_UTC, |fact| fact.to);
         let due = state.due(fact.from);
-        let is_limited = self.limited.is_some_and(|from| from <= until);
         if next > self.best.0 || (next == self.best.0 && at >= self.best.1) {
             self.best = (next, at, due.clone());
         }
@@ -218,7 +205,7 @@ impl<'a> Search<'a> {
             let is_while = until == Moment::MAX_UTC || told.date <= until + SLACK;
             let was_away = history.away.iter().any(|from| told.until() > *from);
             let is_late = told.date > fact.to + SLACK;
-            let may_be_late = was_away || is_limited || history.troubled(fact.from, told.until());
+            let may_be_late = was_away || history.troubled(fact.from, told.until());
             let before = next.checked_sub(1).map(|before| &self.told[before]);
             let is_again = before.is_some_and(|one| one.event == told.event && (self.is_doubtful)(one));
             if is_while && (is_again && self.holds(at, next + 1, state)) {
@@ -239,8 +226,7 @@ impl<'a> Search<'a> {
         let is_within = |one: &Told| one.until() > fact.from && one.date <= until;
         let is_perhaps_told = history.doubted(fact.from, until)
             || self.perhaps.iter().any(|one| one.event == due && is_within(one));
-        let is_replaced = is_limited
-            || history.troubled(fact.from, until)
+        let is_replaced = history.troubled(fact.from, until)
             || history.away.iter().any(|from| (fact.from..until).contains(from));
         (is_perhaps_told && self.goes_on(at + 1, next, &state.told(&due, fact.from)))
             || (is_replaced && !is_last && self.goes_on(at + 1, next, state))

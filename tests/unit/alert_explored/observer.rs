@@ -30,6 +30,8 @@ struct Known {
     /// A beginning was read or perhaps read, and no end was surely read since.
     perhaps_open: bool,
     /// The reply to an end was lost.
+    /// No reply came to the last mail about it.
+    unsure: bool,
     perhaps_over: bool,
     /// For the cut-off: the stage in the last mail.
     cut_off: Option<Stage>,
@@ -92,6 +94,7 @@ impl Observer {
     fn reads(&mut self, item: &Item, to: &str, arrives: bool, is_lost: bool, now: DateTime<Utc>) {
         let stage = Stage { date: self.truth.cut_off.date, rung: self.truth.cut_off.rung(now) };
         let known = self.known.entry((to.to_owned(), item.key.clone())).or_default();
+        known.unsure = is_lost;
         if item.event.is_end() {
             known.perhaps_over |= is_lost;
             if arrives {
@@ -100,7 +103,11 @@ impl Observer {
             if arrives && !is_lost {
                 (known.perhaps_open, known.perhaps_over) = (false, false);
             }
-        } else if !matches!(item.event, Event::Reminder(_)) {
+        } else if let Event::Reminder(_) = item.event {
+            if arrives {
+                known.read = Says::Wrong(item.incident.episode);
+            }
+        } else {
             known.perhaps_open |= arrives || is_lost;
             known.perhaps_over &= !arrives && !is_lost;
             if arrives {
@@ -209,12 +216,17 @@ pub fn settled(life: &Life) -> Result<(), Broken> {
             return Err(format!("{to} is still owed {event} of {key} since {}", owed.since));
         }
     }
-    if let Some((to, key)) = life.log.on_their_way().next() {
+    // A mail whose reply was lost is sent again once what it says was read.
+    let is_read = |key: &Key| {
+        let resource = Resource::ALL.into_iter().find(|one| one.key() == *key);
+        resource.and_then(|one| life.observer.truth.things.get(&one)).is_none_or(|thing| thing.is_read)
+    };
+    if let Some((to, key)) = life.log.on_their_way().find(|(_, key)| is_read(key)) {
         return Err(format!("a mail to {to} about {key} is still on its way"));
     }
     for ((to, key), known) in &life.observer.known {
         let is_over = !life.observer.truth.is_open(key);
-        if is_over && matches!(known.read, Says::Wrong(_)) && !is_lapsed(life, key) {
+        if is_over && matches!(known.read, Says::Wrong(_)) && !known.unsure && !is_lapsed(life, key) {
             return Err(format!("{to} believes that {key} is wrong, and it is over"));
         }
     }
@@ -236,8 +248,9 @@ fn knows(life: &Life, to: &str, resource: Resource) -> Result<(), Broken> {
     if life.is_silenced() || truth.is_explained(&key) {
         return Ok(());
     }
-    let read = life.observer.known.get(&(to.to_owned(), key.clone())).map_or(Says::Nothing, |one| one.read);
-    if read == Says::Wrong(thing.episode) {
+    let known = life.observer.known.get(&(to.to_owned(), key.clone()));
+    let read = known.map_or(Says::Nothing, |one| one.read);
+    if read == Says::Wrong(thing.episode) || known.is_some_and(|one| one.unsure) {
         return Ok(());
     }
     Err(format!("{key} is wrong, and {to} read {read:?} (episode {})", thing.episode))
@@ -248,7 +261,11 @@ fn knows_the_cut_off(life: &Life, to: &str) -> Result<(), Broken> {
     let Some(date) = truth.date.filter(|_| truth.open && !truth.is_clearing()) else { return Ok(()) };
     let key = Key::account_wide(&super::truth::name(), Kind::Disconnect);
     let rung = truth.rung(life.now);
-    let told = life.observer.known.get(&(to.to_owned(), key)).and_then(|one| one.cut_off);
+    let known = life.observer.known.get(&(to.to_owned(), key));
+    if known.is_some_and(|one| one.unsure) {
+        return Ok(());
+    }
+    let told = known.and_then(|one| one.cut_off);
     let far = |rung: Option<u32>| rung.unwrap_or(u32::MAX);
     let Some(told) = told else {
         return if rung.is_none() { Ok(()) } else { Err(format!("{to} knows of no cut-off at {date}")) };

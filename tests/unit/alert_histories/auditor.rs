@@ -62,8 +62,8 @@ struct Poll {
 /// One attempt of a mail.
 struct Try {
     mail: Mail,
-    first: DateTime<Utc>,
     last: Fate,
+    lost_replies: u32,
 }
 
 /// The role of a recipient for a kind.
@@ -152,7 +152,6 @@ impl Auditor {
         self.account.wakes(now);
         self.inbox.wakes(now);
         let moments = self.acks.values_mut().chain(self.polls.values_mut().map(|one| &mut one.ended));
-        let moments = moments.chain(self.tries.values_mut().map(|one| &mut one.first));
         let moments = moments.chain(self.refused.values_mut());
         let moments = moments.chain(self.refused_facts.values_mut().map(|(at, _)| at));
         let moments = moments.chain(self.sent.values_mut().flatten());
@@ -208,12 +207,16 @@ impl Auditor {
         self.takes_note(at, mail, fate, is_repeated);
     }
 
-    /// After a lost reply, the same bytes are sent again for an hour, and only then.
+    /// After a lost reply, the same bytes are sent again five times at most.
     fn is_repeated(&self, at: DateTime<Utc>, mail: &Mail) -> bool {
         let Some(before) = self.tries.get(&mail.id) else { return false };
         assert_eq!(before.mail, *mail, "one Message-ID, two mails");
         assert!(!matches!(before.last, Fate::Accept), "it was accepted: {mail:#?}");
-        assert!(at - before.first < HOUR, "the same bytes after {}: {mail:#?}", at - before.first);
+        assert!(
+            before.lost_replies <= 5,
+            "sent again at {at} after {} lost replies: {mail:#?}",
+            before.lost_replies
+        );
         true
     }
 
@@ -438,7 +441,9 @@ impl Auditor {
 
     fn takes_note(&mut self, at: DateTime<Utc>, mail: &Mail, fate: Fate, is_repeated: bool) {
         let known = self.tries.entry(mail.id.clone());
-        known.or_insert_with(|| Try { mail: mail.clone(), first: at, last: fate }).last = fate;
+        let known = known.or_insert_with(|| Try { mail: mail.clone(), last: fate, lost_replies: 0 });
+        known.last = fate;
+        known.lost_replies += u32::from(matches!(fate, Fate::LoseReply { .. }));
         if mail.form == "started" {
             self.has_begun = true;
             self.asked.insert(mail.to.clone());
@@ -458,7 +463,7 @@ impl Auditor {
                     self.sent.entry(to.clone()).or_default().push(at);
                 }
                 let arrives = matches!(fate, Fate::Accept | Fate::LoseReply { arrived: true });
-                self.begun.extend((arrives && mail.form == "started").then(|| to.clone()));
+                self.begun.extend((mail.form == "started").then(|| to.clone()));
                 self.inbox.take(at, mail, fate == Fate::Accept, arrives);
             }
             Fate::RefuseRecipient => {

@@ -94,6 +94,11 @@ impl Inbox {
         self.all.get(&(to.to_owned(), key.clone())).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether the last mail about it may not have arrived: no reply to it came.
+    pub fn is_unsure(&self, to: &str, key: &Key) -> bool {
+        self.of(to, key).last().is_some_and(|heard| !heard.arrived)
+    }
+
     pub fn last(&self, to: &str, key: &Key) -> Option<&Heard> {
         self.of(to, key).iter().rfind(|heard| !heard.is_listed)
     }

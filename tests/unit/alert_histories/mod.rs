@@ -151,7 +151,11 @@ fn every_problem_is_known(life: &Life, last: &Truth, calm: DateTime<Utc>) {
                 }
                 for to in life.auditor.recipients(kind) {
                     let inbox = &life.auditor.inbox;
-                    let knows = |key: &Key| inbox.reads_as_wrong(&to, key) || inbox.is_listed(&to, key);
+                    let knows = |key: &Key| {
+                        inbox.reads_as_wrong(&to, key)
+                            || inbox.is_listed(&to, key)
+                            || inbox.is_unsure(&to, key)
+                    };
                     // The next mail of a cause that this recipient knows names it.
                     let cause = life.world.cause(kind, &id.to_string()).and_then(|cause| cause.parse().ok());
                     let is_known = knows(&key) || home.iter().chain(&cause).any(knows);
@@ -180,7 +184,8 @@ fn every_problem_is_known(life: &Life, last: &Truth, calm: DateTime<Utc>) {
 fn the_last_word_is_true(life: &Life, calm: DateTime<Utc>) {
     for (to, key, heard) in life.auditor.inbox.last_words() {
         let maybe = life.auditor.belief.of(key);
-        if key.kind.is_momentary() || (heard.event.is_end() && key.kind == Kind::Disconnect) {
+        let is_unsure = life.auditor.inbox.is_unsure(to, key);
+        if is_unsure || key.kind.is_momentary() || (heard.event.is_end() && key.kind == Kind::Disconnect) {
             continue;
         }
         let is_told = life.auditor.recipients(key.kind).iter().any(|one| one == to);
@@ -214,7 +219,8 @@ fn every_end_is_known(life: &Life, calm: DateTime<Utc>) {
         let maybe = life.auditor.belief.of(key);
         // A listing that was empty for a day is over without a word.
         let is_quiet = key.kind.is_momentary() || key.kind == Kind::ResourceGone;
-        let is_over = heard.event.is_end() || is_quiet || may_have_lapsed(&maybe, calm);
+        let is_over =
+            heard.event.is_end() || is_quiet || inbox.is_unsure(to, key) || may_have_lapsed(&maybe, calm);
         assert!(is_over, "{to} was never told that {key} is over: {:#?} {maybe:#?}", inbox.of(to, key));
     }
 }

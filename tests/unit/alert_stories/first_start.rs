@@ -99,10 +99,10 @@ fn a_first_mail_that_could_not_leave_tells_how_things_are_when_it_can() {
          everybody defers, vm1=error vm2=error, look, vm1=active, vms, everybody accepts, idle 31m \
          => ops[/1]: was-down; ops[/2]: started
 
-         everybody loses, vm1=error, look, restart 2h, everybody accepts, look, 2h => vm_error/1 opened started
+         everybody loses, vm1=error, look, restart 2h, everybody accepts, look, 2h => started
          vm1=active, vms, 10m => resolved
 
-         everybody loses, vm1=error, look, vm1=active, vms, 1h, everybody accepts, 26h => vm_error/1 resolved started
+         everybody loses, vm1=error, look, vm1=active, vms, 1h, everybody accepts, 26h =>
 
          everybody refused, vm1=error, look, 2h, everybody accepts, 2h => started
 

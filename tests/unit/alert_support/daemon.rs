@@ -103,7 +103,7 @@ impl Daemon {
     pub fn leave_file(&mut self, now: DateTime<Utc>) -> bool {
         let was_read = self.store.fall_back(&self.muted, now).unwrap();
         if !was_read {
-            self.log.lose_bytes(now);
+            self.log.lose_bytes();
         }
         self.engine.write_all();
         self.log.write_all();
