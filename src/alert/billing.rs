@@ -78,11 +78,8 @@ impl Engine {
         }
         self.change(&key, |incident| {
             incident.subject = Subject::Account;
-            // An incident that was not watched for a while goes on, wherever its date is by now.
-            let is_same = incident.phase == Phase::Unwatched && cut_off.date().is_some();
-            let is_due = is_same || cut_off.is_due(settings, now);
-            if !incident.phase.is_open() && is_due && !is_doubted {
-                let why = if is_same { Cause::WatchedAgain } else { stage(&cut_off, settings, now) };
+            if !incident.phase.is_open() && cut_off.is_due(settings, now) && !is_doubted {
+                let why = stage(&cut_off, settings, now);
                 incident.run_since = now;
                 incident.severity = cut_off.severity(settings, now);
                 incident.open(why, now);

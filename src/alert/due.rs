@@ -127,7 +127,7 @@ fn open(case: &Case<'_>, told: &Told) -> Due {
         return nothing(Why::Explained(cause.clone()));
     }
     if !told.knows(incident.episode) {
-        return beginning(case, told);
+        return beginning(case);
     }
     if incident.phase == Phase::Recovering {
         return nothing(Why::Recovering);
@@ -138,7 +138,7 @@ fn open(case: &Case<'_>, told: &Told) -> Due {
     }
 }
 
-fn beginning(case: &Case<'_>, told: &Told) -> Due {
+fn beginning(case: &Case<'_>) -> Due {
     let incident = case.incident;
     if let Role::Escalation { since } = case.role {
         if let Some(cause) = &incident.cause {
@@ -160,8 +160,6 @@ fn beginning(case: &Case<'_>, told: &Told) -> Due {
     }
     let why = if incident.trusted_from.is_some() {
         Cause::CoverEnded
-    } else if told.what == What::Unwatched && told.episode == incident.episode {
-        Cause::WatchedAgain
     } else if incident.why == Cause::SeenWrong && incident.since < incident.read_at {
         // This mail comes later than that poll: the recipient is new, or a silence ended.
         Cause::SeenBefore
@@ -233,8 +231,7 @@ pub(super) fn told_after(case: &Case<'_>, before: &Told, event: &Event, message_
     let goes_on = told.is_open() && incident.key.kind == Kind::Disconnect;
     let is_same = told.episode == incident.episode || goes_on;
     if event.is_end() {
-        told.what = if *event == Event::Unwatched { What::Unwatched } else { What::Over };
-        (told.episode, told.at) = (incident.episode, now);
+        (told.what, told.episode, told.at) = (What::Over, incident.episode, now);
         told.money = Money::default();
         return told;
     }
@@ -244,12 +241,9 @@ pub(super) fn told_after(case: &Case<'_>, before: &Told, event: &Event, message_
         _ => (told.what, told.at) = (What::Wrong, now),
     }
     if is_beginning {
-        let repeats = is_same && before.what == What::Unwatched;
-        told.arming = if repeats { told.arming + 1 } else { 0 };
         // Others are told this long after it was first owed.
-        let first_owed = case.entry.owed.as_ref().map_or(now, |owed| owed.since);
-        told.began = first_owed;
-        told.reminders = 0;
+        told.began = case.entry.owed.as_ref().map_or(now, |owed| owed.since);
+        (told.arming, told.reminders) = (0, 0);
         told.by_first_mail = false;
         told.thread = Some(message_id.to_owned());
     } else if *event == Event::Worse {

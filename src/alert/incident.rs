@@ -222,11 +222,12 @@ impl Incident {
                 (self.phase, self.streak, self.why) = (Firing, 0, Cause::WrongAgain);
                 (self.subject, self.value) = (subject, value);
             }
-            // It was confirmed before, and no reading showed it right since: the episode continues.
+            // It was confirmed before, and no reading showed it right since.
             (Unwatched, Verdict::Bad { value, .. }) => {
-                (self.phase, self.ended, self.why) = (Firing, None, Cause::WatchedAgain);
+                self.severity = settings.severity_of(&self.key, &value);
                 (self.subject, self.value) = (subject, value);
-                (self.since, self.gap) = (reading.at, None);
+                (self.run_since, self.gap) = (reading.at, None);
+                self.open(Cause::WatchedAgain, reading.at);
             }
             (Unwatched, Verdict::Good) => self.end(Resolved, reading.at, Cause::SeenRight),
             (Unwatched, Verdict::Gone { .. }) => self.end(Removed, reading.at, Cause::NoLongerListed),
@@ -259,10 +260,8 @@ impl Incident {
 
     /// Opens the next episode.
     pub(crate) fn open(&mut self, why: Cause, at: DateTime<Utc>) {
-        // An incident that is still wrong after a time without watching is in the same episode.
-        let is_same = self.phase == Phase::Unwatched;
-        self.episode += u32::from(!is_same);
-        self.stood_alone &= is_same;
+        self.episode += 1;
+        self.stood_alone = false;
         (self.phase, self.why) = (Phase::Firing, why);
         (self.since, self.streak) = (self.run_since, 0);
         (self.ended, self.cause, self.trusted_from) = (None, None, None);

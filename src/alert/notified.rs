@@ -52,7 +52,6 @@ pub(crate) enum What {
     /// It was listed in the mail about its cause.
     Listed(Key),
     Over,
-    Unwatched,
 }
 
 /// The events of a cut-off that a recipient was told in the present arming, each with its time.

@@ -2,7 +2,6 @@
 
 use super::body::{Body, Section};
 use super::context::{Context, MOST_LISTED};
-use super::disconnect::news;
 use super::incident;
 use super::parts;
 use super::subject::{self, Bracket, Subject};
@@ -10,7 +9,7 @@ use super::tense::Telling;
 use crate::alert::{Event, Item, Kind, Notice, Severity, Summary};
 use crate::model::{Language, say};
 use crate::view::sentence;
-use crate::view::words::{self, EVENTS, capital};
+use crate::view::words::{self, EVENTS};
 
 /// The number of names in one line about offline resources.
 const MOST_OFFLINE: usize = 5;
@@ -18,11 +17,7 @@ const MOST_OFFLINE: usize = 5;
 /// Subject and contents of a summary.
 pub(super) fn write(notice: &Notice, facts: &Summary, context: &Context<'_>) -> (Subject, Body) {
     let items = parts::open_first(&notice.items);
-    if items.iter().all(|item| item.key.kind == Kind::Disconnect) {
-        (of_money(&items, notice, context), money_body(&items, notice, facts, context))
-    } else {
-        (of(&items, notice, context), body(&items, notice, facts, context))
-    }
+    (of(&items, notice, context), body(&items, notice, facts, context))
 }
 
 /// `[CRITICAL] 7 more events: 3 sites in error in agency and 4 more (main)`.
@@ -41,50 +36,7 @@ fn of(items: &[&Item], notice: &Notice, context: &Context<'_>) -> Subject {
     subject::line(bracket, &words, &notice.accounts, language)
 }
 
-/// `[CRITICAL] Cut-off Wed 4 Mar: pay 275 RUB now; OVERDUE since Sat 28 Feb: pay 306 RUB now and 11 more (13 accounts)`.
-fn of_money(items: &[&Item], notice: &Notice, context: &Context<'_>) -> Subject {
-    let bracket = items.first().map_or(Bracket::Of(Severity::Info), |worst| Bracket::of(worst));
-    subject::line(bracket, &money_sentence(items, context), &notice.accounts, context.language)
-}
-
-fn money_sentence(items: &[&Item], context: &Context<'_>) -> String {
-    let said = |item: &Item| news::words(item, context);
-    match items {
-        [] => String::new(),
-        [only] => said(only),
-        [first, next, rest @ ..] => {
-            let next = words::with_more(&said(next), rest.len(), context.language);
-            format!("{}; {next}", said(first))
-        }
-    }
-}
-
-/// The contents of a summary about cut-offs: every account with its date and amount.
-fn money_body(items: &[&Item], notice: &Notice, facts: &Summary, context: &Context<'_>) -> Body {
-    let language = context.language;
-    let mut all = Section::new(language.count(items.len(), words::ACCOUNTS));
-    all.list = items
-        .iter()
-        .map(|item| {
-            let (bracket, words) = (Bracket::of(item).word(language), capital(&news::words(item, context)));
-            format!("{bracket} {words} ({})", item.key.account)
-        })
-        .collect();
-    let mut limit = Section::new(limit_title(language));
-    let reader = context.of_first(&notice.accounts);
-    let (mails, since) = (language.count(facts.max_per_hour, words::MAILS_MORE), reader.moment(facts.since));
-    limit.lines.push(say!(
-        language,
-        "More than {mails} about cut-offs were due within an hour: this one has the rest, the oldest since {since}.",
-        "За час накопилось больше {mails} об отключениях: здесь остальные, самое раннее от {since}."
-    ));
-    let (sentence, accounts) = (capital(&money_sentence(items, context)), parts::accounts(notice, language));
-    let lead = format!("{sentence}, {} ({accounts}).", reader.moment(context.now));
-    let content = (lead, vec![all, limit]);
-    parts::body(items.iter().copied(), false, &notice.accounts, content, language)
-}
-
-/// The contents of a summary about everything else.
+/// The contents.
 fn body(items: &[&Item], notice: &Notice, facts: &Summary, context: &Context<'_>) -> Body {
     let language = context.language;
     let several = notice.accounts.len() > 1;
@@ -114,10 +66,6 @@ fn body(items: &[&Item], notice: &Notice, facts: &Summary, context: &Context<'_>
     sections.push(limit(facts, language));
     let content = (lead(items, notice, facts, context), sections);
     parts::body(items.iter().copied(), false, &notice.accounts, content, language)
-}
-
-const fn limit_title(language: Language) -> &'static str {
-    language.pick("The limit", "Ограничение")
 }
 
 /// The number of items that are not listed, and their sorts.
@@ -221,7 +169,7 @@ fn offline(item: &Item, context: &Context<'_>) -> String {
 }
 
 fn limit(facts: &Summary, language: Language) -> Section {
-    let mut section = Section::new(limit_title(language));
+    let mut section = Section::new(language.pick("The limit", "Ограничение"));
     let (limit, limit_label) = (per_hour(facts, language), language.pick("Limit", "Сколько"));
     section.row(limit_label, format!("{limit}: email.max_per_hour"));
     section.row(

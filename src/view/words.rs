@@ -19,9 +19,6 @@ pub(crate) const ACCOUNTS: Noun =
 pub(crate) const DAYS: Noun = Noun { en: ["day", "days"], ru: ["день", "дня", "дней"] };
 /// The same noun behind `less than`.
 pub(crate) const DAYS_LESS: Noun = Noun { en: ["day", "days"], ru: ["дня", "дней", "дней"] };
-/// The noun behind `more than`.
-pub(crate) const MAILS_MORE: Noun =
-    Noun { en: ["mail", "mails"], ru: ["письма", "писем", "писем"] };
 pub(crate) const POLLS: Noun =
     Noun { en: ["poll", "polls"], ru: ["опрос", "опроса", "опросов"] };
 pub(crate) const CHANGES: Noun =

@@ -4,7 +4,7 @@
 use super::account;
 use super::mail_support;
 
-use crate::alert::{Event, Kind, Severity};
+use crate::alert::Kind;
 use crate::model::*;
 use account::*;
 use chrono::Duration;
@@ -58,30 +58,6 @@ fn a_summary_of_any_size_is_small_enough_for_servers() {
     let text = text(&rendered).replace("\n  ", " ");
     assert!(text.contains(" open and ") && text.contains(" closed are not listed"), "{text}");
     assert!(rendered.raw.len() < 1_000_000, "{} bytes", rendered.raw.len());
-}
-
-/// After so many mails per hour about cut-offs, one mail names all further accounts.
-#[test]
-fn a_summary_about_cut_offs_names_every_account_with_its_date_and_amount() {
-    let names: Vec<String> = (0..120).map(|n| format!("acc{n:03}")).collect();
-    let items = names.iter().map(|name| {
-        let near = disconnect(Event::Rung(3), Severity::Critical, Some(cut_off("2026-03-04T11:00:00")));
-        of_account(name, near)
-    });
-    let books = names.iter().map(|name| {
-        let mut book = full(name);
-        book.apply(Read::ExpectedBalance(report("25.50", "10.00")), read_at());
-        book
-    });
-    let books: Vec<KnownAccount> = books.collect();
-    let rendered = mail(&notice(summary(12), items.collect()), &snapshot(&books));
-    let first = "Cut-off Wed 4 Mar: pay 275 RUB now; cut-off Wed 4 Mar: pay 275 RUB now and 118 more";
-    assert_eq!(rendered.subject, format!("[CRITICAL] {first} (120 accounts)"));
-    let text = text(&rendered);
-    for name in &names {
-        assert!(text.contains(&format!("CRITICAL Cut-off Wed 4 Mar: pay 275 RUB now ({name})")), "{text}");
-    }
-    assert_eq!(headers(&rendered, "X-Hostwatch-Event")[..2], ["summary", "rung:3"]);
 }
 
 #[test]

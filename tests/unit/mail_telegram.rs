@@ -96,9 +96,6 @@ fn messages() {
         &main,
         &[],
     );
-    let money =
-        |account: &str| of_account(account, disconnect(Event::Rung(3), Severity::Critical, Some(gone())));
-    put("a summary about money", &notice(summary(12), vec![money("main"), money("shop")]), &main, &[]);
     put(
         "a digest",
         &overview::digest(&[full("main")], vec![overview::of_the_week(Kind::VmError, 17, "VM web-1")]),

@@ -50,8 +50,7 @@ pub(super) fn entry(
 fn after(mut told: Told, telling: &Telling<'_>) -> Told {
     let (event, episode, at) = (&telling.item.event, telling.item.episode, telling.at());
     if event.is_end() {
-        let what = if *event == Event::Unwatched { What::Unwatched } else { What::Over };
-        return Told { what, episode, at, money: crate::alert::Money::default(), ..told };
+        return Told { what: What::Over, episode, at, money: crate::alert::Money::default(), ..told };
     }
     if !told.knows(episode) {
         told = Told {

@@ -36,11 +36,11 @@ fn unwatched_is_told_to_those_who_knew_the_incident_and_it_begins_anew_when_it_i
 }
 
 #[test]
-fn an_unwatched_that_could_not_leave_lapses_if_nothing_changed() {
+fn an_unwatched_that_could_not_leave_lapses_if_it_is_watched_again() {
     stories_of(
         World::healthy,
         &["rule vm_error off, idle 5m, rule vm_error on", "leave, idle 1h, come-back"],
-        "vm1=error, everybody away, {}, look, everybody accepts, look, 2h => opened
+        "vm1=error, everybody away, {}, look, everybody accepts, look, 2h => opened opened
          vm1=active, vms => resolved
 
          vm1=error, everybody away, {}, vm1=active, look, everybody accepts, look, 2h => opened resolved

@@ -149,24 +149,7 @@ pub fn all() -> Vec<Entry> {
     let context = Context { lives_on: Some(here), ..context(&from, &snapshot) };
     let last = reasoned(Event::Rung(1), Severity::Critical, cut_off("2026-03-02T11:00:00"), crossed(1));
     put("last_mail", render(&notice(Form::Disconnect, vec![last]), ID, &context).unwrap());
-    put("summary", many_cut_offs());
     all
-}
-
-/// More mails about cut-offs than an hour allows.
-fn many_cut_offs() -> crate::mail::Rendered {
-    let off = disconnect(Event::Rung(0), Severity::Critical, Some(cut_off("2026-02-28T11:00:00")));
-    let near = disconnect(Event::Rung(3), Severity::Critical, Some(cut_off("2026-03-04T11:00:00")));
-    let mut missed = disconnect(Event::Resolved, Severity::Critical, None);
-    missed.why = Cause::NoDisconnect;
-    let items = vec![of_account("main", off), of_account("shop", near), of_account("paid", missed)];
-    let named = |name: &str, balance: &str| {
-        let mut book = full(name);
-        book.apply(Read::ExpectedBalance(report(balance, "10.00")), read_at());
-        book
-    };
-    let books = [named("main", "-5.00"), named("shop", "25.50"), full("paid")];
-    mail(&notice(summary(12), items), &snapshot(&books))
 }
 
 fn unread() -> KnownAccount {
