@@ -49,6 +49,11 @@ pub(crate) fn client(pem: Option<&[u8]>) -> Result<ClientConfig, TrustError> {
         .with_no_client_auth())
 }
 
+/// A client that accepts no certificate.
+pub(crate) fn of_nobody() -> ClientConfig {
+    ClientConfig::builder().with_root_certificates(RootCertStore::empty()).with_no_client_auth()
+}
+
 /// All trusted authorities, and the certificates of `pem` alone.
 fn roots(pem: Option<&[u8]>) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), TrustError> {
     let (mut roots, mut named) = (RootCertStore::empty(), Vec::new());

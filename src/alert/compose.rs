@@ -22,7 +22,7 @@ use crate::model::freshness::state_collectors;
 use crate::model::{AccountName, WEBHOOK};
 
 /// Programs read webhooks: each incident is a post of its own, and no limit holds any back.
-fn is_webhook(to: &str) -> bool {
+pub(super) fn is_webhook(to: &str) -> bool {
     to.starts_with(WEBHOOK)
 }
 

@@ -194,6 +194,7 @@ impl Engine {
     pub(super) fn is_watched_again(&self, incident: &Incident, state: Option<&AccountState>) -> bool {
         incident.phase == Phase::Unwatched
             && !matches!(incident.why, Cause::LeftReport | Cause::ListedAgain)
+            && !has_report_since(incident, state)
             && watched::why_not(incident, self.watchers.get(&incident.key.account), state).is_none()
     }
 
@@ -363,4 +364,10 @@ fn listing_name(observed: &Observed) -> String {
         Observed::Sites(container, _) => format!("sites {container}"),
         Observed::Report => "report".to_owned(),
     }
+}
+
+/// Whether a report was read since a cut-off was no longer watched. One that stays closed is far.
+fn has_report_since(incident: &Incident, state: Option<&AccountState>) -> bool {
+    let read_at = state.and_then(|state| state.billing.latest()).map(|(_, read_at)| read_at);
+    incident.key.kind == Kind::Disconnect && read_at > incident.ended
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 
 use super::case::Evidence;
 use super::cut_off::CutOff;
@@ -70,6 +70,11 @@ impl<'a> Facts<'a> {
         Some(key)
             .filter(|key| key.kind == Kind::Disconnect)
             .and_then(|key| self.engine.cut_offs().get(&key.account))
+    }
+
+    /// The day in the account's zone.
+    pub(super) fn day_of(&self, account: &AccountName, at: DateTime<Utc>) -> Option<NaiveDate> {
+        Some(at.with_timezone(&self.watcher(account)?.settings.zone).date_naive())
     }
 
     /// The end of the silence that an incident is under.

@@ -53,7 +53,7 @@ pub(crate) struct Flight {
     /// The reply was lost: the time at which the same bytes are sent again.
     pub again: Option<DateTime<Utc>>,
     pub tries: u32,
-    /// The number of replies that were lost.
+    /// The number of replies that were lost, and of deferrals since.
     #[serde(default)]
     pub lost_replies: u32,
 }
@@ -286,6 +286,7 @@ impl Standing {
             .chain(&mut self.held)
             .chain(backoff)
             .chain(self.sent.values_mut().flatten())
+            .chain(&mut self.unsure_since)
             .chain(unreached)
             .chain(self.read_of.values_mut())
     }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 
 use super::case::{Due, Evidence, Role, Why};
+use super::compose::is_webhook;
 use super::due;
 use super::facts::{Facts, is_money};
 use super::flight::{
@@ -25,7 +26,7 @@ use crate::model::AccountName;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Still {
     So,
-    /// A reading is needed first: after a start, or while the collector fails.
+    /// A reading is needed first, after a start or a sleep.
     NotKnown,
     Over,
 }
@@ -48,7 +49,10 @@ impl Log {
             // A mail without an answer yet.
             let again = flight.again?;
             let still = self.still(flight, to, facts);
-            if still != Still::Over && flight.lost_replies <= SAME_BYTES_AGAIN {
+            // A mail about money says the sum and the days left of the day on which it leaves.
+            let is_of_today =
+                lane != Lane::Money || flight.items.iter().all(|item| is_today(item, flight, facts));
+            if still != Still::Over && is_of_today && flight.lost_replies <= SAME_BYTES_AGAIN {
                 let id = flight.id.clone();
                 if still == Still::NotKnown || facts.now < again {
                     return None;
@@ -60,14 +64,14 @@ impl Log {
                 return None;
             }
             let keys: BTreeSet<Key> = flight.undo.keys().cloned().collect();
-            // Of a mail that is outdated in part, the rest is owed again.
+            // Of a mail that is outdated in part, or of yesterday, the rest is owed again.
             let is_given_up = flight.lost_replies > SAME_BYTES_AGAIN;
             let rest = flight
                 .items
                 .iter()
                 .filter(|item| !is_given_up && self.still_of(item, flight, to, facts) != Still::Over);
             let rest: Vec<Key> = rest.map(|item| item.key.clone()).collect();
-            self.forget_bytes(&place, &rest);
+            self.forget_bytes(&place, &rest, facts);
             self.note(&keys, facts);
         }
         let notice = match lane {
@@ -98,15 +102,19 @@ impl Log {
     }
 
     fn still_of(&self, item: &Flown, flight: &Flight, to: &str, facts: &Facts<'_>) -> Still {
+        if let Event::Digest(_) = item.event {
+            return Still::So;
+        }
         let Some((incident, entry)) = facts.incident(&item.key).zip(flight.undo.get(&item.key)) else {
             return Still::Over;
         };
+        // A mail that was decided before its collector failed goes.
+        let unless_awaited = match facts.evidence(incident) {
+            Evidence::Awaited(_) => Still::NotKnown,
+            Evidence::Sound | Evidence::Unread => Still::So,
+        };
         if item.event == Event::Started {
-            return match facts.evidence(incident) {
-                _ if !incident.phase.is_open() => Still::Over,
-                Evidence::Sound => Still::So,
-                Evidence::Awaited(_) | Evidence::Unread => Still::NotKnown,
-            };
+            return if incident.phase.is_open() { unless_awaited } else { Still::Over };
         }
         // A newer fact about money does not wait for the reply to an older one.
         let known = self.entry(&item.key, to).filter(|_| is_money(&item.key));
@@ -119,7 +127,7 @@ impl Log {
         }
         match due::due(&self.case(incident, entry, to, facts)) {
             Due::Tell(event, _) if event == item.event => Still::So,
-            Due::Nothing(Why::NotRead | Why::Unread, _) => Still::NotKnown,
+            Due::Nothing(Why::NotRead | Why::Unread, _) => unless_awaited,
             Due::Tell(..) | Due::Nothing(..) => Still::Over,
         }
     }
@@ -131,14 +139,16 @@ impl Log {
     }
 
     /// A mail whose reply was lost is not sent again. It counts as told, except for these incidents.
-    fn forget_bytes(&mut self, place: &(String, Lane), rest: &[Key]) {
+    fn forget_bytes(&mut self, place: &(String, Lane), rest: &[Key], facts: &Facts<'_>) {
         let Some(mut flight) = self.flights.remove(place) else { return };
         for key in rest {
             if let Some(before) = flight.undo.remove(key) {
                 self.put_entry(key, &place.0, before);
             }
         }
-        self.change_standing(&place.0, |standing| standing.unsure_since = Some(flight.first_try));
+        if facts.is_anyones_recipient(&place.0) {
+            self.change_standing(&place.0, |standing| standing.unsure_since = Some(flight.first_try));
+        }
     }
 
     /// Compares each candidate of a lane. A candidate that is in a mail of another lane waits for the result of
@@ -240,7 +250,7 @@ impl Log {
         self.change_addressee(&to, |one| {
             one.first = first.map(|_| First::Told).or(one.first);
             digest = one.digest.take_if(|_| lane == Lane::Digest);
-            if lane != Lane::Money {
+            if lane != Lane::Money && !is_webhook(&to) {
                 one.standing.sent.entry(lane).or_default().push(facts.now);
             }
             one.standing.read_of.extend(unreached.iter().map(|one| (one.recipient.clone(), one.since)));
@@ -263,9 +273,9 @@ impl Log {
     }
 
     /// Takes in the result of the mail of a lane.
-    pub(crate) fn settle(&mut self, to: &str, lane: Lane, attempt: Attempt, facts: &Facts<'_>) {
+    pub(crate) fn settle(&mut self, to: &str, lane: Lane, id: &str, attempt: Attempt, facts: &Facts<'_>) {
         let place = (to.to_owned(), lane);
-        let Some(flight) = self.flights.get(&place).cloned() else { return };
+        let Some(flight) = self.flights.get(&place).filter(|flight| flight.id == id).cloned() else { return };
         let keys: BTreeSet<Key> = flight.undo.keys().cloned().collect();
         let (is_repeated, now) = (flight.tries > 0, facts.now);
         match attempt {
@@ -288,8 +298,10 @@ impl Log {
                 }
             }
             Attempt::ReplyLost => self.try_again(&place, 1, now),
-            Attempt::Deferred | Attempt::Away | Attempt::Held if is_repeated => {
-                self.try_again(&place, 0, now);
+            Attempt::Away if is_repeated => self.try_again(&place, 0, now),
+            // The same bytes once more: a receiver that has them knows them by their identity.
+            Attempt::Deferred if is_repeated && flight.lost_replies < SAME_BYTES_AGAIN => {
+                self.try_again(&place, 1, now);
             }
             Attempt::Held => {
                 self.change_standing(to, |standing| standing.held = Some(now));
@@ -448,6 +460,12 @@ impl Log {
         let all: BTreeSet<&String> = owed.chain(waiting).chain(flying).collect();
         all.into_iter().cloned().collect()
     }
+}
+
+/// Whether a mail was made on this day of the account.
+fn is_today(item: &Flown, flight: &Flight, facts: &Facts<'_>) -> bool {
+    let day = |at: DateTime<Utc>| facts.day_of(&item.key.account, at);
+    day(flight.first_try) == day(facts.now)
 }
 
 /// The entry of a recipient after a mail about the cause listed the incident. A recipient that was told of the

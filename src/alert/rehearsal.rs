@@ -109,7 +109,7 @@ impl Walk {
         log.note_all(&facts);
         for to in log.recipients() {
             while let Some(mail) = log.claim(&to, &format!("{}@rehearsal", told.len()), &facts) {
-                log.settle(&to, mail.lane, Attempt::Sent, &facts);
+                log.settle(&to, mail.lane, &mail.id, Attempt::Sent, &facts);
                 for item in mail.notice.into_iter().flat_map(|notice| notice.items) {
                     match told
                         .iter_mut()

@@ -85,8 +85,8 @@ pub(crate) fn http_client_via(whole: Duration, via: &Via) -> Result<ClientBuilde
     }
     match trust::client(via.authorities.as_deref()) {
         Ok(config) => Ok(builder.tls_backend_preconfigured(config)),
-        // Plain http needs no authority; TLS fails later, with its reason.
-        Err(TrustError::NoRoots(_)) => Ok(builder),
+        // Plain http needs no authority. With TLS nobody is trusted.
+        Err(TrustError::NoRoots(_)) => Ok(builder.tls_backend_preconfigured(trust::of_nobody())),
         Err(error) => Err(error.to_string()),
     }
 }

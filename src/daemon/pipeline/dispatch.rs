@@ -155,13 +155,13 @@ impl Pipeline {
         let Some(mail) = mail else {
             // The notice cannot be rendered. It is tried again as a mail is that the server refused.
             let facts = facts!(self, &snapshot);
-            self.log.settle(to, lane, Attempt::MailRefused, &facts);
+            self.log.settle(to, lane, &id, Attempt::MailRefused, &facts);
             self.commit(&[])?;
             return Ok(true);
         };
         if let Err(error) = self.commit(std::slice::from_ref(&mail)) {
             let facts = facts!(self, &snapshot);
-            self.log.settle(to, lane, Attempt::Away, &facts);
+            self.log.settle(to, lane, &mail.message_id, Attempt::Away, &facts);
             return Err(error);
         }
         failpoint::reach("claimed");
@@ -208,7 +208,7 @@ impl Pipeline {
         let snapshot = self.snapshot.get();
         let attempt = failure.map_or(Attempt::Sent, SendFailure::attempt);
         let facts = facts!(self, &snapshot);
-        self.log.settle(&to, lane, attempt, &facts);
+        self.log.settle(&to, lane, &mail.message_id, attempt, &facts);
         self.senders.quiet.remove(&to);
         let committed = self.commit(&[]);
         failpoint::reach("recorded");

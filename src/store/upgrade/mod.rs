@@ -34,7 +34,7 @@ DELETE FROM episodes WHERE ended_at IS NULL AND key LIKE '%/unknown_state/%';
 -- Nothing but why no mail went out; and reasons that no longer have a sentence.
 DELETE FROM decisions WHERE reason LIKE '{%' AND (json_extract(reason, '$.cause') IS NULL OR json_extract(reason, '$.cause')
   IN ('hourly_limit', 'new_recipient', 'not_delivered', 'silence_ended', 'unexplained')
-  OR json_type(reason, '$.cause.escalated') IS NOT NULL);
+  OR json_type(reason, '$.cause.escalated') IS NOT NULL OR json_type(reason, '$.cause.covers_more') IS NOT NULL);
 DROP TABLE envelopes; DROP TABLE news; DROP TABLE named; DROP TABLE told; DROP TABLE held; DROP TABLE messages;
 ";
 

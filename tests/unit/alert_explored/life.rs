@@ -53,6 +53,7 @@ pub struct Life {
 /// A mail at one attempt.
 #[derive(Clone)]
 pub struct Handed {
+    pub id: String,
     pub lane: Lane,
     pub notice: Notice,
     /// The server has got the same bytes before.
@@ -304,7 +305,8 @@ impl Life {
             let (lane, is_repeated) = (outgoing.lane, outgoing.notice.is_none());
             let place = (to.to_owned(), lane);
             self.bytes.extend(outgoing.notice.map(|notice| (place.clone(), notice)));
-            let mail = Handed { lane, notice: self.bytes[&place].clone(), is_repeated };
+            let (id, notice) = (outgoing.id, self.bytes[&place].clone());
+            let mail = Handed { lane, id, notice, is_repeated };
             let answer = self.attempt(&mail)?;
             if let Answer::Killed { .. } = answer {
                 self.killed(&mail, before, &snapshot);
@@ -313,7 +315,7 @@ impl Life {
             let attempt = self.heard(&mail, outcome(answer));
             let Self { engine, log, now, .. } = &mut *self;
             let facts = Facts::new(engine, &snapshot, &muted, 60, *now);
-            log.settle(to, lane, attempt, &facts);
+            log.settle(to, lane, &mail.id, attempt, &facts);
             // A server that is away is tried again at the next moment, as the sender does.
             if attempt == Attempt::Away {
                 return Ok(false);

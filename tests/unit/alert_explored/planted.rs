@@ -81,7 +81,7 @@ impl Life {
             (Some(Plant::FlightsForgotten), _) => {
                 let Self { engine, log, muted, now, .. } = self;
                 let facts = Facts::new(engine, snapshot, muted, 60, *now);
-                log.settle(&mail.notice.to, mail.lane, Attempt::Sent, &facts);
+                log.settle(&mail.notice.to, mail.lane, &mail.id, Attempt::Sent, &facts);
             }
             _ => {}
         }

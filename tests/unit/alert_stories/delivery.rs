@@ -82,7 +82,7 @@ fn after_a_lost_reply_the_same_mail_is_tried_and_an_end_is_worded_as_if_the_begi
 
          everybody loses, vm1=error, everybody away, idle 25h, everybody accepts, idle 31m => opened reminder:1
 
-         everybody loses, overdue 1h, everybody away, idle 26h, everybody accepts, idle 31m => rung:0 overdue:2026-03-03
+         everybody loses, overdue 1h, everybody away, idle 26h, everybody accepts, idle 31m => rung:0
 
          vm1=error, 10m, everybody loses, vm1=active, vms, vm1=error, everybody accepts, 3h => opened opened
 
@@ -165,6 +165,22 @@ fn a_mail_whose_reply_is_always_lost_is_sent_again_five_times_and_then_counts_as
     world.live("everybody accepts, vm1=active, vms, idle 26h");
     assert_eq!(world.take_events(), ["main/vm_error/1 resolved"]);
     assert!(world.system.log.debts(world.now).is_empty());
+}
+
+#[test]
+fn a_mail_without_a_reply_goes_on_while_a_collector_fails_and_holds_up_no_other() {
+    stories(
+        World::healthy,
+        "to ops, everybody loses, vm1=error, fail vms, everybody accepts, idle 5m => vm_error/1 opened
+         idle 20m => collector_failing opened
+
+         to ops, everybody loses, vm1=error, everybody defers, 10m, everybody accepts, 1h => opened",
+    );
+    let mut world = World::healthy();
+    world.system.log.owe_digest("ops", weekly_digest(world.now));
+    world.live("everybody loses, vm1=error, idle 1m, everybody accepts, idle 2m");
+    let tried: Vec<_> = world.attempts.iter().filter(|(_, mail, _)| mail.form == "digest").collect();
+    assert!(tried.len() >= 2 && tried.iter().all(|one| one.1.id == tried[0].1.id), "the same digest again");
 }
 
 #[test]

@@ -31,7 +31,9 @@ fn unwatched_is_told_to_those_who_knew_the_incident_and_it_begins_anew_when_it_i
 
          vm1=error, everybody late, leave, everybody accepts, come-back, look, idle 31m => opened unwatched opened
 
-         vm1=error, everybody loses, leave, everybody accepts, come-back, look, idle 31m => opened opened",
+         vm1=error, everybody loses, leave, everybody accepts, come-back, look, idle 31m => opened opened
+
+         cut-off 50h, everybody away, leave, come-back, cut-off 40d 900000, everybody accepts, look, 1h => rung:3 unwatched",
     );
 }
 

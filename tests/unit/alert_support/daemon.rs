@@ -220,7 +220,9 @@ impl Daemon {
                 // A mail is sent only after its bytes are in the store.
                 let kept = self.keep_bytes(&to, &outgoing, made.as_ref(), now);
                 let attempt = kept.map_or(Attempt::Away, |mail| outcome(server(&mail)));
-                self.with_facts(now, |log, facts| log.settle(&to, outgoing.lane, attempt, facts));
+                self.with_facts(now, |log, facts| {
+                    log.settle(&to, outgoing.lane, &outgoing.id, attempt, facts);
+                });
                 if self.is_disk_full {
                     break;
                 }
