@@ -176,7 +176,7 @@ impl Log {
             one.phase.is_open() && !is_money(&one.key) && one.cause.is_none() && facts.silenced(one).is_none()
         });
         let is_new =
-            |one: &&Incident| self.entry(&one.key, to).is_none_or(|entry| !entry.told.knows(one.episode));
+            |one: &&Incident| self.entry(&one.key, to).is_none_or(|entry| !entry.surely().knows(one.episode));
         let mine = open.filter(|one| self.role(one, to, facts) == Role::To).filter(is_new);
         mine.filter_map(|one| self.item(&one.key, Event::Started, Cause::KnownAtStart, to, facts)).collect()
     }
@@ -219,11 +219,12 @@ impl Log {
         let explained = if event.is_end() { &[] } else { facts.explained_by(key) };
         let covers: Vec<Incident> = explained.iter().filter(lists).map(|one| (*one).clone()).collect();
         let case = self.case(incident, &entry, to, facts);
-        let told = due::told_after(&case, &entry.told, &event, "");
+        let known = due::known(&case);
+        let told = due::told_after(&case, known, &event, "");
         let as_of = facts
             .cut_off(key)
             .and_then(|one| one.as_of(facts.snapshot.accounts.get(&key.account)?, facts.now));
-        let thread = told.thread.filter(|id| !id.is_empty() && entry.told.is_open());
+        let thread = told.thread.filter(|id| !id.is_empty() && known.is_open());
         let cut_off = facts.cut_off(key).cloned();
         let severity =
             if is_money(key) { told.severity.unwrap_or(incident.severity) } else { incident.severity };
@@ -236,7 +237,7 @@ impl Log {
             arming: told.arming,
             began: missed.map_or(incident.since, |owed| owed.began),
             episodes: missed.map_or(1, |owed| incident.episode - owed.episode + 1),
-            before: entry.told.clone(),
+            before: known.clone(),
             thread,
             as_of,
             incident: incident.clone(),

@@ -31,7 +31,23 @@ pub(crate) fn due(case: &Case<'_>) -> Due {
     if case.entry.dropped == Some(case.incident.episode) {
         return nothing(Why::Dropped);
     }
-    let (incident, told) = (case.incident, &case.entry.told);
+    compared(case, known(case))
+}
+
+/// The recipient's knowledge that the decision rests on. A mail that may have arrived counts if there is news; until then
+/// it is owed for as long as it says something true.
+pub(super) fn known<'a>(case: &Case<'a>) -> &'a Told {
+    let told = &case.entry.told;
+    let Some(before) = &case.entry.if_lost else { return told };
+    match compared(case, told) {
+        Due::Tell(event, _) if is_news(&event) => told,
+        Due::Tell(..) | Due::Nothing(..) if matches!(compared(case, before), Due::Tell(..)) => before,
+        Due::Tell(..) | Due::Nothing(..) => told,
+    }
+}
+
+fn compared(case: &Case<'_>, told: &Told) -> Due {
+    let incident = case.incident;
     if incident.key.kind.is_momentary() {
         momentary(case, told)
     } else if incident.phase.is_open() {

@@ -208,7 +208,7 @@ impl Log {
             };
             let case = self.case(incident, &entry, to, facts);
             if let Due::Tell(event, _) = due::due(&case) {
-                let told = due::told_after(&case, &entry.told, &event, "");
+                let told = due::told_after(&case, due::known(&case), &event, "");
                 let dropped = (!is_money(&key)).then_some(incident.episode);
                 self.put_entry(&key, to, Notified { told, dropped, ..Notified::default() });
             }

@@ -15,6 +15,9 @@ use crate::failpoint;
 pub(crate) struct Notified {
     /// The recipient's knowledge. A mail that may have arrived counts.
     pub told: Told,
+    /// The recipient's knowledge if the mail did not arrive whose reply was lost and which the server refuses now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_lost: Option<Told>,
     /// The event that is owed, or was owed and could not leave.
     pub owed: Option<Owed>,
     /// The hold after the newest mail was refused because of its contents.
@@ -123,17 +126,33 @@ impl Told {
     pub(crate) fn is_open(&self) -> bool {
         self.what == What::Wrong
     }
+
+    fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
+        let Self { at, began, money, .. } = self;
+        let Money { tightest, extended_at, paid_at, .. } = money;
+        let tightest = tightest.iter_mut().map(|(_, at)| at);
+        [at, began].into_iter().chain(tightest).chain(extended_at).chain(paid_at)
+    }
 }
 
 impl Notified {
+    /// The recipient's certain knowledge.
+    pub(super) fn surely(&self) -> &Told {
+        self.if_lost.as_ref().unwrap_or(&self.told)
+    }
+
+    /// The entry of a recipient that may know of this mail, and is told again all the same. `before` is the entry
+    /// without the mail.
+    pub(super) fn owed_again(&self, before: Self) -> Self {
+        Self { told: self.told.clone(), if_lost: Some(before.if_lost.unwrap_or(before.told)), ..before }
+    }
+
     /// All past moments. The caller corrects those that lie ahead of the clock.
     pub(crate) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
-        let Self { told, owed, refused, dropped: _ } = self;
+        let Self { told, if_lost, owed, refused, dropped: _ } = self;
         let owed = owed.iter_mut().flat_map(|owed| [&mut owed.since, &mut owed.began, &mut owed.event_since]);
         let refused = refused.iter_mut().map(|refused| &mut refused.since);
-        let Told { at, began, money, .. } = told;
-        let Money { tightest, extended_at, paid_at, .. } = money;
-        let tightest = tightest.iter_mut().map(|(_, at)| at);
-        [at, began].into_iter().chain(tightest).chain(extended_at).chain(paid_at).chain(owed).chain(refused)
+        let told = [told].into_iter().chain(if_lost).flat_map(Told::moments);
+        told.chain(owed).chain(refused)
     }
 }

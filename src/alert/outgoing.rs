@@ -143,7 +143,7 @@ impl Log {
         let Some(mut flight) = self.flights.remove(place) else { return };
         for key in rest {
             if let Some(before) = flight.undo.remove(key) {
-                self.put_entry(key, &place.0, before);
+                self.put_back(key, &place.0, before, true);
             }
         }
         if facts.is_anyones_recipient(&place.0) {
@@ -234,7 +234,7 @@ impl Log {
             }
             let case = self.case(incident, &before, &to, facts);
             let told = due::told_after(&case, &item.before, &item.event, id);
-            self.put_entry(&item.key, &to, Notified { told, owed: None, ..before.clone() });
+            self.put_entry(&item.key, &to, Notified { told, if_lost: None, owed: None, ..before.clone() });
             undo.entry(item.key.clone()).or_insert(before);
             for one in &item.covers {
                 let before = self.entry(&one.key, &to).cloned().unwrap_or_default();
@@ -369,11 +369,19 @@ impl Log {
         });
     }
 
-    /// The mail did not arrive: everything is owed as before.
+    fn put_back(&mut self, key: &Key, to: &str, before: Notified, may_have_arrived: bool) {
+        let entry = match self.entry(key, to) {
+            Some(now) if may_have_arrived => now.owed_again(before),
+            Some(_) | None => before,
+        };
+        self.put_entry(key, to, entry);
+    }
+
+    /// The server does not have the mail, but for one whose reply was lost: everything is owed as before.
     fn take_back(&mut self, place: &(String, Lane)) {
         let Some(flight) = self.flights.remove(place) else { return };
         for (key, before) in flight.undo {
-            self.put_entry(&key, &place.0, before);
+            self.put_back(&key, &place.0, before, flight.tries > 0);
         }
         self.change_addressee(&place.0, |one| {
             one.first = flight.first.or(one.first);

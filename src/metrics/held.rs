@@ -36,6 +36,10 @@ impl Gauge {
     pub(super) fn set(&mut self, value: f64) {
         self.0 = value;
     }
+
+    pub(super) fn is_set(&self) -> bool {
+        self.0 > 0.0
+    }
 }
 
 impl Counter {

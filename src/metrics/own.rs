@@ -292,9 +292,13 @@ impl Own {
         }
     }
 
-    /// Notes that a heartbeat succeeded.
+    /// Notes that a heartbeat succeeded. One that was on its way when the last was taken out of the configuration
+    /// leaves no series.
     pub(crate) fn heartbeat(&self, at: DateTime<Utc>) {
-        self.vectors.heartbeat_at.with_label_values(&[]).set(seconds(at));
+        let _whole = self.lock();
+        if self.vectors.heartbeat_configured.with_label_values(&[]).is_set() {
+            self.vectors.heartbeat_at.with_label_values(&[]).set(seconds(at));
+        }
     }
 
     /// Notes whether the configuration was loaded or refused. The first load counts, too.

@@ -48,7 +48,7 @@ pub fn resolved(vm: u64) -> String {
 }
 
 /// The longest wait for something that must come.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 pub const SCENARIO: &str = r#"
 time_zone = "UTC"
@@ -222,19 +222,26 @@ pub fn binary() -> PathBuf {
 
 /// The log of a process, line by line.
 #[derive(Clone, Default)]
-pub struct Log(Arc<(Mutex<Vec<String>>, Condvar)>);
+pub struct Log(Arc<(Mutex<Vec<String>>, Condvar)>, Arc<Mutex<Option<std::thread::JoinHandle<()>>>>);
 
 impl Log {
     fn follow(source: impl Read + Send + 'static) -> Self {
         let log = Self::default();
         let shared = log.clone();
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             for line in BufReader::new(source).lines().map_while(Result::ok) {
                 shared.0.0.lock().unwrap().push(line);
                 shared.0.1.notify_all();
             }
         });
+        *log.1.lock().unwrap() = Some(reader);
         log
+    }
+
+    /// Reads the rest of the log of a process that has ended.
+    fn finish(&self) {
+        let reader = self.1.lock().unwrap().take();
+        reader.into_iter().for_each(|reader| reader.join().unwrap());
     }
 
     pub fn lines(&self) -> Vec<String> {
@@ -404,19 +411,20 @@ impl Daemon {
         assert!(Process::new("kill").args([&format!("-{name}"), &id]).status().unwrap().success());
     }
 
-    /// Sends SIGTERM. Returns the exit status, within ten seconds: five are promised, and the machine may be busy.
+    /// Sends SIGTERM. Returns the exit status.
     pub fn stop(&mut self) -> i32 {
         self.signal("TERM");
         let mut child = self.child.take().unwrap();
-        let end = Instant::now() + Duration::from_secs(10);
+        let end = Instant::now() + PATIENCE;
         loop {
             if let Some(status) = child.try_wait().unwrap() {
+                self.log.finish();
                 return status.code().unwrap();
             }
             if Instant::now() > end {
                 child.kill().unwrap();
                 child.wait().unwrap();
-                panic!("SIGTERM did not stop the daemon within 10 s: {:#?}", self.log.lines());
+                panic!("SIGTERM did not stop the daemon: {:#?}", self.log.lines());
             }
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -430,6 +438,7 @@ impl Daemon {
             status = child.try_wait().unwrap();
             status.is_some()
         });
+        self.log.finish();
         status.unwrap().code().unwrap()
     }
 
@@ -438,6 +447,7 @@ impl Daemon {
         let mut child = self.child.take().unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
+        self.log.finish();
     }
 
     /// Runs another command with the same configuration. Returns exit status, stdout and stderr.
@@ -544,11 +554,27 @@ impl Daemon {
         until("nothing is owed", || self.owes_nothing_now());
     }
 
+    /// The page may lag behind. The answer to a command is of the moment.
     fn owes_nothing_now(&self) -> bool {
         let page = self.page();
         let has = |line: &str| page.lines().any(|one| one == line);
         let is_empty = |state| has(&format!("hostwatch_outbox_messages{{state=\"{state}\"}} 0"));
-        ["queued", "sending", "held"].into_iter().all(is_empty)
+        ["queued", "sending", "held"].into_iter().all(is_empty) && {
+            let (_, outbox, _) = self.command(&["outbox", "--json"]);
+            let outbox: serde_json::Value = serde_json::from_str(&outbox).unwrap_or_default();
+            let nothing = |value: &serde_json::Value| value.as_array().map_or(value.is_null(), Vec::is_empty);
+            let waits = ["events", "in_flight", "first_mail_since", "digest_since"];
+            let is_idle = |one: &serde_json::Value| waits.iter().all(|field| nothing(&one[*field]));
+            outbox["owed"].as_array().is_some_and(|all| all.iter().all(is_idle))
+        }
+    }
+
+    /// Waits until `healthcheck` has an answer in time and says that all is well.
+    pub fn is_healthy(&self) {
+        until("healthcheck", || {
+            let (status, said, _) = self.command(&["healthcheck"]);
+            status == 0 && said.contains("all of its loops work")
+        });
     }
 
     /// Waits until the metrics have a line.

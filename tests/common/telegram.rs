@@ -223,6 +223,7 @@ fn serve(stream: TcpStream, state: &(Mutex<State>, Condvar)) {
     let body: Value = serde_json::from_slice(&raw).unwrap_or(Value::Null);
     let planned = {
         let mut state = state.0.lock().unwrap();
+        state.calls.push(method.to_owned());
         let next = if method == "sendMessage" { state.next.pop_front() } else { None };
         next.or_else(|| state.usual.clone())
     };
@@ -235,7 +236,6 @@ fn serve(stream: TcpStream, state: &(Mutex<State>, Condvar)) {
             called(method, &body, &raw, planned.is_none(), state)
         }
     };
-    state.0.lock().unwrap().calls.push(method.to_owned());
     match planned {
         Some(Trouble::Lost) => {}
         Some(Trouble::Silence) => std::mem::forget(stream),

@@ -27,7 +27,12 @@ fn sites_may_vanish_with_their_container() {
     wait_for(&smtp, STARTED);
     let sites = Fault::new(FaultKind::Status, "/api/v2/hosting/containers/302/virtualhosts/");
     provider.has(Fault { code: Some(404), count: Some(2), ..sites });
-    provider.all_polled(4);
+    until("its sites are read again", || {
+        let mut requests = provider.simulator.requests();
+        requests.retain(|entry| entry.path.starts_with("/api/v2/hosting/containers/302/"));
+        let unread = requests.iter().filter(|entry| entry.status == 404).count();
+        unread == 2 && requests.last().is_some_and(|entry| entry.status == 200)
+    });
     provider.say(r#"{"container": 302}"#, "remove_container");
     until("its series to vanish", || {
         !daemon.page().contains("hosting_container_info{account=\"main\",container=\"302\"")

@@ -160,6 +160,7 @@ struct Terminal {
     child: Child,
     keys: ChildStdin,
     shown: Arc<Mutex<String>>,
+    reader: Option<std::thread::JoinHandle<()>>,
     read: usize,
 }
 
@@ -177,14 +178,14 @@ impl Terminal {
             .unwrap();
         let shown = Arc::new(Mutex::new(String::new()));
         let (into, mut from) = (Arc::clone(&shown), child.stdout.take().unwrap());
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             let mut piece = [0; 4096];
             while let Ok(count @ 1..) = from.read(&mut piece) {
                 into.lock().unwrap().push_str(&String::from_utf8_lossy(&piece[..count]));
             }
         });
         let keys = child.stdin.take().unwrap();
-        Self { child, keys, shown, read: 0 }
+        Self { child, keys, shown, reader: Some(reader), read: 0 }
     }
 
     fn shown(&self) -> String {
@@ -217,6 +218,7 @@ impl Terminal {
             status = self.child.try_wait().unwrap();
             status.is_some()
         });
+        self.reader.take().into_iter().for_each(|reader| reader.join().unwrap());
         status.unwrap().code().unwrap()
     }
 }

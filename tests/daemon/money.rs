@@ -83,6 +83,8 @@ impl World {
         );
         daemon.environment.extend(clock.environment());
         daemon.run();
+        wait_for(&smtp, STARTED);
+        daemon.owes_nothing();
         Self { billing, smtp, clock, daemon, start, _provider: provider }
     }
 
@@ -243,8 +245,10 @@ fn a_near_cut_off_escalates_despite_acks() {
     }
     // It stays a problem.
     assert_eq!(world.daemon.command(&["ack", "main/disconnect/account"]).0, 0);
-    let (code, status, _) = world.daemon.command(&["status"]);
-    assert!(code == 1 && status.starts_with("✕ Cut-off ") && status.contains(", acknowledged "), "{status}");
+    until("the status knows", || {
+        let (code, status, _) = world.daemon.command(&["status"]);
+        code == 1 && status.starts_with("✕ Cut-off ") && status.contains(", acknowledged ")
+    });
     let mail = flat(&wait_for(&world.smtp, "main/disconnect/account escalated").text);
     let words = "scalated to boss@example.com: the last day on which a payment arrives in time has come";
     assert!(mail.contains(words), "{mail}");

@@ -298,10 +298,8 @@ impl Machine {
 
 #[test]
 fn only_the_control_socket_answers_commands() {
-    let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
-    let mut daemon = Daemon::start(&provider, smtp.address);
-    let (status, said, error) = daemon.command(&["healthcheck"]);
-    assert!(status == 0 && said.contains("all of its loops work"), "{said}{error}");
+    let (provider, smtp, mut daemon) = watching("");
+    daemon.is_healthy();
     assert_eq!(daemon.request("POST", "/control/v1?%22health%22").0, 404);
     assert_eq!(daemon.request("POST", "/control/v1/reload").0, 404);
     // More than the head of a request may have.
@@ -388,7 +386,7 @@ fn an_unanswered_request_is_not_repeated() {
     let mute = std::thread::spawn(move || {
         for stream in listener.incoming().take(2) {
             let mut stream = stream.unwrap();
-            stream.set_read_timeout(Some(std::time::Duration::from_secs(10))).unwrap();
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
             assert!(std::io::Read::read(&mut stream, &mut [0; 4096]).unwrap() > 0);
         }
     });

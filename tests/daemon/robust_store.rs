@@ -101,7 +101,7 @@ fn two_daemons_share_no_store() {
         second.configure(&own, name.to_str().unwrap());
         let binary = std::env::var("HOSTWATCH_BINARY").unwrap_or(env!("CARGO_BIN_EXE_hostwatch").to_owned());
         let output = Command::new("timeout")
-            .args(["10", &binary, "run", "--web.listen-address=127.0.0.1:0", "--config.file"])
+            .args(["60", &binary, "run", "--web.listen-address=127.0.0.1:0", "--config.file"])
             .arg(second.config())
             .output();
         let error = String::from_utf8(output.unwrap().stderr).unwrap();

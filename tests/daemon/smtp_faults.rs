@@ -226,7 +226,7 @@ fn broken(stage: Stage, act: &Act) {
         // The server may have seen it a moment before the daemon begins to wait for the reply.
         let mut passed = None;
         until("the stall is noticed", || {
-            if passed.is_none_or(|at: std::time::Instant| at.elapsed().as_secs() >= 5) {
+            if passed.is_none_or(|at: std::time::Instant| at.elapsed().as_secs() >= 15) {
                 clock.pass(Duration::seconds(if stage == Stage::Dot { 61 } else { 31 }));
                 passed = Some(std::time::Instant::now());
             }

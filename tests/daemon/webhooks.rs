@@ -159,6 +159,7 @@ fn others_read_of_a_refused_post() {
     daemon.shows("hostwatch_outbox_messages{state=\"held\"} 1");
     let shown = daemon.outbox();
     assert!(shown.contains("webhook:team") && shown.contains(&format!("answered {status}")), "{shown}");
+    daemon.shows("hostwatch_notifications_total{result=\"sent\"} 3");
     // A new problem is posted in any case, and other recipients are told of the refusal.
     provider.set_vm(10002, "error");
     hook.wait_for(&opened(10002));

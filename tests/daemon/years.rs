@@ -49,10 +49,10 @@ fn accounts_and_heartbeat_have_proxies() {
     let own = format!("[accounts.main]\nproxy = \"socks5h://{}\"\n", of_account.address);
     daemon.configure("[accounts.main]\n", &own);
     daemon.run();
-    pings.recv_timeout(Duration::from_secs(20)).unwrap();
+    pings.recv_timeout(PATIENCE).unwrap();
     let names = |socks: &Socks| socks.asked().into_iter().collect::<std::collections::BTreeSet<_>>();
     assert_eq!(names(&of_account), ["localhost".to_owned()].into());
-    assert_eq!(of_heartbeat.asked().len(), 1);
+    assert_eq!(names(&of_heartbeat), ["localhost".to_owned()].into());
     daemon.has_sent(1);
 }
 
@@ -70,7 +70,7 @@ fn the_heartbeat_follows_polls_and_mails() {
     let (url, pings) = listener();
     let mut daemon = hasty(&provider, &smtp, &format!("[heartbeat]\nurl = \"{url}\""));
     daemon.run();
-    let ping = pings.recv_timeout(Duration::from_secs(20)).unwrap();
+    let ping = pings.recv_timeout(PATIENCE).unwrap();
     assert!(ping.starts_with("GET /ping/secret-path "), "{ping}");
     until("a metric of it", || daemon.page().contains("hostwatch_heartbeat_last_success_timestamp_seconds"));
     assert!(daemon.page().contains("hostwatch_heartbeat_configured 1"));
@@ -87,10 +87,11 @@ fn the_heartbeat_follows_polls_and_mails() {
     daemon.run();
     let why = daemon.log.wait("heartbeat not sent");
     assert!(why.contains("main: vms is not read"), "{why}");
+    while pings.try_recv().is_ok() {}
     assert!(pings.recv_timeout(Duration::from_secs(2)).is_err());
     assert!(!daemon.log.lines().join("\n").contains("secret-path"), "its path is a password");
     provider.clear_faults();
-    pings.recv_timeout(Duration::from_secs(20)).unwrap();
+    pings.recv_timeout(PATIENCE).unwrap();
     daemon.log.wait("heartbeat sent again");
 
     // Removed from the configuration: no ping is awaited any more.
@@ -116,7 +117,7 @@ fn a_dead_recipient_stops_no_heartbeat() {
         while pings.try_recv().is_ok() {}
         // The first may have been on its way.
         for _ in 0..3 {
-            let ping = pings.recv_timeout(Duration::from_secs(20));
+            let ping = pings.recv_timeout(PATIENCE);
             assert!(ping.is_ok(), "{:#?}", daemon.log.lines());
         }
     }
@@ -130,13 +131,15 @@ fn systemd_hears_of_start_reload_life_stop() {
     let mut daemon = hasty(&provider, &smtp, "");
     let path = daemon.directory.path().join("notify");
     let socket = UnixDatagram::bind(&path).unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
     daemon.environment.push(("NOTIFY_SOCKET", path.to_str().unwrap().into()));
     daemon.environment.push(("WATCHDOG_USEC", "2000000".into()));
     daemon.run();
     let wait = |what: &str| {
         let mut buffer = [0; 4096];
+        let end = std::time::Instant::now() + PATIENCE;
         loop {
+            assert!(std::time::Instant::now() < end, "no {what}");
             let size = socket.recv(&mut buffer).unwrap_or_else(|error| panic!("no {what}: {error}"));
             let text = String::from_utf8_lossy(&buffer[..size]).into_owned();
             if text.contains(what) {
@@ -172,7 +175,7 @@ fn a_reload_keeps_unchanged_parts() {
         });
         line.unwrap().rsplit(' ').next().unwrap().to_owned()
     };
-    assert_eq!(vm_polls(), "1");
+    until("its count", || vm_polls() == "1");
     // Other recipients are told, and no account is polled again.
     daemon.configure("to = [\"ops@example.com\"]", "to = [\"night@example.com\"]");
     assert_eq!(daemon.request("POST", "/-/reload").0, 200);
@@ -229,18 +232,22 @@ fn after_a_sleep_rungs_follow_the_clock() {
     until("the date on the page", || cut_off() > 0);
     let cut_off = chrono::DateTime::from_timestamp(cut_off(), 0).unwrap();
     // By the clock before the sleep, the next rung falls due a moment later.
-    clock.pass(cut_off - chrono::Duration::days(7) - chrono::Duration::seconds(30) - clock.now());
+    clock.pass(cut_off - chrono::Duration::days(7) - chrono::Duration::seconds(100) - clock.now());
     daemon.log.wait("everything is looked at again");
     // The provider is down, and nothing tells the time.
     drop(provider);
     daemon.log.wait("cannot read");
     clock.set(chrono::Duration::days(2));
     for turn in 1..=3 {
-        until("polls that fail", || daemon.log.count("read again before that counts") >= turn * 3);
+        let is_told =
+            || received(&smtp).iter().flat_map(|mail| &mail.pairs).any(|pair| pair.ends_with(" rung:7"));
+        let failed = || daemon.log.count("read again before that counts");
+        until("polls that fail", || is_told() || failed() >= turn * 3);
         clock.pass(chrono::Duration::seconds(50));
     }
     let mail = wait_for(&smtp, "main/disconnect/account rung:7");
-    assert!((clock.now() - mail.dated()).abs() < chrono::Duration::minutes(1), "{}", mail.dated());
+    // The clock before the sleep differs by two days.
+    assert!((clock.now() - mail.dated()).abs() < chrono::Duration::hours(1), "{}", mail.dated());
     // For two days no poll ran; failures are timed from the waking on.
     let told = received(&smtp);
     assert!(told.iter().flat_map(|mail| &mail.pairs).all(|pair| !pair.contains("failing")), "{told:?}");

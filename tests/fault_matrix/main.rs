@@ -22,13 +22,13 @@ use std::time::Duration;
 
 use common::tools::runs_all;
 use common::vitals::{Vitals, assert_sound, assert_stops};
-use common::{each_at_once, sections, until, until_within};
+use common::{each_at_once, received, sections, until_within};
 use fleet::{Fleet, Subject};
 use hostwatch_sim::FaultKind;
 use page::Page;
 use round::{PATIENCE, Round, well};
 use rules::When;
-use table::{PLACES, Pace, Place};
+use table::{CONTROL, PLACES, Pace, Place};
 
 /// Another host, which records all bytes that it gets.
 fn stranger() -> (String, Arc<Mutex<Vec<u8>>>) {
@@ -111,7 +111,9 @@ fn first_poll(fleet: &Fleet) {
     let is_noted =
         |subject: &Subject| subject.fault.as_ref().is_none_or(|fault| fault.kind != FaultKind::Delay);
     for (subject, asked) in fleet.subjects.iter().zip(asked).filter(|(subject, _)| is_noted(subject)) {
-        until(&format!("{} is asked again", subject.key), || subject.asked(place.path) > asked);
+        until_within(PATIENCE, &format!("{} is asked again", subject.key), || {
+            subject.asked(place.path) > asked
+        });
     }
     assert_stops(&mut daemon);
 }
@@ -126,6 +128,8 @@ fn later_poll(mut fleet: Fleet) {
         let twice = |key: &str| page.polls(key, place.collector, "success") >= 2;
         fleet.subjects.iter().all(|subject| well(&fleet, subject, &page).is_ok() && twice(subject.key))
     });
+    let first = format!("{CONTROL}/started/account started");
+    until_within(PATIENCE, &first, || received(&fleet.smtp).iter().any(|mail| mail.pairs.contains(&first)));
     let base = Vitals::at_rest(&daemon);
     let before = Page::parse(&daemon.page());
     fleet.subjects.iter().for_each(Subject::break_it);

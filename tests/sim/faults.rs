@@ -26,7 +26,7 @@ async fn raw(sim: &Sim, path: &str) -> (Vec<u8>, bool, bool) {
     stream.write_all(request.as_bytes()).await.unwrap();
     let (mut got, mut buffer) = (Vec::new(), [0_u8; 4096]);
     loop {
-        let quiet = Duration::from_millis(if got.is_empty() { 5_000 } else { 300 });
+        let quiet = if got.is_empty() { PATIENCE } else { Duration::from_secs(1) };
         match tokio::time::timeout(quiet, stream.read(&mut buffer)).await {
             Err(_) => return (got, false, true),
             Ok(Ok(0)) => return (got, false, false),
@@ -170,5 +170,5 @@ async fn a_stop_is_not_held_up_by_a_stall() {
     let mut byte = [0];
     tokio::time::timeout(PATIENCE, stream.read_exact(&mut byte)).await.unwrap().unwrap();
     stop.cancel();
-    tokio::time::timeout(Duration::from_secs(5), served).await.expect("bounded").unwrap();
+    tokio::time::timeout(PATIENCE, served).await.expect("bounded").unwrap();
 }

@@ -185,7 +185,8 @@ async fn unread_scrape(directory: &TempDir) -> UnixStream {
 #[tokio::test]
 async fn so_many_scrapes_at_one_time_and_no_more() {
     let guard = Arc::new(Guard::new(None, 2));
-    let (directory, _server) = on_unix_socket(Some(guard), ConnectionLimits::default()).await;
+    let limits = ConnectionLimits { write_timeout: Duration::from_secs(3600), ..ConnectionLimits::default() };
+    let (directory, _server) = on_unix_socket(Some(guard), limits).await;
     let get = async |path: &str| {
         ask(UnixStream::connect(directory.path().join("s")).await.unwrap(), "GET", path, "").await
     };

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::server::{LONG, Server};
 use crate::alert::CalendarEntry;
+use crate::http::ConnectionLimits;
 use crate::model::*;
 use crate::view::Alerting;
 use account::*;
@@ -217,7 +218,8 @@ async fn reload_is_asked_for_and_its_outcome_told() {
 
 #[tokio::test]
 async fn stop_refuses_new_connections_and_lets_the_idle_go() {
-    let server = Server::start(&[&full("main")], false).await;
+    let limits = ConnectionLimits { head_timeout: Duration::from_secs(3600), ..ConnectionLimits::default() };
+    let server = Server::start_with(&[&full("main")], false, limits, |listener| listener).await;
     // An idle connection, kept alive after its answer.
     let mut idle = TcpStream::connect(server.address).await.unwrap();
     idle.write_all(b"GET /-/healthy HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").await.unwrap();
@@ -228,7 +230,7 @@ async fn stop_refuses_new_connections_and_lets_the_idle_go() {
     let mut half = TcpStream::connect(server.address).await.unwrap();
     half.write_all(b"GET /metrics HTTP/1.1\r\nHost:").await.unwrap();
     server.stop.cancel();
-    timeout(Duration::from_secs(5), server.running).await.expect("the drain is bounded").unwrap();
+    timeout(LONG, server.running).await.expect("the drain is bounded").unwrap();
     let mut rest = Vec::new();
     timeout(LONG, idle.read_to_end(&mut rest)).await.unwrap().unwrap();
     assert!(TcpStream::connect(server.address).await.is_err());

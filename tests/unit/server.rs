@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use super::account::{read_at, snapshot};
 
 /// No step of these tests takes this long.
-pub const LONG: Duration = Duration::from_secs(20);
+pub const LONG: Duration = Duration::from_secs(60);
 
 /// A server on loopback.
 pub struct Server {

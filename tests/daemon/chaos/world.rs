@@ -104,7 +104,12 @@ fn first_charge(address: SocketAddr) -> Moment {
     let date = (crate::common::now() + chrono::Duration::days(30)).format("%Y-%m-%d");
     let login = BASE64.encode("billing-user:billing-password");
     let headers = format!("Authorization: Basic {login}\r\nAccept: application/json\r\n");
-    let body = get(address, &format!("/api/v1/expected_balance/{date}/"), &headers).unwrap();
+    let mut body = None;
+    crate::common::until("the report", || {
+        body = get(address, &format!("/api/v1/expected_balance/{date}/"), &headers);
+        body.is_some()
+    });
+    let body = body.unwrap();
     let report: serde_json::Value = serde_json::from_str(&body).unwrap();
     let moment = report["charge_moments"][0]["moment"].as_str().unwrap();
     moment.parse::<NaiveDateTime>().unwrap().and_utc()

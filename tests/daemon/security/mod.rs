@@ -134,7 +134,7 @@ fn a_panic_shows_no_credential() {
     daemon.arm("");
     daemon.run_with(&["--web.listen-address=127.0.0.1:0", "--log.level=debug"]);
     provider.all_polled(2);
-    wait_for(&smtp, "main/started/account started");
+    daemon.has_sent(1);
     daemon.arm("panic committing");
     provider.set_vm(10001, "error");
     assert_eq!(daemon.ended(), 1, "better a restart than a daemon that looks alive");

@@ -29,9 +29,9 @@ struct Known {
     read: Says,
     /// A beginning was read or perhaps read, and no end was surely read since.
     perhaps_open: bool,
-    /// The reply to an end was lost.
-    /// No reply came to the last mail about it.
+    /// No reply came to the last mail about it. The mail of a killed daemon is sent again until one comes.
     unsure: bool,
+    /// The reply to an end was lost.
     perhaps_over: bool,
     /// For the cut-off: the stage in the last mail.
     cut_off: Option<Stage>,
@@ -72,11 +72,7 @@ impl Observer {
         now: DateTime<Utc>,
     ) -> Result<(), Broken> {
         let to = &notice.to;
-        let is_lost = matches!(answer, Answer::Lost { .. } | Answer::Killed { .. });
-        let arrives = matches!(
-            answer,
-            Answer::Accept | Answer::Lost { arrived: true } | Answer::Killed { arrived: true }
-        );
+        let (is_lost, arrives) = (answer.is_lost(), answer.arrives());
         for item in &notice.items {
             self.is_true(item, to, is_silenced, is_acked, now)
                 .map_err(|why| format!("{to} is told {}: {why} ({} at {now})", item.event_key(), item.key))?;
@@ -86,15 +82,16 @@ impl Observer {
             }
             read.arrived |= arrives;
             read.lost = is_lost || (read.lost && answer != Answer::Accept);
-            self.reads(item, to, arrives, is_lost, now);
+            self.reads(item, to, answer, now);
         }
         Ok(())
     }
 
-    fn reads(&mut self, item: &Item, to: &str, arrives: bool, is_lost: bool, now: DateTime<Utc>) {
+    fn reads(&mut self, item: &Item, to: &str, answer: Answer, now: DateTime<Utc>) {
+        let (is_lost, arrives) = (answer.is_lost(), answer.arrives());
         let stage = Stage { date: self.truth.cut_off.date, rung: self.truth.cut_off.rung(now) };
         let known = self.known.entry((to.to_owned(), item.key.clone())).or_default();
-        known.unsure = is_lost;
+        known.unsure = matches!(answer, Answer::Lost { .. });
         if item.event.is_end() {
             known.perhaps_over |= is_lost;
             if arrives {

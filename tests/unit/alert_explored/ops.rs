@@ -22,6 +22,16 @@ pub enum Answer {
     Killed { arrived: bool },
 }
 
+impl Answer {
+    pub fn is_lost(self) -> bool {
+        matches!(self, Self::Lost { .. } | Self::Killed { .. })
+    }
+
+    pub fn arrives(self) -> bool {
+        matches!(self, Self::Accept | Self::Lost { arrived: true } | Self::Killed { arrived: true })
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Op {
     Read(Resource, Observation),

@@ -327,14 +327,15 @@ impl Auditor {
             let is_news = maybe.heard_until.is_some_and(|until| until >= last);
             assert!(is_news || key.kind == Kind::Disconnect, "nothing went wrong: {} {maybe:#?}", what());
         }
+        // A mail that was decided before its collector failed is sent again.
+        if is_repeated {
+            return;
+        }
         if !event.is_end() {
             self.is_read(at, key, is_first, &what);
         }
 
         // The novelty of the fact.
-        if is_repeated {
-            return;
-        }
         self.is_news(at, item, &run, role, &what);
         if let Some(thread) = &item.thread {
             let is_known = self.tries.get(thread).is_some_and(|one| one.mail.to == to);

@@ -88,7 +88,7 @@ fn after_a_lost_reply_the_same_mail_is_tried_and_an_end_is_worded_as_if_the_begi
 
          vm1=error, 10m, everybody late, vm1=active, vms, vm1=error, everybody accepts, 3h => opened resolved opened
 
-         everybody loses, vm1=error, everybody refused, 3h, vm1=active, vms, everybody accepts, 30h => was-down
+         everybody loses, vm1=error, everybody refused, 3h, vm1=active, vms, everybody accepts, 30h => resolved
 
          everybody loses, vm1=error, everybody refused, 3h, everybody accepts, 30h => opened reminder:1",
     );
