@@ -49,8 +49,7 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Simulate the provider alone, for tests and dry runs
     Simulate(Box<Simulate>),
-    /// Show the state of everything, as the running daemon knows it; exit 0 fine, 1 something needs you, 3 not
-    /// known
+    /// Show the state of everything, as the running daemon knows it; exit 0 fine, 1 a problem, 3 not known
     #[command(after_help = examples::STATUS)]
     Status(StatusArgs),
     /// Forecast the balance by the provider's reports; exit 0 fine, 1 a cut-off is near, 3 not known

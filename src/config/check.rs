@@ -4,7 +4,7 @@
 use figment::value::{Dict, Value};
 
 use super::findings::Findings;
-use super::keys;
+use super::keys::{self, ValueType};
 use super::sources::Sources;
 use crate::alert::Kind;
 use crate::model::nearest::{likeness, nearest};
@@ -46,12 +46,27 @@ fn complaint(path: &[String], value: &Value) -> Option<String> {
             let name = path.last().map_or("", String::as_str);
             Some(format!("needs quotes: {name} = {}", key.kind.words().1))
         }
-        Some(key) => Some(format!("is {}, expected {}", actual(value), key.kind.expected())),
+        Some(key) => Some(mismatch(key.kind, value)),
         None if keys::is_table(path) => {
             Some(format!("is {}, expected a table: [{}]", actual(value), path.join(".")))
         }
         None => Some(unknown(path)),
     }
+}
+
+/// A value, or a member of a list, of the wrong type.
+fn mismatch(kind: ValueType, value: &Value) -> String {
+    let members = value.as_array().filter(|_| kind.is_list());
+    let fits = |one: &&Value| kind.fits(&Value::from(vec![(*one).clone()]));
+    let odd = members.and_then(|all| all.iter().find(|one| !fits(one)));
+    let one = odd.unwrap_or(value);
+    if matches!(kind, ValueType::Count | ValueType::Counts)
+        && let Ok(number) = one.deserialize::<f64>()
+    {
+        return format!("{number} is not allowed; use whole numbers from 0 to {}", u32::MAX);
+    }
+    let verb = if odd.is_some() { "holds" } else { "is" };
+    format!("{verb} {}, expected {}", actual(one), kind.expected())
 }
 
 /// The type of a value, never the value itself.
@@ -62,7 +77,7 @@ fn actual(value: &Value) -> &'static str {
         Value::Num(..) => "another number",
         Value::Empty(..) => "empty",
         Value::Dict(..) => "a table",
-        Value::Array(..) => "a list of something else",
+        Value::Array(..) => "a list",
     }
 }
 

@@ -189,12 +189,12 @@ pub(crate) const KEYS: &[KeyRow] = keys! {
          loopback address, unless `allow_http`."
     "accounts.<name>.panel_url" Url "" "Address of the VM and billing endpoints."
     "accounts.<name>.hosting_token" Secret ""
-        "Access token of the hosting endpoints. Without it they are not polled."
+        "Access token of the hosting endpoints. Without it they are skipped."
     "accounts.<name>.hosting_token_file" File "" "File that holds `hosting_token`."
     "accounts.<name>.hosting_token_url" Url ""
-        "Where the hosting token is fetched, if it expires after a while: one POST of a form with `hosting_api_key` to this \
-         address (https, or http to loopback), made anew before a JWT's `exp` and after a 401, at most once a minute. The \
-         token is stored nowhere."
+        "Address (https, or http to loopback) that sells a hosting token which expires. One POST of a form with \
+         `hosting_api_key` buys it, and again before a JWT's `exp` and after a 401, at most once a minute. The token is \
+         stored nowhere."
     "accounts.<name>.hosting_api_key" Secret "" "Key that fetches the hosting token, instead of `hosting_token`."
     "accounts.<name>.hosting_api_key_file" File "" "File that holds `hosting_api_key`."
     "accounts.<name>.hosting_token_fields" Texts "[\"api_key\", \"token\"]"
@@ -203,10 +203,10 @@ pub(crate) const KEYS: &[KeyRow] = keys! {
     "accounts.<name>.hosting_auth_scheme" Text "\"Bearer\""
         "Word before the token in the Authorization header; `\"\"` for none. The provider's interface does not \
          say which it is."
-    "accounts.<name>.vm_api_key" Secret "" "API key of the VM endpoints. Without it they are not polled."
+    "accounts.<name>.vm_api_key" Secret "" "API key of the VM endpoints. Without it they are skipped."
     "accounts.<name>.vm_api_key_file" File "" "File that holds `vm_api_key`."
     "accounts.<name>.billing_username" Text ""
-        "User of the billing endpoints. Without user and password they are not polled."
+        "User of the billing endpoints. Without user and password they are skipped."
     "accounts.<name>.billing_password" Secret "" "Password of the billing endpoints."
     "accounts.<name>.billing_password_file" File "" "File that holds `billing_password`."
     "accounts.<name>.time_zone" Text ""
@@ -271,7 +271,7 @@ pub(crate) const KEYS: &[KeyRow] = keys! {
         "How long after its first mail a critical incident may be open and not acknowledged before it is mailed to \
          `escalate_to`, once. Not what is silenced, covered by another, or known from the first start."
     "alerts.escalate_to" Recipients "[]"
-        "Who is mailed then, and hears how it goes on. A cut-off is mailed to them at once from the last day on which \
+        "Recipients who are mailed then, and hear how it goes on. A cut-off is mailed to them at once from the last day on which \
          a payment arrives in time, acknowledged or not."
     "alerts.remind_every.critical" Duration "\"1d\""
         "How often an open critical incident is mailed again, three times at most; `\"\"` for never."
@@ -331,7 +331,7 @@ pub(crate) const KEYS: &[KeyRow] = keys! {
     "web.allowed_hosts" Texts "[]"
         "Further names under which the page and the metrics may be asked for, without port. IP addresses, \
          `localhost`, this machine's name and the host of `external_url` always may, and so may clients that \
-         authenticate; any other name is answered with 421, and what is no name with 400, so that no page on \
+         authenticate. Any other name is answered with 421, and a malformed one with 400, so that no page on \
          the web can read this one (DNS rebinding)."
     "heartbeat.url" Url "\"\""
         "Pinged while polls, store and delivery are healthy: a dead man's switch that somebody else watches."
@@ -345,7 +345,7 @@ pub(crate) const KEYS: &[KeyRow] = keys! {
          some 2,000 sites."
     "metrics.allow" Texts "[]"
         "Patterns (`*` any run of characters, `?` one) of the metrics that are written; `[]` for all. They hold \
-         for hostwatch's own metrics too: without `hostwatch_*` the shipped alert rules see nothing."
+         for hostwatch's own metrics too: the shipped alert rules need `hostwatch_*`."
     "metrics.deny" Texts "[]" "Patterns of metrics that are not written, although `allow` has them."
     "metrics.stale_after" Duration "\"\""
         "How long a collector's last good listing is served while polls fail. `\"\"`: ten of the longest gap \

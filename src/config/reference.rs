@@ -39,11 +39,11 @@ fn about(table: &str) -> Cow<'static, str> {
         "accounts.<name>" => {
             "One table for each account; its name, of letters, digits, `_` and `-`, is the `account` label of \
              every metric. `[defaults]` takes the same keys, for all accounts that don't set them. An endpoint \
-             group without credentials is not polled; an account needs at least one.\n\n"
+             group without credentials is skipped; an account needs at least one.\n\n"
         }
         "schedule" => {
             "Cron expressions as in crontab(5), in the account's time zone (UTC where it has none): five fields, \
-             or six with seconds first; weekdays 0 to 7 or by name; `@hourly` and the like; `\"off\"` or `\"\"` for off. Where \
+             or six with seconds first. Weekdays are 0 to 7 or names; `@hourly` and the like work; `\"off\"` or `\"\"` switches it off. Where \
              day of month and day of week are both restricted, a day that matches either will do. On days when \
              the clock changes, an expression whose minute or hour starts with `*` goes on by elapsed time; any \
              other runs once. Every collector also polls once at start, and each account has a fixed offset \
@@ -78,15 +78,17 @@ fn about(table: &str) -> Cow<'static, str> {
 
 const INTRODUCTION: &str = r#"# Configuration
 
+Which keys does hostwatch have, and where are they written?
+
 <!-- Generated from the table in src/config/keys.rs; `UPDATE_DOCS=1 cargo test --lib config_reference` writes it anew. -->
 
 hostwatch reads, each layer over the one before:
 
 1. the defaults below;
 2. the TOML file that `--config.file` (or `HOSTWATCH_CONFIG_FILE`) names;
-3. `accounts.d/*.toml` beside it, in order of their names, which hold `[accounts.NAME]` tables and nothing else;
-4. environment variables: `HOSTWATCH_`, then the key with `__` between its levels, such as
-   `HOSTWATCH_STORE__PATH` or `HOSTWATCH_ACCOUNTS__MAIN__TIME_ZONE`. `HOSTWATCH_` is in capitals; after it case does
+3. `accounts.d/*.toml` beside it, in order of their names; they hold only `[accounts.NAME]` tables;
+4. environment variables such as `HOSTWATCH_STORE__PATH` or `HOSTWATCH_ACCOUNTS__MAIN__TIME_ZONE`: the key with `__`
+   between its levels. `HOSTWATCH_` is in capitals; after it case does
    not matter, and `_` stands for the `-` of the name of an account in the files. An account that no file names has its
    name in small letters. Lists are separated by commas, or written as in TOML.
 
@@ -94,15 +96,14 @@ hostwatch reads, each layer over the one before:
 key is an error. [config/hostwatch.toml](../config/hostwatch.toml) is an
 example to begin with.
 
-**Several accounts.** `[defaults]` holds what they share. `[schedule]` (but for `digest`), `[limits]`, `[billing]`
-and `[alerts]` hold for all; `[defaults]` or an account can carry tables of the same names, such as
+**Several accounts.** `[defaults]` holds the keys that they share. `[schedule]` (but for `digest`), `[limits]`, `[billing]`
+and `[alerts]` hold for all. `[defaults]` or an account can carry tables of the same names, such as
 `[accounts.main.schedule]`, which override them key by key.
 
-**Secrets** (`hosting_token`, `hosting_api_key`, `vm_api_key`, `billing_password`, `password` of `[email]`,
-`url` of a webhook, `token` of a Telegram chat) can be written in place, or
-into a file that the key with `_file` names, or be a file called `<account>.<key>`, such as
-`main.hosting_token`, `smtp.password`, `webhook.NAME.url` or `telegram.NAME.token`, among systemd's credentials (`$CREDENTIALS_DIRECTORY`) or, where that
-is not set, in `credentials/` beside the configuration. A newline at the end is trimmed. A secret that is given in two of these
+**Secrets** are keys of the type secret, `password` of `[email]` and `url` of a webhook. Each can be written in place, or
+into a file that the key with `_file` names, or into a credential: a file called `<account>.<key>`, `smtp.password`,
+`webhook.NAME.url` or `telegram.NAME.token`. Credentials are read from systemd's `$CREDENTIALS_DIRECTORY` or, where that is not
+set, from `credentials/` beside the configuration. A newline at the end is trimmed. A secret that is given in two of these
 places is an error. One in `[defaults]` counts for accounts without one of their own.
 
 **Paths** of files are relative to the directory of the main configuration file.

@@ -375,7 +375,7 @@ async fn control(body: Incoming, context: &Context) -> Response<Body> {
 }
 
 fn json(value: &impl Serialize) -> Response<Body> {
-    let mut text = serde_json::to_string(value).expect("no value shown holds what JSON has no form for");
+    let mut text = serde_json::to_string(value).expect("each value that is shown has a form in JSON");
     text.push('\n');
     with(typed(StatusCode::OK, "application/json", text), [(header::CACHE_CONTROL, "no-store")])
 }

@@ -38,7 +38,7 @@ pub(super) fn figure(chart: &Chart, currency: &str, reader: Reader) -> Figure {
     if let Some(Marks { cut_off, .. }) = chart.marks {
         // The legend only names colours that are drawn.
         if chart.has_late_days() {
-            let late = language.pick("a payment may arrive too late", "платёж может не успеть");
+            let late = language.pick("a bank transfer may not arrive in time", "платёж может не успеть");
             legend.push(Legend { colour: "#e0a020", meaning: late.to_owned() });
         }
         let cut_off = day(cut_off);

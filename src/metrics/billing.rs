@@ -66,7 +66,7 @@ pub(super) const FAMILIES: &[Family] = facts! {
         "Sum of the order's charges up to the end of the report, in the account's currency."
         => order_charges;
     Balance "hosting_billing_order_cost_per_day" ["order"]
-        "What the order costs a day, on the average up to the end of the report, in the account's currency."
+        "Cost of the order a day, on the average up to the end of the report, in the account's currency."
         => order_costs;
     Balance "hosting_billing_orders" ["state"] "Billing orders with charges ahead, by state." => orders;
     Charges "hosting_billing_charged_amount" []

@@ -12,7 +12,7 @@ const DAY: u64 = 86_400;
 
 pub(super) const ACCOUNT: &[Family] = facts! {
     Account "hosting_account_info" ["currency", "time_zone"]
-        "Currency and time zone of the account as configured, always 1, absent until each collector that sees states has read once, now or before the last start: an incident that hostwatch_incident_open does not show is not open."
+        "Currency and time zone of the account as configured, always 1. It is absent until each collector that sees states has read once, now or before the last start. From then on hostwatch_incident_open shows every open incident."
         => |given, lines| {
             if !given.incidents.are_known {
                 return;

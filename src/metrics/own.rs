@@ -81,7 +81,7 @@ own_metrics! {
     outbox_messages: GaugeVec = "hostwatch_outbox_messages", ["state"],
         "Recipients for whom mail waits (queued), mails on their way (sending), recipients for whom the server refuses the address, the mail or us (held).";
     outbox_oldest: GaugeVec = "hostwatch_outbox_oldest_timestamp_seconds", [],
-        "When the oldest news that did not leave yet was first owed, in seconds since the Unix epoch, absent where nothing is owed; what waits for max_per_hour does not count.";
+        "When the oldest news that has to leave was first owed, in seconds since the Unix epoch; absent where nothing is owed. News that waits for max_per_hour does not count.";
     store_usable: GaugeVec = "hostwatch_store_usable", [],
         "Whether the store's file takes incidents and mails; 0 while they go on in memory.";
     loop_last_run: GaugeVec = "hostwatch_loop_last_run_timestamp_seconds", ["loop"],

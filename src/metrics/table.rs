@@ -41,16 +41,16 @@ pub(crate) fn reference() -> String {
 const INTRODUCTION: &str = "\
 # Metrics
 
-Written by `hostwatch metrics`; a test holds this page and the code equal.
+Which metrics does hostwatch show, and what do they mean? `hostwatch metrics` wrote this page.
 
-What is not known is absent, never 0 or -1, and no family appears without a sample. Where polls of a
+A value that is not known is absent, never 0 or -1, and a family appears only with a sample. Where polls of a
 collector fail, its last good reading is served; the reading's age is
 `time() - hostwatch_collector_last_success_timestamp_seconds`, and past `stale_after` those families
 vanish. A deleted resource's series vanish with the second complete listing without it.
 
 Ids are labels everywhere; names and other descriptions are in the `_info` families only, to be joined
 by `* on (account, vm) group_left (name) hosting_vm_info`. `_state` families are 1 on the current state
-and 0 on the other known ones (with `state_series = \"current\"`: only the current one); a state that
+and 0 on the other known ones (with `state_series = \"current\"`: only the current one). A state that
 the provider's documentation does not list adds a series of its own.
 
 `[metrics]` of the configuration can leave families out (`allow`, `deny`).

@@ -79,7 +79,7 @@ pub(crate) enum Doubt {
     BalanceNow,
     #[error("the report ends before the cut-off date known so far")]
     TooShort,
-    #[error("a report without a single charge proves nothing yet")]
+    #[error("an empty report is no proof yet")]
     NoCharges,
 }
 

@@ -69,7 +69,7 @@ impl Store {
     pub(crate) fn fall_back(&mut self, muted: &Muted, now: DateTime<Utc>) -> Result<bool, StoreError> {
         let path = self.path.clone().filter(|_| !self.is_in_memory());
         let Some(path) = path else {
-            return Err(StoreError::Content("a store without a file has nowhere to go".to_owned()));
+            return Err(StoreError::Content("a store in memory has no file".to_owned()));
         };
         let (memory, left) = match copy_into_memory(&path, now) {
             Ok(Copied { memory, is_whole: true }) => (memory, Left::default()),

@@ -40,7 +40,7 @@ pub(crate) enum StoreError {
     #[error("another hostwatch holds {0}; stop it, or give this one a store.path of its own")]
     Locked(PathBuf),
     #[error(
-        "cannot open the store {path} and lock it: {source}; file and directory must be there and writable for the user that runs hostwatch: correct store.path, or give them to that user"
+        "cannot open and lock the store {path}: {source}; the user that runs hostwatch has to write file and directory: correct store.path, or give both to that user"
     )]
     Lock { path: PathBuf, source: std::io::Error },
     #[error(
@@ -66,7 +66,7 @@ pub(crate) enum StoreError {
     #[error("the store holds something that cannot be read: {0}")]
     Content(String),
     #[error(
-        "the store {path} is of schema {found}, of a release before 0.2: start hostwatch 0.2 on it once, which brings it up, or move it away to begin a new one"
+        "the store {path} is of schema {found}, of a release before 0.2: start hostwatch 0.2 on it once to upgrade it, or move it away to begin a new one"
     )]
     TooOld { path: PathBuf, found: i64 },
     #[error("the mail {message_id} to {recipient} is to be sent and has no bytes")]

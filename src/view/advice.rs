@@ -11,7 +11,7 @@ use crate::model::{
 pub(crate) fn of(key: &Key, state: Option<&AccountState>, language: Language) -> &'static str {
     let (en, ru) = match key.kind {
         Kind::CollectorFailing => (
-            "Look at the error and at the provider's own status page: what cannot be read is not watched until this works.",
+            "Look at the error and at the provider's own status page: until this works, nothing is watched there.",
             "Посмотрите на ошибку и на страницу состояния самого провайдера: пока данных нет, наблюдения за ними тоже нет.",
         ),
         Kind::Disconnect => (

@@ -171,7 +171,7 @@ impl<'a> CutOff<'a> {
             (ToPay::NotKnown, Some(_)) => {
                 say!(
                     language,
-                    ": pay {by}; how much is not known, the report does not reach far enough",
+                    ": pay {by}; the amount is not known, since the report ends too early",
                     ": оплатите {by}; сумма неизвестна — отчёт охватывает слишком короткий срок"
                 )
             }

@@ -90,7 +90,7 @@ fn mailed(facts: &Facts<'_>) -> Vec<String> {
         return if flies { Vec::new() } else { vec!["No mail about it was sent.".to_owned()] };
     }
     let left = facts.mails.len().saturating_sub(MOST_MAILS);
-    let earlier = (left > 0).then(|| format!("{left} earlier mails are not named here."));
+    let earlier = (left > 0).then(|| format!("{} before these.", words::count(left, "mail", "mails")));
     let line = |mail: &SentMail| {
         let when = sentence_moment(mail.sent_at, facts.zone, facts.now, Language::En);
         format!("Mailed to {} {when}: \"{}\"", mail.recipient, mail.subject)

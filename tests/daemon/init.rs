@@ -266,7 +266,7 @@ fn questions_lead_to_the_first_mail() {
     person.answer("Which is it", "1\n");
     person.answer("Mail server", &format!("smtp://{}\n", smtp.address));
     person.answer("Sender", "hostwatch@example.com\n");
-    person.answer("Who gets the mails", "ops@example.com\n");
+    person.answer("Recipients of the mails", "ops@example.com\n");
     person.answer("Is this mailbox with the same provider?", "y\n");
     person.answer("A second recipient, with another provider", "nobody\n");
     person.answer("A second recipient, with another provider", "ann@example.net\n");

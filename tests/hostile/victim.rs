@@ -29,6 +29,11 @@ pub struct Victim {
 impl Victim {
     /// Starts the daemon and waits until everything was read once.
     pub fn start() -> Self {
+        Self::start_hasty(1)
+    }
+
+    /// The same with a fraction of the time for an answer.
+    pub fn start_hasty(haste: u64) -> Self {
         let provider = Provider::start(SCENARIO);
         let hostile = Hostile::before(provider.address);
         let smtp = SmtpServer::plain();
@@ -42,6 +47,7 @@ impl Victim {
             text.replace(&format!("{key} = \"\""), &format!("{key} = \"* * * * * *\""))
         });
         std::fs::write(daemon.config(), format!("{main}[schedule]{rest}")).unwrap();
+        daemon.environment.push(("HOSTWATCH_TIME_OUT_HASTE", haste.to_string()));
         daemon.run();
         let mut victim =
             Self { hostile, daemon, _smtp: smtp, _provider: provider, known: Vec::new(), base_mib: 0 };

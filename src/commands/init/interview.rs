@@ -84,7 +84,7 @@ impl Interview<'_> {
             self.ask(Question::SmtpPassword, "Password of the mail server", None)?;
         }
         self.ask(Question::From, "Sender, such as hostwatch@example.com", None)?;
-        self.ask(Question::To, "Who gets the mails; several with commas between", None)?;
+        self.ask(Question::To, "Recipients of the mails; several with commas between", None)?;
         self.second_recipient()
     }
 

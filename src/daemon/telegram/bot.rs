@@ -186,7 +186,9 @@ fn words(name: &str, trouble: &Trouble, status: u16, said: Option<&str>) -> Stri
         }
         Trouble::Chat => format!("Telegram chat {name} cannot be written to: {answered}"),
         Trouble::Message => format!("Telegram does not take this for {name}: {answered}"),
-        Trouble::Conflict => format!("what is pressed in chat {name} is read by somebody else: {answered}"),
+        Trouble::Conflict => format!(
+            "the buttons in chat {name} do nothing, since another program reads the bot's updates: {answered}"
+        ),
         Trouble::Away | Trouble::ReplyLost | Trouble::Later => {
             format!("Telegram answered {name} with {answered}")
         }

@@ -127,7 +127,7 @@ impl Listener {
     /// Takes in updates. Returns the pause before the next call.
     async fn take(&self, chat: &Chat, updates: Vec<ChatUpdate>, heard: &mut Heard) -> Duration {
         if heard.has_said_conflict {
-            tracing::info!(chat = self.name, "what is pressed in the Telegram chat is read here again");
+            tracing::info!(chat = self.name, "the buttons in the Telegram chat work again");
         }
         (heard.failures, heard.has_said_conflict) = (0, false);
         for ChatUpdate { update_id, callback_query } in updates {
@@ -193,8 +193,8 @@ impl Listener {
                     tracing::warn!(
                         %error,
                         chat = self.name,
-                        "the buttons in a Telegram chat do nothing: another program reads what is pressed, or a webhook is \
-                         set for the bot; give hostwatch a bot of its own, or set buttons = false"
+                        "the buttons in a Telegram chat do nothing: another program reads the bot's updates, or a \
+                         webhook is set; give hostwatch a bot of its own, or set buttons = false"
                     );
                 }
                 SELDOM

@@ -58,7 +58,7 @@ fn pair(
     let chain = chain.and_then(|pem| certificates(&pem, "cert", findings));
     let key = key?;
     let Ok(key) = PrivateKeyDer::from_pem_slice(&key) else {
-        findings.error("tls_server_config.key_file", "holds no private key in PEM that is not encrypted");
+        findings.error("tls_server_config.key_file", "holds no unencrypted private key in PEM");
         return None;
     };
     Some((chain?, key))
