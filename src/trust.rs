@@ -54,23 +54,26 @@ pub(crate) fn of_nobody() -> ClientConfig {
     ClientConfig::builder().with_root_certificates(RootCertStore::empty()).with_no_client_auth()
 }
 
+/// The certificates of a file in PEM form, each fit to be an authority.
+///
+/// # Errors
+/// The problem, in words that follow the file's name.
+pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+    let all = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
+    let all = all.map_err(|error| format!("is not PEM: {error}"))?;
+    let mut roots = RootCertStore::empty();
+    for certificate in &all {
+        roots.add(certificate.clone()).map_err(|error| format!("holds a bad certificate: {error}"))?;
+    }
+    if all.is_empty() { Err("holds no certificate in PEM form".to_owned()) } else { Ok(all) }
+}
+
 /// All trusted authorities, and the certificates of `pem` alone.
 fn roots(pem: Option<&[u8]>) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), TrustError> {
-    let (mut roots, mut named) = (RootCertStore::empty(), Vec::new());
+    let named = pem.map(certificates).transpose().map_err(TrustError::File)?.unwrap_or_default();
+    let mut roots = RootCertStore::empty();
     let system = rustls_native_certs::load_native_certs();
-    roots.add_parsable_certificates(system.certs);
-    if let Some(pem) = pem {
-        let problem = |reason: String| TrustError::File(reason);
-        let certificates = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
-        let certificates = certificates.map_err(|error| problem(format!("is not PEM: {error}")))?;
-        if certificates.is_empty() {
-            return Err(problem("holds no certificate".to_owned()));
-        }
-        named.clone_from(&certificates);
-        for certificate in certificates {
-            roots.add(certificate).map_err(|error| problem(format!("holds a bad certificate: {error}")))?;
-        }
-    }
+    roots.add_parsable_certificates(system.certs.into_iter().chain(named.iter().cloned()));
     if roots.is_empty() {
         let reason = system.errors.first().map_or_else(|| "none found".to_owned(), ToString::to_string);
         return Err(TrustError::NoRoots(reason));

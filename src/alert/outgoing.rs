@@ -322,7 +322,7 @@ impl Log {
             }
             Attempt::MailRefused => {
                 self.take_back(&place);
-                self.hold_contents(&place, &keys, &flight, now);
+                self.hold_contents(&place, &flight, now);
                 self.give_up_left(to, facts);
             }
         }
@@ -331,16 +331,10 @@ impl Log {
 
     /// The server refused the contents of a mail, which was taken back. Its incidents and the first mail are told in a
     /// light form at once, and then after ever longer pauses.
-    fn hold_contents(
-        &mut self,
-        place: &(String, Lane),
-        keys: &BTreeSet<Key>,
-        flight: &Flight,
-        now: DateTime<Utc>,
-    ) {
+    fn hold_contents(&mut self, place: &(String, Lane), flight: &Flight, now: DateTime<Utc>) {
         let (to, lane) = place;
-        for key in keys {
-            self.change_entry(key, to, |one| one.refused = Some(Hold::after_light(one.refused, now)));
+        for item in &flight.items {
+            self.change_entry(&item.key, to, |one| one.refused = Some(Hold::after_light(one.refused, now)));
         }
         self.change_addressee(to, |one| {
             one.first = flight.first.map(|first| first.refused(now)).or(one.first);

@@ -16,7 +16,7 @@ use crate::terminal::{Style, harmless_json, in_columns};
 /// Prints the reason why a command failed. Each error of the configuration has a line of its own.
 pub(super) fn complain(error: &anyhow::Error) {
     let is_of_configuration = error.downcast_ref::<ConfigErrors>().is_some();
-    let text = if is_of_configuration { error.to_string() } else { format!("hostwatch: {error:#}") };
+    let text = if is_of_configuration { error.to_string() } else { format!("hostwatch: {}", whole(error)) };
     let prefix = telemetry::error_prefix();
     let lines: Vec<String> = text.lines().map(|line| format!("{prefix}{line}")).collect();
     say(&lines.join("\n"));
@@ -76,4 +76,12 @@ pub(super) fn style(screen: Screen) -> Style {
         set("COLUMNS").and_then(|columns| columns.to_str()?.parse().ok()).filter(|&columns| columns > 0);
     let seen = || terminal_size_of(&out).map(|(Width(columns), _)| usize::from(columns));
     Style { width: told.or_else(seen).filter(|&columns| columns > 0).unwrap_or(WIDTH), colour }
+}
+/// An error with its causes, without those that it quotes.
+fn whole(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |text, cause| match cause.to_string() {
+        cause if text.contains(&cause) => text,
+        cause if text.is_empty() => cause,
+        cause => format!("{text}: {cause}"),
+    })
 }

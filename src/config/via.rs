@@ -10,6 +10,7 @@ use super::secrets::Secrets;
 use super::sources::reason;
 use super::view::View;
 use crate::model::Via;
+use crate::trust;
 
 /// Reads both keys; `place` is the part of their name before the last.
 pub(super) fn read(view: &View<'_>, place: &str, secrets: &Secrets, findings: &mut Findings) -> Via {
@@ -40,12 +41,10 @@ pub(super) fn authorities(
     findings: &mut Findings,
 ) -> Option<(PathBuf, Vec<u8>)> {
     let path = secrets.directory.join(view.text(key)?);
-    let why = match std::fs::read(&path) {
-        Ok(bytes) if bytes.windows(27).any(|part| part == b"-----BEGIN CERTIFICATE-----") => {
-            return Some((path, bytes));
-        }
-        Ok(_) => "holds no certificate in PEM form".to_owned(),
-        Err(error) => format!("cannot be read: {}", reason(&error)),
+    let read = std::fs::read(&path).map_err(|error| format!("cannot be read: {}", reason(&error)));
+    let why = match read.and_then(|bytes| trust::certificates(&bytes).map(|_| bytes)) {
+        Ok(bytes) => return Some((path, bytes)),
+        Err(why) => why,
     };
     let message = format!("{} {why}; name a PEM file that hostwatch may read", path.display());
     view.error(key, findings, message);

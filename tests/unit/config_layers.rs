@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use super::certificates::Authority;
 use crate::alert::{Kind, Severity};
 use crate::config::{self, AccountSettings, Environment, Settings};
 use crate::model::Collector;
@@ -295,9 +296,10 @@ const CHANGES: [&str; 26] = [
 /// The settings that a change of the base takes away and adds, with its warnings.
 #[test]
 fn each_change_does_what_it_did() {
+    let authority = Authority::new("of the mail server");
     let settings = |lines: &str| -> Vec<String> {
         let place = Place::new(&format!("{BASE}{lines}")).with("p", "pass\n");
-        let place = place.with("ca.pem", "-----BEGIN CERTIFICATE-----\n");
+        let place = place.with("ca.pem", &authority.pem());
         let all = place.load(&[]);
         let of_account = &all.accounts[0];
         let AccountSettings { profile, api, alert, to, schedules, .. } = of_account;

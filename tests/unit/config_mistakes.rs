@@ -228,6 +228,11 @@ fn every_mistake_is_told() {
     }
     let (named, long) = (format!("{account}vm_api_key_file = 'secret'"), "x".repeat(65_537));
     said.put("a secret of 64 KiB and a byte", &[("x.toml", &named), ("secret", &long)], &[]);
+    let (authorities, bad) = (
+        format!("{BASE}ca_file = 'ca.pem'"),
+        "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+    );
+    said.put("a bad certificate", &[("x.toml", &authorities), ("ca.pem", bad)], &[]);
     TOKENS.iter().for_each(|lines| said.file(lines, &format!("{BASE}base_url = 'https://h'\n{lines}")));
     for (name, value) in VARIABLES {
         said.put(&format!("{name}={value}"), &[("x.toml", BASE)], &[(name, value)]);

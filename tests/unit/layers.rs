@@ -29,7 +29,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("store", &["alert", "model", "failpoint"]),
     ("http", &["view", "alert", "state", "metrics", "model", "clock", "config_error", "file_stamp"]),
     // It may name the settings types of all layers. Only `daemon` and `commands` may name it.
-    ("config", &["http", "alert", "provider", "mail", "metrics", "model", "config_error"]),
+    ("config", &["http", "alert", "provider", "mail", "metrics", "model", "config_error", "trust"]),
     ("cli", &["telemetry", "http", "model"]),
     ("main", &["commands", "cli"]),
     ("fuzz", &["http", "mail", "model", "provider"]),
