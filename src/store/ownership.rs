@@ -1,21 +1,23 @@
 //! Whether the file in the store's place is a store. Anything else is refused before the first write and stays as it is.
 
 use std::fs::{self, File};
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 use rusqlite::{Connection, OpenFlags};
 
+use super::place::{BESIDE, with_end};
+use super::schema::{APPLICATION_ID, NEWEST};
 use super::{Store, StoreError};
 
-/// SQLite's mark of the program that a file belongs to: `hwst`. Stores of release 0.2 have none.
-pub(super) const APPLICATION_ID: u32 = 0x6877_7374;
 /// The header of a database (SQLite's file format, 1.3), and the places of the schema's version and the mark in it.
 const HEADER_BYTES: usize = 100;
 const MAGIC: &[u8] = b"SQLite format 3\0";
 const VERSION_AT: usize = 60;
 const ID_AT: usize = 68;
+/// The bytes of a journal before its first page (SQLite's file format, 4.1).
+const BEFORE_PAGE: usize = 56;
 
 impl Store {
     /// Refuses a file that is neither empty nor a store. Nothing is changed by asking, and a file that is not there or
@@ -31,26 +33,50 @@ impl Store {
             Ok(data) if !data.is_file() => return foreign("is a pipe or a device"),
             Ok(_) | Err(_) => {}
         }
-        let mut header = Vec::new();
-        let read = File::open(path).and_then(|file| file.take(HEADER_BYTES as u64).read_to_end(&mut header));
-        if read.is_err() || header.is_empty() {
-            return Ok(());
-        }
+        let header = match start(path, HEADER_BYTES) {
+            Ok(header) if !header.is_empty() => header,
+            Ok(_) | Err(_) => return Ok(()),
+        };
         if header.len() < HEADER_BYTES || !header.starts_with(MAGIC) {
             return foreign("is no database");
         }
-        let number = |at: usize| header[at..].first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes));
-        let is_ours = match number(ID_AT) {
+        let is_ours = match number(&header, ID_AT) {
             APPLICATION_ID => true,
             0 => tables(path).is_ok_and(|tables| {
                 let has = |name: &str| tables.iter().any(|table| table == name);
-                // All of a new store may still be in its journal.
-                (tables.is_empty() && number(VERSION_AT) == 0) || (has("meta") && has("incidents"))
+                let is_empty = tables.is_empty() && number(&header, VERSION_AT) == 0;
+                (is_empty && journal_begins_a_store(path)) || (has("meta") && has("incidents"))
             }),
             _ => false,
         };
         if is_ours { Ok(()) } else { foreign("is another program's database") }
     }
+}
+
+/// Whether the journal of an empty file is empty too or begins a store, since all of a new store may still be in it.
+/// Its first page is then the header. Release 0.2 gave the header a version and no mark.
+fn journal_begins_a_store(path: &Path) -> bool {
+    let begun = start(&with_end(path, BESIDE[0]), BEFORE_PAGE + HEADER_BYTES).unwrap_or_default();
+    let Some(header) = begun.get(BEFORE_PAGE..).filter(|page| page.len() == HEADER_BYTES) else {
+        return true;
+    };
+    match number(header, ID_AT) {
+        APPLICATION_ID => true,
+        0 => (1..NEWEST).contains(&number(header, VERSION_AT).into()),
+        _ => false,
+    }
+}
+
+/// The first bytes of a file.
+fn start(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The number at this place of a header.
+fn number(header: &[u8], at: usize) -> u32 {
+    header[at..].first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes))
 }
 
 /// The file without its journal, for reading alone. SQLite makes no file beside it.

@@ -12,7 +12,7 @@ use chrono::{DateTime, Utc};
 use super::{Store, StoreError};
 
 /// The endings of the files that belong to a store.
-const BESIDE: [&str; 2] = ["-wal", "-shm"];
+pub(super) const BESIDE: [&str; 2] = ["-wal", "-shm"];
 /// A command that checks for a daemon locks the store for a moment.
 const TRIES: u32 = 5;
 const BETWEEN_TRIES: Duration = Duration::from_millis(100);
@@ -164,7 +164,7 @@ fn id_of(path: &Path) -> Option<FileId> {
     fs::metadata(path).ok().map(|data| (data.dev(), data.ino()))
 }
 
-fn with_end(path: &Path, end: &str) -> PathBuf {
+pub(super) fn with_end(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     name.into()

@@ -5,10 +5,11 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 use rusqlite::Connection;
 
-use super::ownership::APPLICATION_ID;
 use super::place::sync_directory;
 use super::{StoreError, chats, log, upgrade};
 
+/// SQLite's mark of the program that a file belongs to: `hwst`. Stores of release 0.2 have none.
+pub(super) const APPLICATION_ID: u32 = 0x6877_7374;
 /// The version that this release writes.
 pub(super) const NEWEST: i64 = 8;
 /// The version that release 0.2 wrote.

@@ -41,9 +41,13 @@ fn version(path: &Path) -> i64 {
 
 /// Writes a store as 0.2 did, with one VM in error and two mails sent.
 fn left_by_0_2(path: &Path) {
-    let old = raw(path);
-    old.execute_batch(include_str!("../fixtures/store_v7/schema.sql")).unwrap();
-    old.execute_batch(include_str!("../fixtures/store_v7/vm_in_error.sql")).unwrap();
+    let (schema, rows) = (
+        include_str!("../fixtures/store_v7/schema.sql"),
+        include_str!("../fixtures/store_v7/vm_in_error.sql"),
+    );
+    // It made the tables of a version in one transaction.
+    let all = format!("PRAGMA journal_mode = WAL; BEGIN; {schema}; COMMIT; {rows}");
+    raw(path).execute_batch(&all).unwrap();
 }
 
 fn vm(id: u64) -> Key {
@@ -138,6 +142,43 @@ fn a_file_that_is_no_store_is_refused_and_stays_as_it_is() {
     drop(open(&path));
     let marked: u32 = raw(&path).pragma_query_value(None, "application_id", |row| row.get(0)).unwrap();
     assert_ne!(marked, 0);
+}
+
+/// The copy of a database that is wholly in its journal, as a kill leaves it.
+fn left_in_its_journal(make: impl FnOnce(&Path)) -> (tempfile::TempDir, PathBuf) {
+    let ((_made_in, made), (directory, path)) = (place(), place());
+    let open = raw(&made);
+    open.execute_batch("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0").unwrap();
+    // The file stays open, so that closing the other connection does not write the journal into it.
+    open.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).unwrap();
+    make(&made);
+    for end in ["", "-wal"] {
+        fs::copy(beside(&made, end), beside(&path, end)).unwrap();
+    }
+    (directory, path)
+}
+
+#[test]
+fn a_database_that_is_wholly_in_its_journal_is_taken_for_what_it_is() {
+    for sql in ["", "; PRAGMA application_id = 7", "; PRAGMA user_version = 99"] {
+        let (directory, path) = left_in_its_journal(|path| {
+            raw(path)
+                .execute_batch(&format!("BEGIN; CREATE TABLE dashboard (id INTEGER){sql}; COMMIT"))
+                .unwrap();
+        });
+        let files = || [fs::read(&path).unwrap(), fs::read(beside(&path, "-wal")).unwrap()];
+        let before = files();
+        let error = Store::open(&path, now()).unwrap_err();
+        assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
+        assert_eq!((files(), fs::read_dir(directory.path()).unwrap().count()), (before, 2));
+    }
+    let with_incidents: [fn(&Path); 2] =
+        [|path| world(Some(path)).vms(&[(1, "error"), (2, "active")]), left_by_0_2];
+    for make in with_incidents {
+        let (_directory, path) = left_in_its_journal(make);
+        assert_eq!(fs::metadata(&path).unwrap().len(), 4096, "only the header is in the file");
+        assert!(!open(&path).restore().unwrap().incidents.is_empty());
+    }
 }
 
 /// A daemon was killed, and a backup was put in the place of its file, beside the journal.
