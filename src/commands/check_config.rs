@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
+use super::doctor::machine::unwritable;
 use super::output::{print, warn};
 use crate::config::{self, AccountSettings, Environment, Settings};
 use crate::config_error::ConfigErrors;
@@ -11,7 +12,7 @@ use crate::http::WebConfig;
 use crate::mail::Recipient;
 use crate::model::Group;
 use crate::model::Language;
-use crate::store::Store;
+use crate::store::StoreError;
 use crate::terminal::in_columns;
 use crate::view::words;
 
@@ -37,7 +38,12 @@ pub(super) fn run(file: &Path, web_config_file: Option<&Path>) -> Result<()> {
 }
 
 fn good(file: &Path, settings: &Settings, web: Option<(&Path, WebConfig)>) -> Result<()> {
-    Store::refuse_foreign(&settings.store_path)?;
+    match unwritable(&settings.store_path) {
+        Some(error @ StoreError::Foreign { .. }) => return Err(error.into()),
+        // The service's user may be another one.
+        Some(error) => warn(&error.to_string()),
+        None => {}
+    }
     for warning in &settings.warnings {
         warn(warning);
     }

@@ -91,6 +91,21 @@ impl Store {
         }
     }
 
+    /// Makes a file in the store's directory, removes it, and opens the store, as a check for commands.
+    ///
+    /// # Errors
+    /// If a daemon of this user could not open the store.
+    pub(crate) fn try_place(path: &Path) -> Result<(), StoreError> {
+        Self::refuse_foreign(path)?;
+        let probe = path.with_file_name(format!(".hostwatch-{}", std::process::id()));
+        let made = File::create_new(&probe).and_then(|_| fs::remove_file(&probe));
+        let opened = made.and_then(|()| match File::options().read(true).append(true).open(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            opened => opened.map(drop),
+        });
+        opened.map_err(|source| StoreError::Lock { path: path.to_owned(), source })
+    }
+
     /// Whether the file is a store, or any SQLite database.
     pub(crate) fn lies_at(path: &Path) -> bool {
         let mut start = [0; 15];

@@ -94,7 +94,7 @@ fn failures_name_their_remedy() {
     let elsewhere = good.replace("/hostwatch.db", "/missing/hostwatch.db");
     let (code, text, _) = doctor(&elsewhere);
     assert!(
-        code == 1 && check(&text, "store").0 == "FAIL" && text.contains("→ correct store.path"),
+        code == 1 && check(&text, "store").0 == "FAIL" && flat(&text).contains("correct store.path"),
         "{text}"
     );
 

@@ -92,6 +92,22 @@ fn a_foreign_file_is_left_alone() {
 }
 
 #[test]
+fn a_place_that_cannot_be_written_is_told_before_the_start() {
+    let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
+    let daemon = Daemon::prepare(&provider, smtp.address, "");
+    daemon.configure("/hostwatch.db", "/missing/hostwatch.db");
+    let said = [&["check-config"][..], &["run", "--web.listen-address=127.0.0.1:0"]].map(|command| {
+        let (code, _, error) = daemon.command(command);
+        let error = flat(&error);
+        let reason = error.split("cannot open the store").nth(1).unwrap_or_else(|| panic!("{error}"));
+        (code, reason.split_inclusive("correct store.path").next().unwrap().to_owned())
+    });
+    assert_eq!((said[0].0, said[1].0), (0, 1));
+    assert_eq!(said[0].1, said[1].1);
+    assert!(said[0].1.ends_with("correct store.path"), "{said:?}");
+}
+
+#[test]
 fn two_daemons_share_no_store() {
     let (provider, smtp, daemon) = watching("");
     let store = daemon.directory.path().join("hostwatch.db");

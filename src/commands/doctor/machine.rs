@@ -1,7 +1,6 @@
 //! Checks that belong to no account: the providers' clocks and certificates, mail, the store, this machine.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::path::Path;
 
 use chrono::{DateTime, Duration, Utc};
@@ -21,7 +20,7 @@ use crate::mail::smtp::{Capabilities, Timing, Transport};
 use crate::mail::{Recipient, Way};
 use crate::model::{Language, Snapshot, Via, lives_on};
 use crate::provider::{self, probe};
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 use crate::terminal::doctor::CheckVerdict;
 use crate::view::words;
 
@@ -251,33 +250,30 @@ fn state_directories(units: &[&str]) -> Option<String> {
     given.or_else(|| units.iter().any(|unit| Path::new(unit).exists()).then(|| OF_THE_UNIT.to_owned()))
 }
 
-/// Whether the store can be written. The file is opened, and a probe file is made in its directory and removed.
-/// `state` is systemd's list of directories, which it creates when it starts the daemon.
+/// Whether the store can be written. `state` is systemd's list of directories.
 fn writable(path: &Path, state: Option<&str>) -> CheckVerdict {
-    if let Err(error) = Store::refuse_foreign(path) {
-        return CheckVerdict::fail(error.to_string());
-    }
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let systemd_makes = state.is_some_and(|list| list.split(':').any(|made| Path::new(made) == directory));
-    if systemd_makes && !directory.exists() {
+    if let Some(directory) = to_be_made(path, state) {
         let says = format!("systemd will create {} at the first start", directory.display());
         return CheckVerdict::ok(says);
     }
-    let probe = directory.join(format!(".hostwatch-doctor-{}", std::process::id()));
-    let made = File::create_new(&probe).and_then(|_| std::fs::remove_file(&probe));
-    if let Err(error) = made {
-        let says = format!("{} cannot be written: {error}", directory.display());
-        return CheckVerdict::fail(says)
-            .remedy("correct store.path, or give its directory to the user that runs hostwatch");
+    match Store::try_place(path) {
+        Ok(()) if path.exists() => CheckVerdict::ok(format!("{} can be written", path.display())),
+        Ok(()) => CheckVerdict::ok(format!("{} will be created", path.display())),
+        Err(error) => CheckVerdict::fail(error.to_string()),
     }
-    if !path.exists() {
-        return CheckVerdict::ok(format!("{} will be created", path.display()));
-    }
-    match File::options().read(true).append(true).open(path) {
-        Ok(_) => CheckVerdict::ok(format!("{} can be written", path.display())),
-        Err(error) => CheckVerdict::fail(format!("{} cannot be written: {error}", path.display()))
-            .remedy("give the file to the user that runs hostwatch"),
-    }
+}
+
+/// The store's directory, if it is missing and systemd creates it when it starts the daemon.
+fn to_be_made<'a>(path: &'a Path, state: Option<&str>) -> Option<&'a Path> {
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty())?;
+    let is_made = state.is_some_and(|list| list.split(':').any(|made| Path::new(made) == directory));
+    Some(directory).filter(|directory| is_made && !directory.exists())
+}
+
+/// The reason why a daemon of this user could not open the store.
+pub(in crate::commands) fn unwritable(path: &Path) -> Option<StoreError> {
+    let error = Store::try_place(path).err()?;
+    to_be_made(path, state_directories(&UNITS).as_deref()).is_none().then_some(error)
 }
 
 #[cfg(test)]
