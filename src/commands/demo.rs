@@ -63,6 +63,7 @@ pub(super) async fn run(demo: Demo) -> Result<()> {
         telemetry_path: demo.web.telemetry_path,
         lifecycle: false,
         read_settings: Arc::new(|| Err("the demo has no configuration to reload".to_owned())),
+        hangups: daemon::hangups()?,
     };
     let result = daemon::run(start, stop).await;
     backstage.cancel();

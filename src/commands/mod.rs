@@ -33,7 +33,7 @@ use crate::telemetry;
 use crate::terminal::Answer;
 
 /// Keeps the kernel's defaults from ending the process. A write beyond a limit of file sizes is an error of that write.
-/// A reload may be asked for before the daemon listens for it.
+/// A reload may be asked for before the daemon reads its configuration.
 pub(crate) fn ignore_signals() {
     for signal in [SIGXFSZ, SIGHUP] {
         // Without it the default stays.

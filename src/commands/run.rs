@@ -17,6 +17,7 @@ use crate::daemon::listen::BoundSockets;
 use crate::daemon::{self, ReadSettings, Start};
 
 pub(super) async fn run(run: Run) -> Result<()> {
+    let hangups = daemon::hangups()?;
     let file = run.config.file.clone();
     let settings = super::load(&file)?;
     for warning in &settings.warnings {
@@ -50,6 +51,7 @@ pub(super) async fn run(run: Run) -> Result<()> {
         telemetry_path: run.web.telemetry_path,
         lifecycle: run.web.enable_lifecycle,
         read_settings,
+        hangups,
     };
     daemon::run(start, stop).await
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::Signal;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -56,13 +56,14 @@ pub(super) struct Built {
     watchdog: Watchdog,
     reloader: Reloader,
     reloads: mpsc::Receiver<Reload>,
+    hangups: Signal,
     /// The accounts whose collectors start with the daemon.
     first: Vec<Prepared>,
 }
 
 /// Puts a daemon together. Its collectors will end with `stop`.
 pub(super) fn build(start: Start, stop: &CancellationToken) -> Result<Built> {
-    let Start { settings, listeners, store, telemetry_path, lifecycle, read_settings } = start;
+    let Start { settings, listeners, store, telemetry_path, lifecycle, read_settings, hangups } = start;
     let clock = Clock::default();
     let now = clock.now();
     let own = own_metrics(&settings, now);
@@ -112,6 +113,7 @@ pub(super) fn build(start: Start, stop: &CancellationToken) -> Result<Built> {
             common,
         },
         reloads,
+        hangups,
         first,
     })
 }
@@ -322,10 +324,7 @@ fn unread(
 
 impl Built {
     /// Starts all loops.
-    ///
-    /// # Errors
-    /// If SIGHUP cannot be handled.
-    pub(super) fn spawn(self, stop: CancellationToken) -> Result<Running> {
+    pub(super) fn spawn(self, stop: CancellationToken) -> Running {
         let Self {
             server,
             pipeline,
@@ -334,10 +333,9 @@ impl Built {
             watchdog,
             mut reloader,
             reloads,
+            hangups,
             first,
         } = self;
-        // Signals are caught from now on, so that none is lost while a reload runs.
-        let hangups = signal(SignalKind::hangup()).context("handling SIGHUP")?;
         let mut tasks = Tasks::new();
         let (listeners, web) = server;
         let serving =
@@ -359,7 +357,7 @@ impl Built {
         }
         part(&mut tasks, "watchdog", watchdog.run(stop.child_token()));
         reloader.collectors.start(first, &mut tasks);
-        Ok(Running { stop, tasks, reloader, reloads, hangups })
+        Running { stop, tasks, reloader, reloads, hangups }
     }
 }
 

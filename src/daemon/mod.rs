@@ -25,6 +25,7 @@ mod watchdog;
 mod webhook;
 
 use anyhow::{Context as _, Result, bail};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock;
@@ -42,6 +43,8 @@ pub(crate) struct Start {
     pub(crate) telemetry_path: String,
     pub(crate) lifecycle: bool,
     pub(crate) read_settings: ReadSettings,
+    /// SIGHUP.
+    pub(crate) hangups: Signal,
 }
 
 /// Runs the daemon until `stop`.
@@ -50,15 +53,22 @@ pub(crate) struct Start {
 /// If it cannot start: a mail server's CA cannot be read, or the store cannot be loaded. If one of its parts
 /// ends by itself: a restart is better than running without that part.
 pub(crate) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
-    build::build(start, &stop)?.spawn(stop)?.supervise().await
+    build::build(start, &stop)?.spawn(stop).supervise().await
+}
+
+/// SIGHUP from now on. A daemon asks for it before it reads its configuration, so that each later one leads to a reload.
+///
+/// # Errors
+/// If the handler cannot be set.
+pub(crate) fn hangups() -> Result<Signal> {
+    signal(SignalKind::hangup()).context("handling SIGHUP")
 }
 
 /// Cancels `stop` at SIGTERM or SIGINT.
 ///
+/// # Errors
 /// If the handlers cannot be set.
-/// When the handlers cannot be set.
 pub(crate) fn stop_at_signal(stop: &CancellationToken) -> Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
     let mut term = signal(SignalKind::terminate()).context("handling SIGTERM")?;
     let mut int = signal(SignalKind::interrupt()).context("handling SIGINT")?;
     let stop = stop.clone();

@@ -383,7 +383,13 @@ impl Daemon {
     }
 
     /// Starts it with a command that only lacks the configuration.
-    pub fn run_as(&mut self, mut command: Process) {
+    pub fn run_as(&mut self, command: Process) {
+        self.begin(command);
+        self.has_begun();
+    }
+
+    /// Starts it, and does not wait until it serves.
+    pub fn begin(&mut self, mut command: Process) {
         let mut child = command
             .args(["--web.enable-lifecycle", "--config.file"])
             .arg(self.config())
@@ -395,6 +401,10 @@ impl Daemon {
             .unwrap();
         self.log = Log::follow(child.stderr.take().unwrap());
         self.child = Some(child);
+    }
+
+    /// Waits until it serves.
+    pub fn has_begun(&mut self) {
         let line = self.log.wait("serving metrics");
         // As logfmt or as JSON.
         let address = line.split("address=").nth(1).or_else(|| line.split("\"address\":\"").nth(1)).unwrap();

@@ -92,6 +92,24 @@ fn mails_wait_for_their_server() {
     daemon.shows("hostwatch_outbox_messages{state=\"held\"} 0");
 }
 
+/// Another program holds the store, so the start takes as long as the test wants.
+#[test]
+fn a_reload_that_is_asked_for_during_the_start_comes_after_it() {
+    let (_provider, _smtp, mut daemon) = watching("");
+    assert_eq!(daemon.stop(), 0);
+    let path = daemon.directory.path().join("hostwatch.db");
+    let store = rusqlite::Connection::open(&path).unwrap();
+    store.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE").unwrap();
+    let mut command = std::process::Command::new(binary());
+    command.args(["run", "--web.listen-address=127.0.0.1:0"]);
+    daemon.begin(command);
+    until("it has locked its store", || std::fs::File::open(&path).unwrap().try_lock_shared().is_err());
+    daemon.signal("HUP");
+    drop(store);
+    daemon.has_begun();
+    daemon.log.wait("configuration reloaded");
+}
+
 #[test]
 fn a_reload_refuses_bad_recipients() {
     let provider = Provider::start(SCENARIO);
