@@ -230,6 +230,7 @@ mod tests {
                 account: "main".parse().unwrap(),
                 collector: Collector::Vms,
                 at: chrono::DateTime::UNIX_EPOCH,
+                steady: std::time::Instant::now(),
                 reads: Vec::new(),
                 end: Some(PollEnd { duration: Duration::ZERO, failure, complete: false, problem: None }),
                 rejected: 0,

@@ -69,6 +69,12 @@ impl Looking {
         ran > SLEPT || went.abs().to_std().unwrap_or_default() > SLEPT
     }
 
+    /// Whether a poll that ended then, after so long, began before the machine slept. It shows nothing of the present,
+    /// however long it waited for the pipeline.
+    pub(super) fn slept_since(&self, ended: Instant, took: Duration) -> bool {
+        self.since.is_some_and(|since| ended < since + took)
+    }
+
     /// Notes that a collector runs. The collector of containers also reads the sites.
     pub(super) fn hear_of(&mut self, account: &AccountName, collector: Collector) {
         let now = Instant::now();
@@ -165,11 +171,6 @@ impl Pipeline {
         }
     }
 
-    /// Whether a poll began before the machine slept, so that it shows nothing of the present.
-    pub(super) fn is_too_old(&self, end: &PollEnd) -> bool {
-        self.looking.since.is_some_and(|since| end.duration > since.elapsed())
-    }
-
     /// Keeps a poll that failed while the clock is doubted, since the failure would get a wrong time, and so
     /// would all mails that time alone makes due. The poll is repeated. If it fails again, the failure counts
     /// once the clock is followed.
@@ -225,6 +226,7 @@ impl Pipeline {
                 account,
                 collector,
                 at,
+                steady: Instant::now(),
                 reads: Vec::new(),
                 end,
                 rejected: 0,
@@ -254,6 +256,18 @@ mod tests {
             assert_eq!(looking.slept(wall(went), steady), want, "{went} {ran}");
             assert!(!looking.slept(wall(went), steady));
         }
+    }
+
+    #[test]
+    fn a_poll_from_before_a_sleep_is_too_old_however_late_it_is_taken_in() {
+        let second = Duration::from_secs(1);
+        let woke = Instant::now();
+        let looking = Looking::new(wall(0), woke, Gaps::new());
+        assert!(looking.slept_since(woke - second, Duration::ZERO), "it ended before");
+        assert!(looking.slept_since(woke + second, 2 * second), "it began before");
+        assert!(!looking.slept_since(woke + 2 * second, second));
+        let awake = Looking { since: None, ..looking };
+        assert!(!awake.slept_since(woke - second, second));
     }
 
     #[test]

@@ -197,9 +197,9 @@ impl Pipeline {
     }
 
     fn take_in(&mut self, update: Update) {
-        let Update { account, collector, at, reads, end, rejected, problems } = update;
+        let Update { account, collector, at, steady, reads, end, rejected, problems } = update;
         self.looking.hear_of(&account, collector);
-        let too_old = end.as_ref().is_some_and(|end| self.is_too_old(end));
+        let too_old = end.as_ref().is_some_and(|end| self.looking.slept_since(steady, end.duration));
         let Some(known) = self.known.get(&account) else { return };
         let before = known.state().collectors.get(&collector).cloned().unwrap_or_default();
         let changed = !reads.is_empty();

@@ -24,6 +24,8 @@ pub(crate) struct Update {
     pub collector: Collector,
     /// The time at which the listings were read.
     pub at: DateTime<Utc>,
+    /// The same time by the steady clock.
+    pub steady: std::time::Instant,
     pub reads: Vec<Read>,
     /// Only in the last update of a poll.
     pub end: Option<PollEnd>,
@@ -91,6 +93,7 @@ impl Poller {
             account: self.plan.profile.name.clone(),
             collector,
             at: self.now(),
+            steady: std::time::Instant::now(),
             reads: part.reads,
             end,
             rejected: part.rejected,
