@@ -34,10 +34,6 @@ pub(in crate::daemon) struct Senders {
 /// The longest pause between two updates of the outbox, since the machine may have stood still during one.
 const SHOW_PAUSE_AT_MOST: Duration = Duration::from_secs(10);
 
-/// How long the pipeline takes in results after the daemon was asked to stop. It is a little longer than
-/// senders wait for replies.
-const LAST_REPLIES: Duration = Duration::from_millis(3500);
-
 impl Senders {
     /// `jobs`: for each way the sender of mails about money, and that of all others.
     pub(in crate::daemon) fn new(jobs: BTreeMap<Way, [UnboundedSender<Job>; 2]>) -> Self {
@@ -83,6 +79,20 @@ impl Senders {
             debt.next_try = debt.next_try.max(hold.ends(now));
         }
         debts
+    }
+
+    /// The next message, or `None` once all senders have ended and every message of theirs was taken in.
+    async fn last(&self, messages: &mut mpsc::Receiver<Message>) -> Option<Message> {
+        let ended = async {
+            for sender in self.jobs.values().flatten() {
+                sender.closed().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            message = messages.recv() => message,
+            () = ended => None,
+        }
     }
 
     fn hand_over(&mut self, way: &Way, job: Job) {
@@ -252,12 +262,11 @@ impl Pipeline {
 
     /// The daemon stops. Results are still taken in while the senders wait for their last replies.
     pub(super) async fn finish(&mut self, messages: &mut mpsc::Receiver<Message>) {
-        let end = Instant::now() + LAST_REPLIES;
         while self.senders.flying.values().any(|flying| *flying > 0) {
-            match tokio::time::timeout_at(end, messages.recv()).await {
-                Ok(Some(Message::Tried(tried))) => self.tried(*tried),
-                Ok(Some(_)) => {}
-                Ok(None) | Err(_) => return,
+            match self.senders.last(messages).await {
+                Some(Message::Tried(tried)) => self.tried(*tried),
+                Some(_) => {}
+                None => return,
             }
         }
     }
@@ -308,6 +317,41 @@ impl Pipeline {
                 "nothing carries mails to this recipient any more: nothing is owed there"
             );
             self.log.forget(&to);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Collector;
+    use crate::provider::poll::Update;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_last_results_are_taken_in_until_the_senders_have_ended() {
+        let ((money, jobs), (others, other_jobs)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
+        let senders = Senders::new([(Way::Smtp, [money, others])].into());
+        // The collectors and others hold this end too, so the channel stays open.
+        let (results, mut messages) = mpsc::channel(1);
+        let second = Duration::from_secs(1);
+        drop(jobs);
+        let early = tokio::time::timeout(second, senders.last(&mut messages)).await;
+        assert!(early.is_err(), "one sender still waits for a reply");
+        let result = Message::Update(Update {
+            account: "main".parse().unwrap(),
+            collector: Collector::Vms,
+            at: DateTime::UNIX_EPOCH,
+            steady: std::time::Instant::now(),
+            reads: Vec::new(),
+            end: None,
+            rejected: 0,
+            problems: Vec::new(),
+        });
+        assert!(results.send(result).await.is_ok());
+        drop(other_jobs);
+        for is_last in [false, true] {
+            let next = tokio::time::timeout(second, senders.last(&mut messages)).await;
+            assert_eq!(next.expect("no sender is left").is_none(), is_last);
         }
     }
 }
