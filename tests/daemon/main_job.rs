@@ -97,13 +97,14 @@ fn mails_wait_for_their_server() {
 fn a_reload_that_is_asked_for_during_the_start_comes_after_it() {
     let (_provider, _smtp, mut daemon) = watching("");
     assert_eq!(daemon.stop(), 0);
-    let path = daemon.directory.path().join("hostwatch.db");
-    let store = rusqlite::Connection::open(&path).unwrap();
+    let store = rusqlite::Connection::open(daemon.directory.path().join("hostwatch.db")).unwrap();
     store.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE").unwrap();
     let mut command = std::process::Command::new(binary());
     command.args(["run", "--web.listen-address=127.0.0.1:0"]);
     daemon.begin(command);
-    until("it has locked its store", || std::fs::File::open(&path).unwrap().try_lock_shared().is_err());
+    // To open the file and close it here would end the lock of this process.
+    let locked = format!("FLOCK  ADVISORY  WRITE {} ", daemon.id());
+    until("it has locked its store", || std::fs::read_to_string("/proc/locks").unwrap().contains(&locked));
     daemon.signal("HUP");
     drop(store);
     daemon.has_begun();
