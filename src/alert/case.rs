@@ -28,7 +28,7 @@ pub(crate) struct Case<'a> {
     /// The end of the silence that the incident is under.
     pub silenced: Option<DateTime<Utc>>,
     pub is_acknowledged: bool,
-    /// Of a balance drop: a mail about the account's cut-off, sent or owed, shows it.
+    /// Of a momentary incident: a mail about the account's cut-off is owed, and will say it.
     pub cut_off_says: bool,
     /// The last start, or the last time that the machine woke.
     pub horizon: DateTime<Utc>,
@@ -103,7 +103,7 @@ pub(crate) enum Why {
     Dropped,
     /// A mail of the same kind went out within a day.
     ToldToday,
-    /// A mail about the cut-off shows it.
+    /// The mail about the cut-off, which is owed, will say it.
     SameReport,
     /// The end could not be mailed for a week.
     Lapsed,
@@ -120,6 +120,7 @@ impl Why {
                 | Self::Unread
                 | Self::Silenced
                 | Self::ToldToday
+                | Self::SameReport
                 | Self::Lapsed
         )
     }
@@ -142,7 +143,7 @@ impl fmt::Display for Why {
             Self::Left => "this is no recipient",
             Self::Dropped => "somebody dropped it by hand",
             Self::ToldToday => "a mail of this kind went out within a day",
-            Self::SameReport => "the mail about the cut-off says it",
+            Self::SameReport => "the mail about the cut-off will say it",
             Self::Lapsed => "its end could not be told for a week",
         })
     }

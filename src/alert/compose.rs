@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
-use super::case::Role;
+use super::case::{Due, Role, Why};
 use super::due;
 use super::facts::{Facts, is_money};
 use super::flight::{First, HOUR, Lane, pause};
@@ -115,6 +115,7 @@ impl Log {
             as_of: None,
             cut_off: facts.cut_off(&incident.key).cloned(),
             covers: Vec::new(),
+            says: Vec::new(),
             at: facts.now,
             muted: facts.muted.decided(incident, facts.ack(incident), facts.now),
             deleted_at: facts.deleted_at(&incident.key),
@@ -212,6 +213,16 @@ impl Log {
         started
     }
 
+    /// The incidents that wait for the account's mail about the cut-off, which has their words.
+    fn said_by_cut_off(&self, account: &AccountName, to: &str, facts: &Facts<'_>) -> Vec<Incident> {
+        let momentary = facts.engine.incidents_of(account).filter(|one| one.key.kind.is_momentary());
+        let waits = |one: &&Incident| {
+            let due = self.why(&one.key, to, facts);
+            matches!(due, Some(Due::Nothing(Why::SameReport, _)))
+        };
+        momentary.filter(waits).cloned().collect()
+    }
+
     fn item(&self, key: &Key, event: Event, why: Cause, to: &str, facts: &Facts<'_>) -> Option<Item> {
         let incident = facts.incident(key)?;
         let entry = self.entry(key, to).cloned().unwrap_or_default();
@@ -229,6 +240,8 @@ impl Log {
         let severity =
             if is_money(key) { told.severity.unwrap_or(incident.severity) } else { incident.severity };
         let missed = entry.owed.as_ref().filter(|_| event == Event::WasDown);
+        let is_of_money = is_money(key) && event != Event::Unwatched;
+        let says = if is_of_money { self.said_by_cut_off(&key.account, to, facts) } else { Vec::new() };
         Some(Item {
             key: key.clone(),
             event,
@@ -243,6 +256,7 @@ impl Log {
             incident: incident.clone(),
             cut_off,
             covers,
+            says,
             at: facts.now,
             muted: None,
             deleted_at: facts.deleted_at(key),

@@ -41,8 +41,10 @@ pub(super) fn known<'a>(case: &Case<'a>) -> &'a Told {
     let Some(before) = &case.entry.if_lost else { return told };
     match compared(case, told) {
         Due::Tell(event, _) if is_news(&event) => told,
-        Due::Tell(..) | Due::Nothing(..) if matches!(compared(case, before), Due::Tell(..)) => before,
-        Due::Tell(..) | Due::Nothing(..) => told,
+        Due::Tell(..) | Due::Nothing(..) => match compared(case, before) {
+            Due::Tell(..) | Due::Nothing(Why::SameReport, _) => before,
+            Due::Nothing(..) => told,
+        },
     }
 }
 
@@ -97,7 +99,8 @@ fn over(case: &Case<'_>, told: &Told) -> Due {
     nothing(if incident.phase == Phase::Pending { Why::Pending } else { Why::Fine })
 }
 
-/// A balance drop is over as soon as it is seen. It is mailed once, to the recipients of that time.
+/// A dearer order or a drop of the balance is over as soon as it is seen. It is mailed once, to the recipients of that
+/// time.
 fn momentary(case: &Case<'_>, told: &Told) -> Due {
     let incident = case.incident;
     let is_new = incident.since == case.now || case.entry.owed.is_some();

@@ -153,7 +153,7 @@ impl Log {
         };
         let (event, is_owed, is_wait) = match due {
             Due::Tell(event, _) => (Some(event), true, false),
-            Due::Nothing(why, _) => (None, is_held(why), why.is_a_wait()),
+            Due::Nothing(why, _) => (None, is_held(why) || *why == Why::SameReport, why.is_a_wait()),
         };
         if matches!(due, Due::Nothing(Why::NotRead | Why::Unread, _)) {
             self.awaiting.insert(key.clone());
@@ -260,8 +260,7 @@ impl Log {
             is_acknowledged: facts.ack(incident).is_some(),
             cut_off_says: key.kind.is_momentary() && {
                 let disconnect = self.entry(&Key::account_wide(&key.account, Kind::Disconnect), to);
-                let owed = |one: &Notified| one.owed.as_ref().is_some_and(|owed| owed.event.is_some());
-                disconnect.is_some_and(|one| one.told.at >= incident.since || owed(one))
+                disconnect.and_then(|one| one.owed.as_ref()).is_some_and(|owed| owed.event.is_some())
             },
             horizon: facts.engine.horizon,
             settings: facts.watcher(&key.account).map_or_else(|| fallback(), |one| &*one.settings),

@@ -122,6 +122,8 @@ pub(crate) struct Item {
     pub cut_off: Option<CutOff>,
     /// The incidents that this one explains.
     pub covers: Vec<Incident>,
+    /// Of a cut-off: dearer orders and drops of the balance, which get no mail of their own beside this one.
+    pub says: Vec<Incident>,
     pub at: DateTime<Utc>,
     /// In a digest: people's decisions about it.
     pub muted: Option<Decided>,

@@ -70,7 +70,11 @@ impl Log {
                 .items
                 .iter()
                 .filter(|item| !is_given_up && self.still_of(item, flight, to, facts) != Still::Over);
-            let rest: Vec<Key> = rest.map(|item| item.key.clone()).collect();
+            // The words of a mail that perhaps did not arrive go into the next one.
+            let said = keys.iter().filter(|key| {
+                !is_given_up && key.kind.is_momentary() && flight.items.iter().all(|item| item.key != **key)
+            });
+            let rest: Vec<Key> = rest.map(|item| &item.key).chain(said).cloned().collect();
             self.forget_bytes(&place, &rest, facts);
             self.note(&keys, facts);
         }
@@ -127,7 +131,7 @@ impl Log {
         }
         match due::due(&self.case(incident, entry, to, facts)) {
             Due::Tell(event, _) if event == item.event => Still::So,
-            Due::Nothing(Why::NotRead | Why::Unread, _) => unless_awaited,
+            Due::Nothing(Why::NotRead | Why::Unread | Why::SameReport, _) => unless_awaited,
             Due::Tell(..) | Due::Nothing(..) => Still::Over,
         }
     }
@@ -240,6 +244,13 @@ impl Log {
                 let before = self.entry(&one.key, &to).cloned().unwrap_or_default();
                 let Some(after) = listed_in(&item.key, one, &before, facts.now) else { continue };
                 self.put_entry(&one.key, &to, after);
+                undo.entry(one.key.clone()).or_insert(before);
+            }
+            for one in &item.says {
+                let before = self.entry(&one.key, &to).cloned().unwrap_or_default();
+                let case = self.case(one, &before, &to, facts);
+                let told = due::told_after(&case, due::known(&case), &Event::Opened, id);
+                self.put_entry(&one.key, &to, Notified { told, if_lost: None, owed: None, ..before.clone() });
                 undo.entry(one.key.clone()).or_insert(before);
             }
         }

@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 use super::body::{Body, FootLine, Section};
 use super::context::Context;
 use super::incident::incident_label;
-use super::parts;
-use crate::alert::{CutOff, Event, Item};
+use super::parts::{self, MOST_NAMES};
+use crate::alert::{CutOff, Event, Item, Kind};
 use crate::model::changes::{self, Change};
 use crate::model::forecast::{self, Disconnect};
 use crate::model::{AccountState, Language, Money, PayBy, Report, sanitize, say};
@@ -37,7 +37,7 @@ pub(super) fn body(item: &Item, context: &Context<'_>) -> Body {
     Body {
         tone: parts::tone_of(item),
         lead: facts.lead(),
-        notes: facts.last_mail().into_iter().collect(),
+        notes: facts.last_mail().into_iter().chain(facts.says()).collect(),
         sections,
         foot: std::iter::once(FootLine::text(&format!("{}: {}", incident_label(language), item.key)))
             .chain(parts::foot(Some(item), 1, false, std::slice::from_ref(&item.key.account), language))
@@ -172,6 +172,13 @@ impl<'a> DisconnectMail<'a> {
         })
     }
 
+    /// Dearer orders and drops of the balance, in the words of the mails that they do not get.
+    fn says(&self) -> Vec<String> {
+        let language = self.context.language;
+        let said = self.item.says.iter().map(|one| parts::listed(one, 160, language) + ".").collect();
+        words::first(said, MOST_NAMES, language)
+    }
+
     fn balance(&self, section: &mut Section) {
         let language = self.context.language;
         let label = language.pick("Balance", "Баланс");
@@ -199,8 +206,14 @@ impl<'a> DisconnectMail<'a> {
         let title = language.pick("Changed since the last report", "Что изменилось с прошлого отчёта");
         let mut section = Section::new(title);
         let found = changes::changes(previous, report, read_at);
-        // The receipt shows the payment.
-        let is_told = |change: &&Change| is_receipt && matches!(change, Change::Paid(_));
+        let says = |kind, id| self.item.says.iter().any(|one| one.key.kind == kind && one.key.id() == id);
+        // The receipt shows the payment, and the notes below the first line show what they say.
+        let is_told = |change: &&Change| match change {
+            Change::Paid(_) => is_receipt,
+            Change::Charged(_) => says(Kind::BalanceDrop, None),
+            Change::Repriced { order, .. } => says(Kind::OrderCost, Some(order.get())),
+            Change::New { .. } | Change::Gone { .. } | Change::Moved { .. } => false,
+        };
         let listed = found.iter().filter(|change| !is_told(change));
         let listed = listed.map(|change| self.change(change, previous, report)).collect();
         section.list = words::first(listed, MOST_CHANGES, language);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::account::*;
 use super::mail_support::catalogue::billing::{of_owner, running_dry};
-use super::mail_support::catalogue::overview;
+use super::mail_support::catalogue::{overview, resources};
 use super::mail_support::*;
 
 use crate::alert::{Event, Form, Item, Kind, NotReached, Notice, Severity, Started};
@@ -83,6 +83,8 @@ fn messages() {
     put("several", &notice(Form::Opened, vec![vm(17, Event::Opened), vm(18, Event::Opened)]), &main, &[]);
     let near = disconnect(Event::Rung(3), Severity::Critical, Some(computed("2026-03-04T11:00:00")));
     put("a cut-off", &notice(Form::Disconnect, vec![near.clone()]), &owner, &[]);
+    let dearer = Item { says: vec![resources::dearer_order()], ..near.clone() };
+    put("and a dearer order", &notice(Form::Disconnect, vec![dearer]), &owner, &[]);
     let deleted = Item { deleted_at: Some(t("2026-03-20T11:00:00")), ..near };
     put("with the day of deletion", &notice(Form::Disconnect, vec![deleted]), &running_dry(), &[]);
     let arrived = paid(cut_off("2026-03-04T11:00:00"), "3000", now());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{NOTHING, World, money, rich, start};
+use super::{Fate, NOTHING, World, money, rich, start};
 use crate::alert::Kind;
 use crate::model::{ChargeMoment, Edd, Order, OrderId, OrderState, Report, Tariff};
 use chrono::Duration;
@@ -98,9 +98,61 @@ fn a_report_without_all_of_its_charges_proves_no_rise() {
     assert_eq!(told(daily("50", "VPS", 30), torn), NOTHING);
 }
 
+const RISE: &str = "Order shop now costs 150 RUB a day, was 100 RUB";
+
+/// A cut-off in six days, and the rise.
+fn near() -> Report {
+    Report { edd: Edd::At(start() + Duration::days(6)), ..daily("150", "VPS", 30) }
+}
+
+/// Mails about the cut-off, each with the incidents whose words it has.
+fn said(world: &mut World) -> Vec<(String, Vec<String>)> {
+    let told = world.told().into_iter();
+    let said = told.map(|one| (format!("{} {}", one.key.kind, one.event), one.covers.clone())).collect();
+    world.forget();
+    said
+}
+
 #[test]
-fn a_disconnect_mail_carries_the_rise() {
-    let mut near = daily("150", "VPS", 30);
-    near.edd = Edd::At(start() + Duration::days(6));
-    assert_eq!(told(daily("100", "VPS", 30), near), ["main/disconnect/account rung:7"]);
+fn a_mail_about_the_cut_off_says_the_rise_in_place_of_another_mail() {
+    let mut world = World::healthy();
+    world.report(daily("100", "VPS", 30));
+    world.forget();
+    world.report(near());
+    world.report(near());
+    assert_eq!(said(&mut world), [("disconnect rung:7".to_owned(), vec![RISE.to_owned()])]);
+}
+
+#[test]
+fn a_mail_that_waits_says_the_rise_although_a_later_report_shows_none() {
+    let lost = Fate::LoseReply { arrived: false };
+    for (first, then) in [(Fate::Away, Fate::Away), (lost, Fate::Away), (lost, Fate::RefuseRecipient)] {
+        let mut world = World::healthy();
+        world.report(daily("100", "VPS", 30));
+        world.forget();
+        world.server_all(first);
+        world.report(near());
+        world.server_all(then);
+        world.report(near());
+        // The bytes of a mail about money are of the day on which it leaves.
+        world.pass(Duration::hours(25));
+        world.server_all(Fate::Accept);
+        world.report(near());
+        world.live("retry ops, 1h");
+        let want = [("disconnect rung:7".to_owned(), vec![RISE.to_owned()])];
+        assert_eq!(said(&mut world), want, "{first:?}, {then:?}");
+    }
+}
+
+#[test]
+fn a_rise_is_told_alone_if_no_mail_about_the_cut_off_leaves() {
+    let mut world = World::healthy();
+    world.report(daily("100", "VPS", 30));
+    world.forget();
+    world.server_all(Fate::Away);
+    world.report(near());
+    world.live("drop ops disconnect/account");
+    world.server_all(Fate::Accept);
+    world.pass(Duration::hours(1));
+    assert_eq!(world.take_events(), ["main/order_cost/71 dearer:2026-03-02"]);
 }

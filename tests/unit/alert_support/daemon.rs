@@ -375,7 +375,7 @@ fn as_told(item: &Item, facts: &Facts<'_>) -> Told {
         at: item.incident.ended.filter(|_| item.event.is_end()).unwrap_or(item.at),
         unwatched: item.incident.gap,
         thread: item.thread.clone(),
-        covers: item.covers.iter().map(|one| words_of(one, &item.event)).collect(),
+        covers: item.covers.iter().chain(&item.says).map(|one| words_of(one, &Event::Opened)).collect(),
     }
 }
 

@@ -94,6 +94,7 @@ pub fn item(kind: Kind, resource: impl std::fmt::Display, subject: &str, event: 
         incident,
         cut_off: None,
         covers: Vec::new(),
+        says: Vec::new(),
         at: now(),
         muted: None,
         deleted_at: None,

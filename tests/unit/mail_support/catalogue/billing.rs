@@ -6,6 +6,7 @@ use crate::model::*;
 use chrono::Duration;
 
 use super::Entry;
+use super::resources::dearer_order;
 use crate::unit::account::*;
 use crate::unit::mail_support::*;
 
@@ -76,6 +77,10 @@ pub fn all() -> Vec<Entry> {
         let item = reasoned(Event::Rung(rung), severity, cut_off(edd), crossed(rung.into()));
         put(&format!("rung_{rung}"), mail_about(item, &book));
     }
+
+    let mut dearer = reasoned(Event::Rung(7), Severity::Warning, cut_off("2026-03-08T11:00:00"), crossed(7));
+    dearer.says = vec![dearer_order()];
+    put("and_dearer", mail_about(dearer, &left("65.50", Edd::Null)));
 
     let by_charges = computed("2026-03-04T11:00:00");
     let jumped = Cause::Jumped { by_days: 9, days: 3 };

@@ -3,7 +3,7 @@
 
 pub mod billing;
 pub mod overview;
-mod resources;
+pub mod resources;
 
 use crate::mail::Rendered;
 

@@ -72,12 +72,20 @@ pub fn all() -> Vec<Entry> {
 /// An order that costs half as much again.
 fn dearer() -> Rendered {
     let day = now().date_naive();
-    let mut item = ago(Duration::zero(), item(Kind::OrderCost, "71", "Order shop", Event::Dearer(day)));
-    let (from, to, currency) = (money("100"), money("150"), "RUB".to_owned());
-    item.why = Cause::Dearer;
-    item.incident.subject = Subject::Dearer { name: "shop".to_owned(), from, to, currency: currency.clone() };
-    item.incident.detail = Detail::CostPerDay { from, to, currency };
+    let item = ago(Duration::zero(), item(Kind::OrderCost, "71", "Order shop", Event::Dearer(day)));
+    let item = Item { why: Cause::Dearer, incident: dearer_order(), ..item };
     mail(&notice(Form::Opened, vec![item]), &account_of(Kind::OrderCost))
+}
+
+/// Its incident.
+pub fn dearer_order() -> Incident {
+    let (from, to, currency) = (money("100"), money("150"), "RUB".to_owned());
+    Incident {
+        since: now(),
+        subject: Subject::Dearer { name: "shop".to_owned(), from, to, currency: currency.clone() },
+        detail: Detail::CostPerDay { from, to, currency },
+        ..incident(Kind::OrderCost, 71, "Order shop")
+    }
 }
 
 /// Kind, resource, the resource's words, its state when wrong, its state when right.
