@@ -331,7 +331,7 @@ pub(crate) struct SilenceArgs {
     pub list_as: ListArgs,
 }
 
-fn container_state(text: &str) -> Result<(i64, String), String> {
+pub(crate) fn container_state(text: &str) -> Result<(i64, String), String> {
     let known: Vec<&str> = ContainerState::KNOWN.iter().map(ContainerState::as_str).collect();
     let (code, name) = text.split_once('=').unwrap_or_default();
     match code.parse() {

@@ -27,6 +27,15 @@ impl Environment {
             .collect()
     }
 
+    /// The variables whose names begin like this in any case: the rest of each name, and its value. An empty one counts as
+    /// not set.
+    pub(crate) fn below(&self, start: &str) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().filter(|(_, text)| !text.trim().is_empty()).filter_map(move |(name, text)| {
+            let (head, rest) = name.split_at_checked(start.len())?;
+            head.eq_ignore_ascii_case(start).then_some((rest, text.as_str()))
+        })
+    }
+
     /// The value of a variable.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)

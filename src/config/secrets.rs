@@ -54,7 +54,7 @@ const DIRECTORY_ID: &str = "hostwatch";
 
 impl Secrets {
     /// The secret of `key`, given in place, in a file or as a credential. Two of an account's own places are an
-    /// error, and so are two in `[defaults]`, which count if the account has none.
+    /// error unless the credential is a copy, and so are two in `[defaults]`, which count if the account has none.
     pub(super) fn get(
         &mut self,
         view: &View<'_>,
@@ -70,6 +70,11 @@ impl Secrets {
         let named = view.text(&file_key).map(|name| self.directory.join(name));
         // The key may name the credential's own file, which is one place.
         let credential = self.credential(credential).filter(|path| Some(path) != named.as_ref());
+        // `init` copies a variable's secret into a credential, and the variable may stay.
+        if let Some(copy) = credential.as_ref().filter(|path| is_copy(path, view.text(key), named.as_deref()))
+        {
+            return self.read(copy, view, key, findings);
+        }
         let (inline, file) = (view.leaf(key), view.leaf(&file_key));
         let is_own = |leaf: &Leaf<'_>| !leaf.is_shared();
         let has_own = credential.is_some() || inline.iter().chain(&file).any(is_own);
@@ -199,6 +204,15 @@ fn warn_of_edges(secret: &SecretString, view: &View<'_>, key: &str, findings: &m
             "begins or ends with a blank, which is sent with it; remove it if it is none of the secret",
         );
     }
+}
+
+/// Whether a credential holds what all other places of its secret hold.
+fn is_copy(credential: &Path, inline: Option<&str>, file: Option<&Path>) -> bool {
+    let secret_in = |path: &Path| Some(text_of(path).ok()?.trim_end_matches(['\r', '\n']).to_owned());
+    let others = [inline.map(|text| Some(text.to_owned())), file.map(secret_in)];
+    let mut others = others.into_iter().flatten().peekable();
+    let copy = secret_in(credential);
+    copy.is_some() && others.peek().is_some() && others.all(|other| other == copy)
 }
 
 fn is_open(path: &Path) -> bool {

@@ -60,7 +60,14 @@ fn flags(daemon: &Daemon, provider: &Provider, smtp: &SmtpServer) -> (Vec<String
 
 /// Exit status and both outputs.
 fn run(args: &[String]) -> (i32, String) {
-    let output = Command::new(binary()).args(args).env_clear().stdin(Stdio::null()).output().unwrap();
+    run_in(args, &[])
+}
+
+/// The same with variables.
+fn run_in(args: &[String], variables: &[(&str, &str)]) -> (i32, String) {
+    let mut command = Command::new(binary());
+    command.args(args).env_clear().envs(variables.iter().copied()).stdin(Stdio::null());
+    let output = command.output().unwrap();
     let said = [output.stdout, output.stderr].concat();
     (output.status.code().unwrap(), flat(&String::from_utf8(said).unwrap()))
 }
@@ -124,6 +131,41 @@ fn flags_lead_to_the_first_mail() {
     let (code, said) = run(&other);
     assert!(code == 1 && said.contains("main.vm_api_key is there already"), "{said}");
     assert!(!daemon.directory.path().join("other.toml").exists());
+}
+
+/// All answers but one secret are flags.
+#[test]
+fn variables_answer_as_flags_do_and_may_stay() {
+    let (provider, smtp) = (selling(), SmtpServer::plain());
+    let daemon = nothing(&provider, &smtp);
+    let (mut args, _secrets) = flags(&daemon, &provider, &smtp);
+    for flag in ["--vm-api-key-file", "--billing-password-file", "--container-state"] {
+        let at = args.iter().position(|arg| arg == flag).unwrap();
+        args.drain(at..at + 2);
+    }
+    fs::write(daemon.directory.path().join("billing"), "billing-password\n").unwrap();
+    let variables = [
+        ("HOSTWATCH_ACCOUNTS__MAIN__VM_API_KEY", "vm-api-key"),
+        ("HOSTWATCH_ACCOUNTS__MAIN__BILLING_PASSWORD_FILE", "billing"),
+        ("HOSTWATCH_ACCOUNTS__MAIN__CONTAINER_STATES__0", "ENABLED"),
+    ];
+    let (code, said) = run_in(&args, &variables);
+    assert!(code == 0 && said.contains("ok"), "{said}");
+    let config = fs::read_to_string(daemon.config()).unwrap();
+    assert!(config.contains("0 = \"ENABLED\"\n") && !config.contains("billing-password"), "{config}");
+    let file = daemon.config().display().to_string();
+    let doctor = ["doctor", "--config.file", &file].map(str::to_owned);
+    for variables in [&variables[..], &[]] {
+        let (code, said) = run_in(&doctor, variables);
+        assert!(code == 0 && !said.contains("State 0"), "{said}");
+    }
+    let other = [("HOSTWATCH_ACCOUNTS__MAIN__VM_API_KEY", "another")];
+    let (code, said) = run_in(&doctor, &other);
+    assert!(code == 1 && said.contains("given beside the credential"), "{said}");
+    let wrong = [("HOSTWATCH_ACCOUNTS__MAIN__CONTAINER_STATES__0", "FINE")];
+    let elsewhere = with(args, "--config.file", daemon.directory.path().join("new/x.toml").to_str().unwrap());
+    let (code, said) = run_in(&elsewhere, &wrong);
+    assert!(code == 1 && said.contains("CONTAINER_STATES__0: expected CODE=NAME"), "{said}");
 }
 
 #[test]

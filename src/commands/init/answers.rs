@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use strum::VariantArray;
 use url::Url;
 
@@ -80,14 +80,10 @@ impl Answers {
         let mut answers = Self {
             account: args.account.clone(),
             values: BTreeMap::new(),
-            container_states: args.container_states.iter().cloned().collect(),
+            container_states: BTreeMap::new(),
         };
-        for &key in Question::VARIANTS {
-            let variable = answers.variable(key).replace('-', "_");
-            if let Some(text) = env.get(&variable).or_else(|| env.get(&variable.to_ascii_uppercase())) {
-                answers.set(key, text);
-            }
-        }
+        answers.take_variables(env, args.config.file.parent().unwrap_or(Path::new("")))?;
+        answers.container_states.extend(args.container_states.iter().cloned());
         let to = (!args.to.is_empty()).then(|| args.to.join(", "));
         let texts = [
             (Question::PanelUrl, &args.panel_url),
@@ -121,6 +117,30 @@ impl Answers {
             }
         }
         Ok(answers)
+    }
+
+    /// Takes the variables that set these keys. Files are relative to the directory of the configuration, as in the
+    /// configuration itself.
+    fn take_variables(&mut self, env: &Environment, directory: &Path) -> Result<()> {
+        for &key in Question::VARIANTS {
+            let variable = self.variable(key).replace('-', "_");
+            for (rest, text) in env.below(&variable) {
+                match rest.to_ascii_lowercase().as_str() {
+                    "" => self.set(key, text),
+                    "_file" if key.is_secret() => {
+                        let file = secret_in(&directory.join(text));
+                        self.set(key, &file.with_context(|| format!("{variable}{rest}"))?);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let states = self.variable_of_state("").replace('-', "_");
+        for (code, name) in env.below(&states) {
+            let state = cli::container_state(&format!("{code}={name}"));
+            self.container_states.extend([state.map_err(|error| anyhow!("{states}{code}: {error}"))?]);
+        }
+        Ok(())
     }
 
     pub(super) fn get(&self, key: Question) -> Option<&str> {
@@ -167,9 +187,8 @@ impl Answers {
         let values = self.values.iter().map(|(&key, text)| (self.variable(key), text.clone()));
         let account = &self.account;
         let to = self.everybody().map(|to| (format!("HOSTWATCH_ACCOUNTS__{account}__TO"), to));
-        let states = self.container_states.iter().map(|(code, name)| {
-            (format!("HOSTWATCH_ACCOUNTS__{account}__CONTAINER_STATES__{code}"), name.clone())
-        });
+        let states = self.container_states.iter();
+        let states = states.map(|(code, name)| (self.variable_of_state(&code.to_string()), name.clone()));
         let mut settings = config::load(None, &values.chain(states).chain(to).collect());
         if let Err(problems) = &mut settings {
             let whole = self.path_of_account();
@@ -211,6 +230,10 @@ impl Answers {
 
     fn variable(&self, key: Question) -> String {
         format!("HOSTWATCH_{}", self.path(key).replace('.', "__"))
+    }
+
+    fn variable_of_state(&self, code: &str) -> String {
+        format!("HOSTWATCH_ACCOUNTS__{}__CONTAINER_STATES__{code}", self.account)
     }
 
     /// The secrets, by the names of their files.
