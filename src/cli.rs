@@ -148,6 +148,9 @@ pub(crate) struct Init {
     /// File with the key that buys it; its content is copied
     #[arg(long, value_name = "FILE")]
     pub hosting_api_key_file: Option<PathBuf>,
+    /// The form field that carries the key, and the JSON field that answers with the token, such as api_key,token
+    #[arg(long, value_name = "FIELD,FIELD")]
+    pub hosting_token_fields: Option<String>,
     /// Time zone of the provider's dates, such as Europe/Moscow
     #[arg(long, value_name = "ZONE")]
     pub time_zone: Option<String>,
@@ -175,6 +178,12 @@ pub(crate) struct Init {
     /// The chat it writes to: its number, or @name of a channel
     #[arg(long, value_name = "CHAT", allow_hyphen_values = true)]
     pub telegram_chat: Option<String>,
+    /// Proxy to Telegram, such as socks5h://127.0.0.1:1080
+    #[arg(long, value_name = "URL")]
+    pub telegram_proxy: Option<String>,
+    /// Address of another server of Telegram's Bot API
+    #[arg(long, value_name = "URL")]
+    pub telegram_api_url: Option<String>,
     /// Address of an outside service that is fetched while all is well, and alerts once that stops
     #[arg(long, value_name = "URL")]
     pub heartbeat_url: Option<String>,

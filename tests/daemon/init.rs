@@ -13,6 +13,7 @@ use chrono::TimeDelta;
 use hostwatch_sim::{Args, Span};
 
 use crate::common::smtp::SmtpServer;
+use crate::common::telegram::{CHAT, TOKEN, Telegram};
 use crate::common::*;
 
 /// A provider that sells its hosting tokens.
@@ -193,6 +194,32 @@ fn a_bad_flag_writes_nothing() {
         assert!(code == 1 && said.contains(says), "{flag} {value}: {code} {said}");
         assert_eq!(entries(daemon.directory.path()), 1, "{flag}: {said}");
     }
+    let telegram = Telegram::start();
+    telegram.leaves(CHAT);
+    let token = daemon.directory.path().join("wrong");
+    fs::write(&token, TOKEN).unwrap();
+    let mut chat = good.clone();
+    let (number, token, api) = (CHAT.to_string(), token.display().to_string(), telegram.url());
+    let flags =
+        [("--telegram-token-file", &token), ("--telegram-chat", &number), ("--telegram-api-url", &api)];
+    chat.extend(flags.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value.clone()]));
+    let (code, said) = run(&chat);
+    assert!(code == 1 && said.contains("FAIL Telegram chat") && said.contains("chat not found"), "{said}");
+    assert_eq!(entries(daemon.directory.path()), 1, "{said}");
+    let shown =
+        [chat.clone(), ["--telegram-proxy", "socks5h://ann:hunter2@127.0.0.1:1"].map(str::to_owned).to_vec()];
+    let (code, said) = run(&shown.concat());
+    assert!(
+        code == 1 && said.contains("--telegram-proxy: every user") && !said.contains("hunter2"),
+        "{said}"
+    );
+    chat.extend(["--telegram-proxy", "socks5h://127.0.0.1:1"].map(str::to_owned));
+    let (code, said) = run(&chat);
+    assert!(code == 1 && said.contains("no working connection to Telegram"), "{said}");
+    let fields =
+        [good.clone(), ["--hosting-token-fields", "secret,token"].map(str::to_owned).to_vec()].concat();
+    let (code, said) = run(&fields);
+    assert!(code == 1 && said.contains("FAIL"), "{said}");
     let (code, said) = run(&with(good, "--container-state", "0=FINE"));
     assert!(code == 2 && said.contains("expected CODE=NAME"), "{said}");
 }

@@ -76,16 +76,17 @@ pub(super) async fn checks(settings: &Settings, snapshot: &Snapshot) -> Vec<(Str
     let status = socket.status().await;
     let facts = Facts { settings, snapshot, socket, status };
     checks.extend(webhooks::checks(settings).await);
-    checks.extend(telegram::checks(settings).await);
     checks.extend(mailboxes::checks(settings, snapshot).await);
     checks.extend(table::run(&Facts::CHECKS, &facts));
     checks
 }
 
-/// Whether mails can be sent.
+/// Whether mails and messages to chats can be sent.
 pub(in crate::commands) async fn mail_checks(settings: &Settings) -> Vec<(String, CheckVerdict)> {
     let mail = Mail { settings, server: probe_mail_server(settings).await };
-    table::run(&Mail::CHECKS, &mail)
+    let mut checks = table::run(&Mail::CHECKS, &mail);
+    checks.extend(telegram::checks(settings).await);
+    checks
 }
 
 /// The addresses of everybody who is mailed, each once.

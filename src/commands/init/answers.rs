@@ -11,7 +11,7 @@ use url::Url;
 
 use crate::cli;
 use crate::config::{self, Environment, Settings};
-use crate::config_error::ConfigErrors;
+use crate::config_error::{ConfigErrors, ConfigProblem};
 use crate::model::AccountName;
 
 /// A question of `init`.
@@ -27,12 +27,15 @@ pub(super) enum Question {
     HostingToken,
     HostingTokenUrl,
     HostingApiKey,
+    HostingTokenFields,
     SmtpUrl,
     SmtpPassword,
     From,
     To,
     TelegramToken,
     TelegramChat,
+    TelegramProxy,
+    TelegramApiUrl,
     HeartbeatUrl,
 }
 
@@ -50,12 +53,15 @@ impl Question {
             Self::HostingToken => ("", "hosting_token", "--hosting-token-file"),
             Self::HostingTokenUrl => ("", "hosting_token_url", "--hosting-token-url"),
             Self::HostingApiKey => ("", "hosting_api_key", "--hosting-api-key-file"),
+            Self::HostingTokenFields => ("", "hosting_token_fields", "--hosting-token-fields"),
             Self::SmtpUrl => ("email", "smtp_url", "--smtp-url"),
             Self::SmtpPassword => ("email", "password", "--smtp-password-file"),
             Self::From => ("email", "from", "--from"),
             Self::To => ("email", "to", "--to"),
             Self::TelegramToken => (CHAT, "token", "--telegram-token-file"),
             Self::TelegramChat => (CHAT, "chat_id", "--telegram-chat"),
+            Self::TelegramProxy => (CHAT, "proxy", "--telegram-proxy"),
+            Self::TelegramApiUrl => (CHAT, "api_url", "--telegram-api-url"),
             Self::HeartbeatUrl => ("heartbeat", "url", "--heartbeat-url"),
         }
     }
@@ -92,10 +98,13 @@ impl Answers {
             (Question::Currency, &args.currency),
             (Question::BaseUrl, &args.base_url),
             (Question::HostingTokenUrl, &args.hosting_token_url),
+            (Question::HostingTokenFields, &args.hosting_token_fields),
             (Question::SmtpUrl, &args.smtp_url),
             (Question::From, &args.from),
             (Question::To, &to),
             (Question::TelegramChat, &args.telegram_chat),
+            (Question::TelegramProxy, &args.telegram_proxy),
+            (Question::TelegramApiUrl, &args.telegram_api_url),
             (Question::HeartbeatUrl, &args.heartbeat_url),
         ];
         for (key, text) in texts {
@@ -196,6 +205,11 @@ impl Answers {
                 NOTHING.clone_into(&mut problem.message);
             }
         }
+        let proxy = self.get(Question::TelegramProxy).and_then(|proxy| Url::parse(proxy).ok());
+        if settings.is_ok() && proxy.is_some_and(|proxy| proxy.password().is_some()) {
+            let (key, message) = (self.path(Question::TelegramProxy), SHOWN.to_owned());
+            return Err(ConfigErrors(vec![ConfigProblem { source: String::new(), key, message }]));
+        }
         settings
     }
 
@@ -205,7 +219,7 @@ impl Answers {
             Ok(settings) => return Ok(settings),
             Err(problems) => problems.0,
         };
-        let line = |problem: crate::config_error::ConfigProblem| {
+        let line = |problem: ConfigProblem| {
             let flag =
                 Question::VARIANTS.iter().find(|&&key| self.path(key).eq_ignore_ascii_case(&problem.key));
             let flag = flag.map(|key| key.row().2);
@@ -281,6 +295,9 @@ impl Answers {
 
 const NOTHING: &str = "nothing to watch: no address of the provider with its credentials was given";
 
+const SHOWN: &str = "every user of this machine could read its password in the configuration; leave the chat out, and add \
+                     it by hand to a file with chmod 640";
+
 /// The table of the only chat that `init` asks for.
 const CHAT: &str = "telegram.chat";
 
@@ -291,7 +308,7 @@ const HEAD: &str = "# Written by hostwatch init. Every key: docs/configuration.m
 ";
 
 fn written(key: Question, text: &str) -> String {
-    if key != Question::To {
+    if !matches!(key, Question::To | Question::HostingTokenFields) {
         let is_number = key == Question::TelegramChat && text.parse::<i64>().is_ok();
         return if is_number { text.to_owned() } else { quoted(text) };
     }

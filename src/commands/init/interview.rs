@@ -98,7 +98,12 @@ impl Interview<'_> {
         if self.answers.get(Question::TelegramToken).is_none() {
             return Ok(());
         }
-        self.ask(Question::TelegramChat, "Chat that it writes to: its number, or @name of a channel", None)
+        self.ask(Question::TelegramChat, "Chat that it writes to: its number, or @name of a channel", None)?;
+        self.ask(
+            Question::TelegramProxy,
+            "Proxy, where Telegram is filtered, such as socks5h://127.0.0.1:1080",
+            None,
+        )
     }
 
     /// Asks for a second recipient: a mailbox that goes down with the account gets no mail.

@@ -63,7 +63,7 @@ pub(super) async fn run(args: cli::Init) -> Result<Answer> {
     }
 }
 
-/// Asks all questions. Answers that the provider or the mail server refuses are asked again.
+/// Asks all questions. Answers that the provider, the mail server or Telegram refuses are asked again.
 async fn ask(args: &cli::Init, asker: &Asker, answers: &mut Answers) -> Result<()> {
     print(&in_columns(&format!(
         "hostwatch init asks what it needs, tries it, and then writes {} and a file for each secret. Ctrl-C stops it; \
