@@ -21,6 +21,8 @@ pub const CHAT: i64 = -1001;
 pub enum Trouble {
     /// An answer with this status and description.
     Says(u16, &'static str),
+    /// 429 with these seconds.
+    Busy(u64),
     /// The call is carried out, and its answer is lost.
     Lost,
     /// Stays silent as long as the test lasts.
@@ -58,6 +60,8 @@ struct State {
     /// The present number of each chat that the bot is in.
     chats: BTreeMap<i64, i64>,
     next: VecDeque<Trouble>,
+    /// The same for `editMessageText`.
+    next_edits: VecDeque<Trouble>,
     usual: Option<Trouble>,
     /// The presses that are not confirmed: update_id, and the rest.
     updates: Vec<(i64, Value)>,
@@ -106,6 +110,11 @@ impl Telegram {
     /// Gives these faults to the next calls of `sendMessage`, once each.
     pub fn first_troubles(&self, troubles: &[Trouble]) {
         self.state().next.extend(troubles.iter().cloned());
+    }
+
+    /// Gives these faults to the next calls of `editMessageText`, once each.
+    pub fn first_troubles_of_edits(&self, troubles: &[Trouble]) {
+        self.state().next_edits.extend(troubles.iter().cloned());
     }
 
     /// Gives this fault to all other calls.
@@ -224,11 +233,16 @@ fn serve(stream: TcpStream, state: &(Mutex<State>, Condvar)) {
     let planned = {
         let mut state = state.0.lock().unwrap();
         state.calls.push(method.to_owned());
-        let next = if method == "sendMessage" { state.next.pop_front() } else { None };
+        let next = match method {
+            "sendMessage" => state.next.pop_front(),
+            "editMessageText" => state.next_edits.pop_front(),
+            _ => None,
+        };
         next.or_else(|| state.usual.clone())
     };
     let (status, answer) = match &planned {
         Some(Trouble::Says(status, text)) => error(*status, text, json!({})),
+        Some(Trouble::Busy(seconds)) => error(429, "Too Many Requests", json!({"retry_after": seconds})),
         Some(Trouble::Lost | Trouble::Silence) | None if token != TOKEN => {
             error(401, "Unauthorized", json!({}))
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::bot::{BotError, Trouble};
@@ -81,6 +82,7 @@ impl Listener {
         let mut heard = Heard::default();
         let mut pause = Duration::ZERO;
         let mut bot = String::new();
+        let mut editor = Editor::default();
         while !stop.is_cancelled() {
             let Some(carrier) = self.chats.get(&self.name).map(Shared::get) else {
                 return stop.cancelled().await;
@@ -106,7 +108,7 @@ impl Listener {
                 tokio::select! {
                     () = stop.cancelled() => return,
                     called = &mut call => break called,
-                    Some(edit) = self.edits.recv() => Self::edit(chat, edit, &self.messages).await,
+                    Some(edit) = editor.next(&mut self.edits) => editor.edit(chat, edit, &self.messages).await,
                 }
             };
             pause = match called {
@@ -215,12 +217,42 @@ impl Listener {
         };
         pause / failpoint::haste()
     }
+}
 
-    /// Edits a message; best effort.
-    async fn edit(chat: &Chat, edit: Edit, messages: &mpsc::Sender<Message>) {
+/// Edits that Telegram has not taken yet.
+struct Editor {
+    /// The edit that Telegram refused for now.
+    again: Option<Edit>,
+    /// The time at which Telegram wants the next edit.
+    not_before: Instant,
+}
+
+impl Default for Editor {
+    fn default() -> Self {
+        Self { again: None, not_before: Instant::now() }
+    }
+}
+
+impl Editor {
+    /// The next edit, when Telegram wants it. The call may be dropped while it waits.
+    async fn next(&mut self, edits: &mut mpsc::UnboundedReceiver<Edit>) -> Option<Edit> {
+        tokio::time::sleep_until(self.not_before).await;
+        match self.again.take() {
+            Some(edit) => Some(edit),
+            None => edits.recv().await,
+        }
+    }
+
+    /// Edits a message; best effort, but for a pause that Telegram asks for.
+    async fn edit(&mut self, chat: &Chat, edit: Edit, messages: &mpsc::Sender<Message>) {
         let edited = chat.edit(edit.number, &edit.raw).await;
         if let Err(error) = &edited {
             tracing::debug!(%error, to = edit.to, "a message in a chat was not edited");
+        }
+        if let Err(BotError { trouble: Trouble::Busy(wait), .. }) = edited {
+            self.not_before = Instant::now() + wait.max(Duration::from_secs(1));
+            self.again = Some(edit);
+            return;
         }
         // A message that was deleted, or that has this text already, will not take it later either.
         let is_done =
