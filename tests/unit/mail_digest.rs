@@ -72,6 +72,13 @@ fn a_digest_names_what_is_paid_for_and_perhaps_not_needed() {
     assert_eq!(said(&book, vec![stopped(29)]), "  IP addresses without a VM: 192.0.2.5.");
     let both = "  VMs stopped for 30 days or longer: web-2.\n  IP addresses without a VM: 192.0.2.5.";
     assert_eq!(said(&book, vec![stopped(30)]), both);
+    // One VM was stopped before it was first seen, and the other one has a mail.
+    let off = |id, name| vm(id, "stopped", name);
+    book.apply(Read::Vms(account::all(vec![off(17, "web-1"), off(18, "web-2")])), read_at());
+    let first = "  VMs that are stopped and had no mail: web-1.\n";
+    assert_eq!(said(&book, vec![stopped(1)]).split_inclusive('\n').next(), Some(first));
+    let running = vec![vm(17, "active", "web-1"), vm(18, "active", "web-2")];
+    book.apply(Read::Vms(account::all(running)), read_at());
     // At least one address has to name its VM, and both listings have to be whole.
     let ip = |id, vm: Option<u64>| Ip { id: IpId::new(id), address: None, vm: vm.map(VmId::new) };
     let listed = |book: &mut KnownAccount, rows: Vec<Ip>| {

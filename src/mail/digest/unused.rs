@@ -4,12 +4,12 @@
 use chrono::Duration;
 
 use super::accounts::AccountWeek;
-use crate::alert::{Item, Kind};
+use crate::alert::{Item, Key, Kind};
 use crate::mail::body::Section;
 use crate::mail::context::Context;
 use crate::mail::parts::MOST_NAMES;
 use crate::model::freshness::is_fresh;
-use crate::model::{AccountState, Collector, sanitize, say};
+use crate::model::{AccountState, Collector, Vm, VmState, sanitize, say};
 use crate::view::words;
 
 /// The time for which a VM has been stopped.
@@ -29,8 +29,13 @@ pub(super) fn section(
     let is_long = |item: &&&Item| item.key.kind == Kind::VmStopped && context.now - item.began >= STOPPED_FOR;
     let stopped = open.iter().filter(is_long);
     let stopped: Vec<String> = stopped.map(|item| whose(item.name().to_owned(), &item.key.account)).collect();
-    let states = accounts.iter().filter_map(|account| account.state);
-    let free = states.flat_map(|state| {
+    let states = || accounts.iter().filter_map(|account| account.state);
+    let unmailed = states().flat_map(|state| {
+        let names = stopped_without_incident(state, open, context).into_iter();
+        names.map(|name| whose(name, &state.profile.name)).collect::<Vec<_>>()
+    });
+    let unmailed: Vec<String> = unmailed.collect();
+    let free = states().flat_map(|state| {
         let addresses = without_vm(state, context).into_iter();
         addresses.map(|address| whose(address, &state.profile.name)).collect::<Vec<_>>()
     });
@@ -44,6 +49,14 @@ pub(super) fn section(
             "Серверы, остановленные 30 дней или дольше: {names}."
         ));
     }
+    if !unmailed.is_empty() {
+        let names = words::few(&unmailed, MOST_NAMES, language);
+        section.lines.push(say!(
+            language,
+            "VMs that are stopped and had no mail: {names}.",
+            "Остановленные серверы, о которых не было письма: {names}."
+        ));
+    }
     if !free.is_empty() {
         let names = words::few(&free, MOST_NAMES, language);
         section.lines.push(say!(
@@ -53,6 +66,22 @@ pub(super) fn section(
         ));
     }
     (!section.lines.is_empty()).then_some(section)
+}
+
+/// VMs that were stopped before they were first seen, or while nobody watched: no incident tells since when.
+fn stopped_without_incident(state: &AccountState, open: &[&Item], context: &Context<'_>) -> Vec<String> {
+    let vms = &state.vms;
+    if !is_fresh(&state.profile, Collector::Vms, vms.read_at, context.now) {
+        return Vec::new();
+    }
+    let is_listed = |vm: &Vm| {
+        let key = Key::new(&state.profile.name, Kind::VmStopped, vm.id.get());
+        open.iter().any(|item| item.key == key)
+    };
+    let stopped = vms.rows.iter().filter(|vm| vm.state == VmState::Stopped && !is_listed(vm));
+    stopped
+        .map(|vm| vm.name.as_deref().map_or_else(|| vm.id.to_string(), |name| sanitize::one_line(name, 60)))
+        .collect()
 }
 
 /// The addresses that no VM has, by whole and fresh listings. The interface does not tell how such an address is shown (2.7), so
