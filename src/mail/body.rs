@@ -133,6 +133,21 @@ impl From<Severity> for Tone {
 }
 
 impl Section {
+    /// The whole section in a line, for a chat: `Accounts. main – Balance: 75.00 RUB, Pay by: Fri 20 Mar`.
+    pub(super) fn in_a_line(&self) -> String {
+        let pair = |(label, value): (&String, &String)| format!("{label}: {value}");
+        let rows = self.rows.iter().map(|(label, value)| pair((label, value)));
+        let of_table = self.table.iter().flat_map(|table| table.rows.iter().map(|row| (&table.head, row)));
+        let of_table = of_table.map(|(head, row)| {
+            let cells: Vec<String> = head.iter().zip(row).skip(1).map(pair).collect();
+            format!("{} – {}", row.first().map_or("", String::as_str), cells.join(", "))
+        });
+        let texts = self.lines.iter().chain(&self.list).cloned();
+        let all = rows.chain(texts).chain(of_table).chain(self.below.iter().cloned());
+        let all: Vec<String> = all.map(|text| text.trim_end_matches('.').to_owned()).collect();
+        format!("{}. {}", self.title, all.join("; "))
+    }
+
     pub(super) fn new(title: impl Into<String>) -> Self {
         Self { title: title.into(), ..Self::default() }
     }

@@ -49,11 +49,10 @@ pub(super) fn body(item: &Item, context: &Context<'_>) -> Body {
 /// The same as lines in a chat: the amounts to pay, the deletion of the data, the resources that go offline.
 pub(super) fn lines(item: &Item, context: &Context<'_>) -> Vec<String> {
     let facts = DisconnectMail::of(item, context);
-    let arrived = facts.arrived();
+    let receipt = facts.receipt().map(|receipt| receipt.in_a_line());
     let language = context.language;
-    let arrived = arrived.map(|arrived| say!(language, "Payment: {arrived}", "Платёж: {arrived}"));
     if item.event.is_end() {
-        return arrived.into_iter().collect();
+        return receipt.into_iter().collect();
     }
     // The first line of a mail about the deletion names that day, and not the day of the cut-off.
     let deleted = if let Event::Deletion(_) = item.event {
@@ -64,7 +63,7 @@ pub(super) fn lines(item: &Item, context: &Context<'_>) -> Vec<String> {
     };
     let rows = facts.offline().rows.into_iter();
     let offline = rows.map(|(label, value)| format!("{label}: {value}")).collect::<Vec<_>>().join("; ");
-    arrived
+    receipt
         .into_iter()
         .chain(facts.sums())
         .chain(deleted)

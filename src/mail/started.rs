@@ -23,17 +23,7 @@ pub(super) fn body(notice: &Notice, facts: &Started, context: &Context<'_>) -> B
     let is_money_first = facts.severity >= worst;
     let (before, after) = if is_money_first { (money, None) } else { (None, money) };
     sections.extend(before.into_iter().chain(problems).chain(after));
-    if !facts.unread.is_empty() {
-        let mut section = Section::new(language.pick("Could not be read", "Данные не получены"));
-        let lines = facts.unread.iter().map(|one| unread(one, language)).collect();
-        section.list = words::first(lines, parts::MOST_NAMES, language);
-        let follows = language.pick(
-            "Nothing is known of these yet; a mail follows if it stays so:",
-            "Об этом пока ничего не известно; если так и останется, придёт письмо:",
-        );
-        section.lines.push(follows.to_owned());
-        sections.push(section);
-    }
+    sections.extend(not_read(facts, language));
     sections.push(overview(&notice.accounts, context));
     sections.extend(parts::lives_on(&notice.accounts, context));
     sections.push(next(facts, &notice.items, language));
@@ -57,6 +47,19 @@ fn cut_off(facts: &Started, language: Language) -> Section {
         .pick("See the separate mail about the cut-off.", "Подробности — в отдельном письме об отключении.");
     section.lines.push(see.to_owned());
     section
+}
+
+/// The collectors that could not be read; `None` if all were.
+pub(super) fn not_read(facts: &Started, language: Language) -> Option<Section> {
+    let mut section = Section::new(language.pick("Could not be read", "Данные не получены"));
+    let lines = facts.unread.iter().map(|one| unread(one, language)).collect();
+    section.list = words::first(lines, parts::MOST_NAMES, language);
+    let follows = language.pick(
+        "Nothing is known of these yet; a mail follows if it stays so:",
+        "Об этом пока ничего не известно; если так и останется, придёт письмо:",
+    );
+    section.lines.push(follows.to_owned());
+    (!facts.unread.is_empty()).then_some(section)
 }
 
 /// `main: cannot read sites: why`.

@@ -3,12 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::body::Body;
+use super::body::{Body, Section};
 use super::context::{Context, RenderError};
 use super::message::Rendered;
 use super::parts::MOST_NAMES;
 use super::render::{about_mails, content, test_content};
-use super::{disconnect, parts, subject};
+use super::{disconnect, parts, started, subject};
 use crate::alert::{Form, Item, Notice, Severity};
 use crate::model::{Language, sanitize, say};
 use crate::view::{Link, advice, words};
@@ -192,12 +192,21 @@ fn line(text: &str, most: usize) -> String {
 /// The lines beside the first one, the most important first: the amounts to pay, the advice, the resource, and
 /// other notes.
 fn facts(notice: &Notice, body: &Body, context: &Context<'_>) -> Vec<String> {
+    if let Form::Digest(_) = notice.form {
+        let sections = body.sections.iter().map(Section::in_a_line);
+        return body.notes.iter().cloned().chain(sections).collect();
+    }
     let mut facts = match (&notice.form, notice.items.as_slice()) {
         (Form::Disconnect, [item]) => disconnect::lines(item, context),
-        (Form::Digest(_) | Form::Disconnect, _) | (_, []) => Vec::new(),
+        (Form::Disconnect, _) | (_, []) => Vec::new(),
         (_, [item]) => about(item, context),
         (_, items) => vec![list(items, body, context.language)],
     };
+    if let Form::Started(started) = &notice.form {
+        let not_read = started::not_read(started, context.language);
+        let sections = not_read.into_iter().chain([started::overview(&notice.accounts, context)]);
+        facts.extend(sections.map(|section| section.in_a_line()));
+    }
     let others = body.notes.iter().cloned().chain(about_mails(&notice.accounts, context));
     let place = facts.len().min(1);
     facts.splice(place..place, others);
