@@ -99,7 +99,8 @@ fn a_place_that_cannot_be_written_is_told_before_the_start() {
     let said = [&["check-config"][..], &["run", "--web.listen-address=127.0.0.1:0"]].map(|command| {
         let (code, _, error) = daemon.command(command);
         let error = flat(&error);
-        let reason = error.split("cannot open the store").nth(1).unwrap_or_else(|| panic!("{error}"));
+        let reason =
+            error.split("cannot open and lock the store").nth(1).unwrap_or_else(|| panic!("{error}"));
         (code, reason.split_inclusive("correct store.path").next().unwrap().to_owned())
     });
     assert_eq!((said[0].0, said[1].0), (0, 1));
