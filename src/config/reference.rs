@@ -104,7 +104,7 @@ and `[alerts]` hold for all. `[defaults]` or an account can carry tables of the 
 into a file that the key with `_file` names, or into a credential: a file called `<account>.<key>`, `smtp.password`,
 `webhook.NAME.url` or `telegram.NAME.token`. Credentials are read from systemd's `$CREDENTIALS_DIRECTORY` or, where that is not
 set, from `credentials/` beside the configuration. A newline at the end is trimmed. A secret that is given in two of these
-places is an error. One in `[defaults]` counts for accounts without one of their own.
+places is an error, unless both hold the same. One in `[defaults]` counts for accounts without one of their own.
 
 **Paths** of files are relative to the directory of the main configuration file.
 

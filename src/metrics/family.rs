@@ -30,10 +30,9 @@ pub(super) enum FactSet {
     Containers,
     Sites,
     SiteCounts,
-    Databases,
-    CronJobs,
+    /// The number of rows that this collector reads.
+    Counted(Collector),
     Ips,
-    SshKeys,
     Balance,
     /// Shown for a report of any age, since an old date is better than none.
     Disconnect,
@@ -49,10 +48,8 @@ impl FactSet {
             Self::Vms => Collector::Vms,
             Self::Containers => Collector::Containers,
             Self::Sites | Self::SiteCounts => Collector::Sites,
-            Self::Databases => Collector::Databases,
-            Self::CronJobs => Collector::CronJobs,
+            Self::Counted(collector) => collector,
             Self::Ips => Collector::Ips,
-            Self::SshKeys => Collector::SshKeys,
             Self::Balance | Self::Disconnect => Collector::ExpectedBalance,
             Self::Charges => Collector::Charges,
         })
@@ -78,13 +75,13 @@ pub(crate) struct Family {
 /// Rows of families, all gauges: set, name, labels after `account`, meaning, and the function that writes the
 /// samples.
 macro_rules! facts {
-    ($($set:ident $name:literal [$($label:literal),*] $about:literal => $write:expr;)*) => {
+    ($($set:ident $(($of:ident))? $name:literal [$($label:literal),*] $about:literal => $write:expr;)*) => {
         &[$(Family {
             name: $name,
             kind: $crate::metrics::family::Type::Gauge,
             about: $about,
             labels: &["account", $($label),*],
-            facts: Some(($crate::metrics::family::FactSet::$set, $write)),
+            facts: Some(($crate::metrics::family::FactSet::$set $(($crate::model::Collector::$of))?, $write)),
         }),*]
     };
 }

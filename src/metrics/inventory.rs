@@ -1,11 +1,9 @@
 //! The account, and the databases, cron jobs, IP addresses and SSH keys of it, its sites and its VMs.
 
-use std::collections::BTreeMap;
-
 use super::family::{Family, facts};
 use super::given::Given;
 use super::text::{Label, Lines};
-use crate::model::{Collector, RowCount, SiteId};
+use crate::model::Collector;
 
 /// In seconds.
 const DAY: u64 = 86_400;
@@ -31,10 +29,10 @@ pub(super) const ACCOUNT: &[Family] = facts! {
 };
 
 pub(super) const FAMILIES: &[Family] = facts! {
-    Databases "hosting_databases" ["site"] "Databases of the site."
-        => |given, lines| counts(given, Collector::Databases, &given.state.databases, lines);
-    CronJobs "hosting_cron_jobs" ["site"] "Cron jobs of the site."
-        => |given, lines| counts(given, Collector::CronJobs, &given.state.cron_jobs, lines);
+    Counted(Databases) "hosting_databases" ["site"] "Databases of the site."
+        => |given, lines| count_of_sites(given, Collector::Databases, lines);
+    Counted(CronJobs) "hosting_cron_jobs" ["site"] "Cron jobs of the site."
+        => |given, lines| count_of_sites(given, Collector::CronJobs, lines);
     Ips "hosting_ip_info" ["ip", "address", "vm"]
         "The IP record with this id: its address and the numeric id of its VM, always 1."
         => |given, lines| {
@@ -43,20 +41,18 @@ pub(super) const FAMILIES: &[Family] = facts! {
                 lines.put(&[Label::Id(ip.id.get()), Label::maybe(ip.address.as_deref()), vm], true);
             }
         };
-    SshKeys "hosting_ssh_keys" [] "SSH keys of the account, once the listing was read completely."
-        => |given, lines| {
-            let keys = given.counted(Collector::SshKeys, &given.state.ssh_keys);
-            lines.maybe(&[], keys.map(|keys| keys.len() as u64));
-        };
+    Counted(SshKeys) "hosting_ssh_keys" [] "SSH keys of the account, once the listing was read completely."
+        => |given, lines| count(given, Collector::SshKeys, lines);
 };
 
-fn counts(
-    given: &Given<'_>,
-    collector: Collector,
-    counts: &BTreeMap<SiteId, RowCount>,
-    lines: &mut Lines<'_>,
-) {
-    for (site, tally) in counts.iter().filter(|(site, _)| given.wants(site.get())) {
+fn count(given: &Given<'_>, collector: Collector, lines: &mut Lines<'_>) {
+    let rows = given.state.counted.get(&collector).and_then(|rows| given.counted(collector, rows));
+    lines.maybe(&[], rows.map(|rows| rows.len() as u64));
+}
+
+fn count_of_sites(given: &Given<'_>, collector: Collector, lines: &mut Lines<'_>) {
+    let counts = given.state.counted_of_sites.get(&collector).into_iter().flatten();
+    for (site, tally) in counts.filter(|(site, _)| given.wants(site.get())) {
         if given.is_fresh(collector, Some(tally.read_at)) {
             lines.put(&[Label::Id(site.get())], tally.count);
         }

@@ -2,13 +2,12 @@
 //! whose source changed are encoded again.
 
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use super::family::FactSet;
 use super::given::{Given, SHARDS, shard_of};
-use crate::model::{Collector, Listing, RowCount, SiteId, forecast};
+use crate::model::{Collector, Listing, forecast};
 
 /// A section of an account, or one shard of it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -68,15 +67,11 @@ pub(super) fn sources(given: &Given<'_>, which: &[Collector]) -> Vec<(PagePart, 
                 sites(given, &mut sources);
             }
             Collector::Sites => sites(given, &mut sources),
-            Collector::Databases => {
-                sources.extend(counts(given, collector, &state.databases, FactSet::Databases));
-            }
-            Collector::CronJobs => {
-                sources.extend(counts(given, collector, &state.cron_jobs, FactSet::CronJobs));
-            }
+            Collector::Databases | Collector::CronJobs => sources.extend(counts_of_sites(given, collector)),
             Collector::Ips => sources.push(whole(FactSet::Ips, listing(given, collector, &state.ips))),
             Collector::SshKeys => {
-                sources.push(whole(FactSet::SshKeys, listing(given, collector, &state.ssh_keys)));
+                let source = state.counted.get(&collector).map(|rows| listing(given, collector, rows));
+                sources.push(whole(FactSet::Counted(collector), source.unwrap_or_else(|| start(given))));
             }
             Collector::ExpectedBalance => {
                 // Without a report, the part of an earlier report is removed, since the collector was switched
@@ -137,17 +132,12 @@ fn sites(given: &Given<'_>, sources: &mut Vec<(PagePart, Source)>) {
     sources.push(whole(FactSet::SiteCounts, all.and(hasher.finish())));
 }
 
-fn counts(
-    given: &Given<'_>,
-    collector: Collector,
-    counts: &BTreeMap<SiteId, RowCount>,
-    section: FactSet,
-) -> impl Iterator<Item = (PagePart, Source)> {
+fn counts_of_sites(given: &Given<'_>, collector: Collector) -> impl Iterator<Item = (PagePart, Source)> {
     let mut hashers: Vec<DefaultHasher> = (0..SHARDS).map(|_| DefaultHasher::new()).collect();
-    for (site, tally) in counts {
+    for (site, tally) in given.state.counted_of_sites.get(&collector).into_iter().flatten() {
         let fresh = given.is_fresh(collector, Some(tally.read_at));
         (site, tally.count, fresh).hash(&mut hashers[shard_of(site.get()) as usize]);
     }
     let sources = hashers.into_iter().map(|hasher| start(given).and(hasher.finish())).collect();
-    shards(section, sources)
+    shards(FactSet::Counted(collector), sources)
 }

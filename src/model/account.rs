@@ -83,9 +83,8 @@ impl KnownAccount {
             containers: Listing::default(),
             sites: BTreeMap::new(),
             ips: Listing::default(),
-            ssh_keys: Listing::default(),
-            databases: BTreeMap::new(),
-            cron_jobs: BTreeMap::new(),
+            counted: BTreeMap::new(),
+            counted_of_sites: BTreeMap::new(),
             billing: Reports::default(),
             charges: Charges::default(),
             collectors,
@@ -116,10 +115,9 @@ impl KnownAccount {
                 }
                 Collector::ExpectedBalance => state.billing = Reports::default(),
                 Collector::Charges => state.charges = Charges::default(),
-                Collector::Databases => state.databases = BTreeMap::new(),
-                Collector::CronJobs => state.cron_jobs = BTreeMap::new(),
+                Collector::Databases | Collector::CronJobs => drop(state.counted_of_sites.remove(&off)),
                 Collector::Ips => state.ips = Listing::default(),
-                Collector::SshKeys => state.ssh_keys = Listing::default(),
+                Collector::SshKeys => drop(state.counted.remove(&off)),
             }
         }
         state.profile = profile;
@@ -169,12 +167,12 @@ impl KnownAccount {
                 return vec![Observed::Report];
             }
             Read::Ips(rows) => drop(self.state_mut().ips.take(rows, at)),
-            Read::SshKeys(rows) => drop(self.state_mut().ssh_keys.take(rows, at)),
-            Read::Databases(site, count) => {
-                self.state_mut().databases.insert(site, RowCount { count, read_at: at });
+            Read::Counted(collector, rows) => {
+                drop(self.state_mut().counted.entry(collector).or_default().take(rows, at));
             }
-            Read::CronJobs(site, count) => {
-                self.state_mut().cron_jobs.insert(site, RowCount { count, read_at: at });
+            Read::CountedOfSite(collector, site, count) => {
+                let counts = self.state_mut().counted_of_sites.entry(collector).or_default();
+                counts.insert(site, RowCount { count, read_at: at });
             }
             Read::Charges(rows) => {
                 self.state_mut().charges = Charges { rows: Arc::new(rows), read_at: Some(at) };
@@ -280,8 +278,9 @@ impl KnownAccount {
     fn forget_site(&mut self, site: SiteId) {
         let state = self.state_mut();
         Arc::make_mut(&mut state.homes).remove(&site);
-        state.databases.remove(&site);
-        state.cron_jobs.remove(&site);
+        for counts in state.counted_of_sites.values_mut() {
+            counts.remove(&site);
+        }
     }
 }
 

@@ -52,17 +52,19 @@ pub(crate) fn changes_at(
 /// The first such moment of all readings of an account.
 pub(crate) fn next_change(state: &AccountState, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let sites = state.sites.values().map(|listing| (Collector::Sites, listing.read_at));
-    let databases = state.databases.values().map(|tally| (Collector::Databases, Some(tally.read_at)));
-    let cron_jobs = state.cron_jobs.values().map(|tally| (Collector::CronJobs, Some(tally.read_at)));
+    let counted = state.counted.iter().map(|(&collector, listing)| (collector, listing.read_at));
+    let of_sites = state
+        .counted_of_sites
+        .iter()
+        .flat_map(|(&collector, counts)| counts.values().map(move |count| (collector, Some(count.read_at))));
     let whole = [
         (Collector::Vms, state.vms.read_at),
         (Collector::Containers, state.containers.read_at),
         (Collector::Ips, state.ips.read_at),
-        (Collector::SshKeys, state.ssh_keys.read_at),
         (Collector::ExpectedBalance, state.billing.read_at),
         (Collector::Charges, state.charges.read_at),
     ];
-    let readings = whole.into_iter().chain(sites).chain(databases).chain(cron_jobs);
+    let readings = whole.into_iter().chain(sites).chain(counted).chain(of_sites);
     readings.filter_map(|(collector, read_at)| changes_at(&state.profile, collector, read_at?, now)).min()
 }
 

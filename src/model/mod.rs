@@ -40,7 +40,7 @@ pub(crate) use resources::{Container, Counted, Ip, Resource, Site, Vm, VmIp};
 pub(crate) use self_hosted::{OwnVm, lives_on, site_of};
 pub(crate) use snapshot::{
     AccountState, Believed, Collector, CollectorStatus, Failure, FailureKind, Group, Guide, Listing, PollEnd,
-    Profile, Read, RowCount, Rows, Snapshot, account_of, zone_of,
+    Profile, Read, Rows, Snapshot, account_of, zone_of,
 };
 pub(crate) use sort::{Health, SeenResource, Sort, Stated};
 pub(crate) use states::{ContainerState, OrderState, SiteState, VmState};

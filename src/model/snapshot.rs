@@ -158,10 +158,10 @@ pub(crate) struct AccountState {
     pub containers: Listing<Container>,
     pub sites: BTreeMap<ContainerId, Listing<Site>>,
     pub ips: Listing<Ip>,
-    pub ssh_keys: Listing<Counted>,
-    /// The number of databases and cron jobs of each site.
-    pub databases: BTreeMap<SiteId, RowCount>,
-    pub cron_jobs: BTreeMap<SiteId, RowCount>,
+    /// Listings of which only the number of rows is shown: SSH keys.
+    pub counted: BTreeMap<Collector, Listing<Counted>>,
+    /// The number of databases and of cron jobs of each site.
+    pub counted_of_sites: BTreeMap<Collector, BTreeMap<SiteId, RowCount>>,
     pub billing: Reports,
     pub charges: Charges,
     pub collectors: BTreeMap<Collector, CollectorStatus>,
@@ -390,11 +390,10 @@ pub(crate) enum Read {
     Containers(Rows<Container>),
     Sites(ContainerId, Rows<Site>),
     Ips(Rows<Ip>),
-    SshKeys(Rows<Counted>),
-    /// The number of databases of a site.
-    Databases(SiteId, u64),
-    /// The number of cron jobs of a site.
-    CronJobs(SiteId, u64),
+    /// Rows of the account of which only the number is shown.
+    Counted(Collector, Rows<Counted>),
+    /// The number of such rows of a site.
+    CountedOfSite(Collector, SiteId, u64),
     ExpectedBalance(Report),
     /// All known charges, the newest first.
     Charges(Vec<Charge>),
@@ -427,14 +426,14 @@ impl AccountState {
             &mut self.vms.read_at,
             &mut self.containers.read_at,
             &mut self.ips.read_at,
-            &mut self.ssh_keys.read_at,
             &mut self.charges.read_at,
         ];
         let of_sites = self.sites.values_mut().map(|listing| &mut listing.read_at);
-        let counts = self.databases.values_mut().chain(self.cron_jobs.values_mut());
+        let of_counted = self.counted.values_mut().map(|listing| &mut listing.read_at);
+        let counts = self.counted_of_sites.values_mut().flat_map(BTreeMap::values_mut);
         let of_counts = counts.map(|count| &mut count.read_at);
         let of_polls = self.collectors.values_mut().flat_map(CollectorStatus::moments);
-        let known = of_listings.into_iter().chain(of_sites).flatten();
+        let known = of_listings.into_iter().chain(of_sites).chain(of_counted).flatten();
         known.chain(of_counts).chain(of_polls).chain(self.billing.moments())
     }
 

@@ -1,19 +1,19 @@
-//! An operation at its address: the configured origin and prefix, and the parts of an address that may be
+//! The address of a read operation: the configured origin and prefix, and the parts of an address that may be
 //! shown.
 
 use std::sync::Arc;
 
 use reqwest::Url;
 
-use super::endpoints::Operation;
 use super::error::{ApiError, ErrorKind};
 use super::redact::Redactor;
 use super::settings::ProviderSettings;
+use crate::model::Collector;
 
-/// An operation at its address.
+/// The read operation of a collector at its address.
 #[derive(Clone, Debug)]
 pub(super) struct Endpoint {
-    pub operation: Operation,
+    pub collector: Collector,
     /// The address without query, fragment or user.
     pub url: Url,
     redactor: Arc<Redactor>,
@@ -24,23 +24,23 @@ impl Endpoint {
     pub(super) fn new(
         settings: &ProviderSettings,
         redactor: &Arc<Redactor>,
-        operation: Operation,
+        collector: Collector,
         id: &str,
     ) -> Result<Self, ApiError> {
-        let path = operation.row().path.replace("{}", id);
-        let (base, credentials) = settings.access(operation.group());
+        let path = collector.row().path.replace("{}", id);
+        let (base, credentials) = settings.access(collector.group());
         let Some(base) = base.filter(|base| credentials.is_some() && base.has_host()) else {
-            return Err(ApiError::new(operation, path, ErrorKind::Off));
+            return Err(ApiError::new(collector, path, ErrorKind::Off));
         };
         let mut url = bare(base);
         let prefix = url.path().trim_end_matches('/').to_owned();
         url.set_path(&format!("{prefix}{path}"));
-        Ok(Self { operation, url, redactor: Arc::clone(redactor) })
+        Ok(Self { collector, url, redactor: Arc::clone(redactor) })
     }
 
     /// An error without the credentials, in case the provider quoted them.
     pub(super) fn error(&self, kind: ErrorKind) -> ApiError {
-        ApiError::new(self.operation, self.url.as_str(), self.redactor.hide_in(kind))
+        ApiError::new(self.collector, self.url.as_str(), self.redactor.hide_in(kind))
     }
 }
 
@@ -73,11 +73,11 @@ mod tests {
     use super::*;
     use crate::provider::tests::settings;
 
-    fn url(base: &str, operation: Operation, id: &str) -> String {
+    fn url(base: &str, collector: Collector, id: &str) -> String {
         let mut settings = settings();
         settings.base_url = Some(base.parse().unwrap());
         settings.panel_url = Some(base.parse().unwrap());
-        Endpoint::new(&settings, &Arc::default(), operation, id).unwrap().url.into()
+        Endpoint::new(&settings, &Arc::default(), collector, id).unwrap().url.into()
     }
 
     #[test]
@@ -95,7 +95,7 @@ mod tests {
             ),
         ];
         for (base, want) in table {
-            assert_eq!(url(base, Operation::Sites, "7"), want);
+            assert_eq!(url(base, Collector::Sites, "7"), want);
         }
     }
 }

@@ -12,10 +12,9 @@ use reqwest::{Response, Url};
 use secrecy::ExposeSecret as _;
 use tokio::time::{Instant, sleep};
 
-use crate::model::Group;
+use crate::model::{Collector, Group};
 
 use super::address::Endpoint;
-use super::endpoints::Operation;
 use super::error::{ApiError, ErrorKind, Why};
 use super::hosts::Hosts;
 use super::limits::{Permit, Throttle};
@@ -91,8 +90,8 @@ impl Client {
         tokens: Option<Arc<TokenDesk>>,
     ) -> Result<Self, ApiError> {
         let failed = |(group, kind)| {
-            let operation = Operation::first_of(group);
-            ApiError::new(operation, operation.row().path, kind)
+            let collector = Collector::first_of(group);
+            ApiError::new(collector, collector.row().path, kind)
         };
         let transport = ApiTransport::new(&settings, &hosts).map_err(failed)?;
         let tokens = match (tokens, settings.offer(), &settings.hosting) {
@@ -125,15 +124,15 @@ impl Client {
     /// pause, or if five polls in a row were refused (401, 402, 403); then one poll in 5 min is let through.
     /// Within a poll whose requests were all refused, later requests are not sent either.
     pub(crate) fn begin_poll(&self, group: Group) -> Result<Self, ApiError> {
-        let endpoint = self.endpoint(Operation::first_of(group), "1")?;
+        let endpoint = self.endpoint(Collector::first_of(group), "1")?;
         let standing = &self.shared.standings[group as usize];
         let count = standing.lock().begin(Instant::now()).map_err(|kind| endpoint.error(kind))?;
         let poll = Poll { count: Mutex::new(count), standing: Arc::clone(standing) };
         Ok(Self { shared: Arc::clone(&self.shared), poll: Some(Arc::new(poll)) })
     }
 
-    pub(super) fn endpoint(&self, operation: Operation, id: &str) -> Result<Endpoint, ApiError> {
-        Endpoint::new(&self.shared.settings, &self.shared.redactor, operation, id)
+    pub(super) fn endpoint(&self, collector: Collector, id: &str) -> Result<Endpoint, ApiError> {
+        Endpoint::new(&self.shared.settings, &self.shared.redactor, collector, id)
     }
 
     /// A text of the provider without the credentials.
@@ -161,7 +160,7 @@ impl Client {
         url: Url,
         limit: u64,
     ) -> Result<AnswerBody, ApiError> {
-        let (group, timing) = (endpoint.operation.group(), &self.shared.hosts.timing);
+        let (group, timing) = (endpoint.collector.group(), &self.shared.hosts.timing);
         let (mut attempt, mut is_renewed) = (0, false);
         loop {
             attempt += 1;
@@ -225,7 +224,7 @@ impl Client {
     /// The token for a request, if it is bought.
     async fn bought_token(&self, endpoint: &Endpoint) -> Result<Option<Bought>, ApiError> {
         match &self.shared.tokens {
-            Some(desk) if endpoint.operation.group() == Group::Hosting => {
+            Some(desk) if endpoint.collector.group() == Group::Hosting => {
                 desk.token().await.map(Some).map_err(|kind| endpoint.error(kind))
             }
             _ => Ok(None),
@@ -272,7 +271,7 @@ impl Client {
 
     /// Takes in the headers and the status of an answer.
     fn heard<'a>(&self, endpoint: &Endpoint, url: &Url, response: &'a Response) -> AttemptEnd<'a> {
-        let (status, group) = (response.status(), endpoint.operation.group());
+        let (status, group) = (response.status(), endpoint.collector.group());
         // If this clock is behind, the report is asked for a past day and answered 404. The date of that answer
         // is right, too.
         if let Some(date) = date(response).filter(|_| status.is_success() || status == 404) {
@@ -290,18 +289,18 @@ impl Client {
     /// Waits for a call within the limits and for a place in flight, and reports how long that took.
     async fn admitted(&self, endpoint: &Endpoint, url: &Url) -> (Permit, Permit) {
         let started = Instant::now();
-        let operation = endpoint.operation;
-        let call = self.shared.throttle.call(operation).await;
-        let place = self.shared.hosts.place(url, operation.row().priority).await;
+        let collector = endpoint.collector;
+        let call = self.shared.throttle.call(collector).await;
+        let place = self.shared.hosts.place(url, collector.row().priority).await;
         let waited = started.elapsed();
         if waited >= Duration::from_millis(1) {
-            self.shared.observer.throttled(operation.group(), waited);
+            self.shared.observer.throttled(collector.group(), waited);
         }
         (call, place)
     }
 
     fn may_ask(&self, endpoint: &Endpoint) -> Result<(), ApiError> {
-        let group = endpoint.operation.group();
+        let group = endpoint.collector.group();
         let count = self.poll.as_ref().map(|poll| poll.count.lock());
         let asked = self.standing(group).lock().may_ask(count.as_deref(), Instant::now());
         asked.map_err(|kind| endpoint.error(kind))

@@ -4,16 +4,14 @@
 use std::error::Error;
 use std::time::Duration;
 
-use crate::model::{Failure, FailureKind, Group};
+use crate::model::{Collector, Failure, FailureKind, Group};
 use crate::trust;
-
-use super::endpoints::Operation;
 
 /// A read that failed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("reading {what} ({place}): {kind}", what = operation.row().what, kind = self.described())]
+#[error("reading {what} ({place}): {kind}", what = collector.row().what, kind = self.described())]
 pub(crate) struct ApiError {
-    pub operation: Operation,
+    pub collector: Collector,
     /// Scheme, host, port and path; the path alone if no address is configured.
     pub place: String,
     pub kind: ErrorKind,
@@ -109,18 +107,18 @@ impl ErrorKind {
 }
 
 impl ApiError {
-    pub(super) fn new(operation: Operation, place: impl Into<String>, kind: ErrorKind) -> Self {
-        Self { operation, place: place.into(), kind }
+    pub(super) fn new(collector: Collector, place: impl Into<String>, kind: ErrorKind) -> Self {
+        Self { collector, place: place.into(), kind }
     }
 
     /// The group whose credentials were used.
     pub(crate) fn group(&self) -> Group {
-        self.operation.group()
+        self.collector.group()
     }
 
     /// A 404 that the interface explains: the resource, its parent or its data are missing.
     pub(crate) fn is_not_found(&self) -> bool {
-        matches!(self.kind, ErrorKind::Status(404, _)) && self.operation.row().may_be_missing
+        matches!(self.kind, ErrorKind::Status(404, _)) && self.collector.row().may_be_missing
     }
 
     /// Whether the credentials were refused, now or in all the last polls.
@@ -204,17 +202,17 @@ impl ApiError {
 mod tests {
     use super::*;
 
-    fn failure(operation: Operation, kind: ErrorKind) -> (FailureKind, String) {
-        let failure = ApiError::new(operation, "https://panel.example/x/", kind).failure();
+    fn failure(collector: Collector, kind: ErrorKind) -> (FailureKind, String) {
+        let failure = ApiError::new(collector, "https://panel.example/x/", kind).failure();
         (failure.kind, failure.message)
     }
 
     #[test]
     fn a_404_is_an_answer_only_where_something_was_named() {
         let missing = || ErrorKind::Status(404, ": not found".into());
-        assert_eq!(failure(Operation::Sites, missing()).0, FailureKind::NotFound);
-        assert_eq!(failure(Operation::ExpectedBalance, missing()).0, FailureKind::NotFound);
-        let (kind, message) = failure(Operation::Vms, missing());
+        assert_eq!(failure(Collector::Sites, missing()).0, FailureKind::NotFound);
+        assert_eq!(failure(Collector::ExpectedBalance, missing()).0, FailureKind::NotFound);
+        let (kind, message) = failure(Collector::Vms, missing());
         assert_eq!(kind, FailureKind::Unusable);
         assert_eq!(
             message,
@@ -224,10 +222,10 @@ mod tests {
 
     #[test]
     fn refused_credentials_are_named_by_their_keys() {
-        for (operation, key) in [
-            (Operation::Containers, "hosting_token"),
-            (Operation::Vms, "vm_api_key"),
-            (Operation::Charges, "billing_password"),
+        for (collector, key) in [
+            (Collector::Containers, "hosting_token"),
+            (Collector::Vms, "vm_api_key"),
+            (Collector::Charges, "billing_password"),
         ] {
             let held = ErrorKind::NotAsked { why: Why::Rejected, retry_in: Duration::MAX };
             for (kind, want) in [
@@ -235,11 +233,11 @@ mod tests {
                 (ErrorKind::Rejected(403, String::new()), FailureKind::NeverAccepted),
                 (held, FailureKind::Credentials),
             ] {
-                let (kind, message) = failure(operation, kind);
+                let (kind, message) = failure(collector, kind);
                 assert_eq!(kind, want);
                 assert!(message.contains(key), "{message}");
             }
-            let (kind, message) = failure(operation, ErrorKind::Status(403, ": slow down".into()));
+            let (kind, message) = failure(collector, ErrorKind::Status(403, ": slow down".into()));
             assert!(kind == FailureKind::Refused && message.ends_with("HTTP 403: slow down"), "{message}");
         }
     }

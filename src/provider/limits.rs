@@ -10,9 +10,9 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use super::endpoints::{Operation, Priority};
+use super::endpoints::Priority;
 use super::settings::Limits;
-use crate::model::Group;
+use crate::model::{Collector, Group};
 
 /// The span of the limits.
 const SPAN: Duration = Duration::from_secs(60);
@@ -51,10 +51,10 @@ impl Throttle {
         }
     }
 
-    /// Waits for a call of this operation. The call counts until 60 s after the permit is dropped. Drop it when
+    /// Waits for a call of this collector. The call counts until 60 s after the permit is dropped. Drop it when
     /// the answer begins: by then the provider has counted the call.
-    pub(super) async fn call(&self, operation: Operation) -> Permit {
-        let row = operation.row();
+    pub(super) async fn call(&self, collector: Collector) -> Permit {
+        let row = collector.row();
         self.gates[row.limit as usize].enter(row.priority).await
     }
 }
@@ -236,7 +236,7 @@ mod tests {
         for _ in 0..calls {
             let throttle = Arc::clone(&throttle);
             tasks.spawn(async move {
-                let permit = throttle.call(Operation::Containers).await;
+                let permit = throttle.call(Collector::Containers).await;
                 let begun = Instant::now();
                 tokio::time::sleep(lasting).await;
                 drop(permit);
@@ -269,19 +269,19 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn states_come_before_inventory_and_then_the_order_of_arrival_counts() {
         let throttle = Arc::new(Throttle::new(&limits(1)));
-        drop(throttle.call(Operation::Containers).await);
+        drop(throttle.call(Collector::Containers).await);
         let order = Arc::new(Mutex::new(Vec::new()));
         let mut tasks = JoinSet::new();
         let waiting = [
-            (Operation::Databases, "inventory 1"),
-            (Operation::CronJobs, "inventory 2"),
-            (Operation::Sites, "state 1"),
-            (Operation::Containers, "state 2"),
+            (Collector::Databases, "inventory 1"),
+            (Collector::CronJobs, "inventory 2"),
+            (Collector::Sites, "state 1"),
+            (Collector::Containers, "state 2"),
         ];
-        for (operation, name) in waiting {
+        for (collector, name) in waiting {
             let (throttle, order) = (Arc::clone(&throttle), Arc::clone(&order));
             tasks.spawn(async move {
-                let _permit = throttle.call(operation).await;
+                let _permit = throttle.call(collector).await;
                 order.lock().push(name);
             });
             tokio::task::yield_now().await;
@@ -294,20 +294,20 @@ mod tests {
     async fn each_limit_is_a_budget_of_its_own() {
         let throttle = Throttle::new(&limits(1));
         let started = Instant::now();
-        for operation in [Operation::Vms, Operation::Ips, Operation::Sites, Operation::Charges] {
-            drop(throttle.call(operation).await);
+        for collector in [Collector::Vms, Collector::Ips, Collector::Sites, Collector::Charges] {
+            drop(throttle.call(collector).await);
         }
         assert_eq!(started.elapsed(), Duration::ZERO);
-        drop(throttle.call(Operation::SshKeys).await);
+        drop(throttle.call(Collector::SshKeys).await);
         assert!(started.elapsed() > SPAN, "the SSH keys count with the IPs");
     }
 
     #[tokio::test(start_paused = true)]
     async fn one_who_stops_waiting_holds_nobody_up() {
         let throttle = Throttle::new(&limits(1));
-        let permit = throttle.call(Operation::Sites).await;
-        let impatient = tokio::time::timeout(Duration::from_secs(1), throttle.call(Operation::Sites));
-        let patient = tokio::time::timeout(2 * SPAN, throttle.call(Operation::Databases));
+        let permit = throttle.call(Collector::Sites).await;
+        let impatient = tokio::time::timeout(Duration::from_secs(1), throttle.call(Collector::Sites));
+        let patient = tokio::time::timeout(2 * SPAN, throttle.call(Collector::Databases));
         let (impatient, (), patient) = tokio::join!(impatient, async { drop(permit) }, patient);
         assert!(impatient.is_err() && patient.is_ok());
     }
@@ -315,15 +315,15 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_raised_limit_lets_waiters_in_and_calls_made_still_count() {
         let throttle = Throttle::new(&limits(1));
-        drop(throttle.call(Operation::Sites).await);
+        drop(throttle.call(Collector::Sites).await);
         let started = Instant::now();
-        let (second, ()) = tokio::join!(throttle.call(Operation::Sites), async {
+        let (second, ()) = tokio::join!(throttle.call(Collector::Sites), async {
             tokio::task::yield_now().await;
             throttle.set_limits(&limits(2));
         });
         assert_eq!(started.elapsed(), Duration::ZERO);
         drop(second);
-        drop(throttle.call(Operation::Sites).await);
+        drop(throttle.call(Collector::Sites).await);
         assert!(started.elapsed() >= SPAN);
     }
 
@@ -339,7 +339,7 @@ mod tests {
             for container in unread {
                 let mut is_read = false;
                 for pause in [1, 3, 0] {
-                    drop(throttle.call(Operation::Sites).await);
+                    drop(throttle.call(Collector::Sites).await);
                     let now = Instant::now();
                     calls.push_back(now);
                     calls.retain(|&at| at + SPAN > now);
@@ -366,22 +366,22 @@ mod tests {
         let throttle = Throttle::new(&limits(100));
         let minutes = |n: u64| Duration::from_secs(60 * n);
         let begun = Instant::now();
-        let pace = |operation: Operation| {
-            throttle.gates[operation.row().limit as usize].state.lock().pace(Instant::now())
+        let pace = |collector: Collector| {
+            throttle.gates[collector.row().limit as usize].state.lock().pace(Instant::now())
         };
         let mut paces = Vec::new();
         for _ in 0..6 {
             throttle.slow_down(Group::Vm);
             throttle.slow_down(Group::Vm);
-            paces.push(pace(Operation::Ips));
+            paces.push(pace(Collector::Ips));
             tokio::time::advance(minutes(1)).await;
         }
         assert_eq!(paces, [50, 25, 12, 6, 5, 5]);
-        assert_eq!([Operation::Vms, Operation::Sites, Operation::Charges].map(pace), [5, 100, 100]);
+        assert_eq!([Collector::Vms, Collector::Sites, Collector::Charges].map(pace), [5, 100, 100]);
         tokio::time::advance(minutes(5)).await;
-        assert_eq!((pace(Operation::Vms), begun.elapsed()), (6, minutes(11)), "two of six are forgotten");
+        assert_eq!((pace(Collector::Vms), begun.elapsed()), (6, minutes(11)), "two of six are forgotten");
         tokio::time::advance(minutes(5)).await;
-        assert_eq!(pace(Operation::Vms), 100);
+        assert_eq!(pace(Collector::Vms), 100);
     }
 
     #[tokio::test(start_paused = true)]

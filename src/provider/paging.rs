@@ -282,7 +282,7 @@ struct Pages<'a> {
 
 impl<'a> Pages<'a> {
     fn new(client: &'a Client, endpoint: &'a Endpoint) -> Self {
-        let first = match endpoint.operation.group() {
+        let first = match endpoint.collector.group() {
             Group::Hosting => at_offset(&endpoint.url, 0),
             Group::Vm | Group::Billing => endpoint.url.clone(),
         };
@@ -337,7 +337,7 @@ impl<'a> Pages<'a> {
         body: Vec<u8>,
         parent: R::Parent,
     ) -> Result<WirePage<R::Model>, ApiError> {
-        let (group, context) = (self.endpoint.operation.group(), Arc::clone(&self.client.shared.context));
+        let (group, context) = (self.endpoint.collector.group(), Arc::clone(&self.client.shared.context));
         let is_large = body.len() >= LARGE_BYTES;
         // Large pages of all accounts are decoded one at a time, since decoding takes many times the size of
         // the text.
@@ -358,7 +358,7 @@ impl<'a> Pages<'a> {
     }
 
     fn advance<T>(&mut self, page: &WirePage<T>) {
-        let (rows, is_hosting) = (page.shown(), self.endpoint.operation.group() == Group::Hosting);
+        let (rows, is_hosting) = (page.shown(), self.endpoint.collector.group() == Group::Hosting);
         self.offset += rows;
         // A count of this page alone says nothing of all.
         let count = page.count.filter(|&count| count >= self.offset || count != rows);
@@ -371,7 +371,7 @@ impl<'a> Pages<'a> {
             NextPage::End if !(is_hosting && counts_more) => self.ended = true,
             NextPage::End | NextPage::Unsaid if rows > 0 && may_go_on => {
                 self.is_extra = !counts_more;
-                self.next = Some(match self.endpoint.operation.group() {
+                self.next = Some(match self.endpoint.collector.group() {
                     Group::Vm => with_query(&self.endpoint.url, &format!("page={}", self.pages + 1)),
                     Group::Hosting | Group::Billing => at_offset(&self.endpoint.url, self.offset),
                 });
@@ -384,7 +384,7 @@ impl<'a> Pages<'a> {
     /// a round number of rows. Of listings inside a container that is not tried: there may be a thousand.
     fn is_full(&self, rows: u64) -> bool {
         rows >= LIMIT
-            || (rows > 0 && rows.is_multiple_of(10) && !self.endpoint.operation.row().may_be_missing)
+            || (rows > 0 && rows.is_multiple_of(10) && !self.endpoint.collector.row().may_be_missing)
     }
 }
 

@@ -5,11 +5,10 @@
 
 use chrono::NaiveDate;
 
-use crate::model::{Container, ContainerId, Counted, Ip, Site, SiteId, Vm};
+use crate::model::{Collector, Container, ContainerId, Counted, Ip, Site, SiteId, Vm};
 
 use super::charges::{self, ChargesRead};
 use super::client::Client;
-use super::endpoints::Operation;
 use super::error::ApiError;
 use super::paging::{self, Identified, Listed};
 use super::report::{self, ReportRead};
@@ -18,44 +17,43 @@ use super::wire::{ContainerRow, CountedRow, IpRow, Record, SiteRow, VmRow};
 impl Client {
     /// All containers (4.1).
     pub(crate) async fn containers(&self) -> Result<Listed<Container>, ApiError> {
-        self.list::<ContainerRow>(Operation::Containers, "", ()).await
-    }
-
-    /// The databases of a site (4.2).
-    pub(crate) async fn databases(&self, site: SiteId) -> Result<Listed<Counted>, ApiError> {
-        self.list::<CountedRow>(Operation::Databases, &site.to_string(), ()).await
+        self.list::<ContainerRow>(Collector::Containers, "", ()).await
     }
 
     /// The sites of a container (4.3). [`ApiError::is_not_found`]: the container is gone.
     pub(crate) async fn sites(&self, container: ContainerId) -> Result<Listed<Site>, ApiError> {
-        self.list::<SiteRow>(Operation::Sites, &container.to_string(), container).await
-    }
-
-    /// The cron jobs of a site (4.4). [`ApiError::is_not_found`]: the site is gone.
-    pub(crate) async fn cron_jobs(&self, site: SiteId) -> Result<Listed<Counted>, ApiError> {
-        self.list::<CountedRow>(Operation::CronJobs, &site.to_string(), ()).await
+        self.list::<SiteRow>(Collector::Sites, &container.to_string(), container).await
     }
 
     /// All VMs (4.5).
     pub(crate) async fn vms(&self) -> Result<Listed<Vm>, ApiError> {
-        self.list::<VmRow>(Operation::Vms, "", ()).await
+        self.list::<VmRow>(Collector::Vms, "", ()).await
     }
 
-    /// All SSH keys (4.6); deprecated at the provider.
-    pub(crate) async fn ssh_keys(&self) -> Result<Listed<Counted>, ApiError> {
-        self.list::<CountedRow>(Operation::SshKeys, "", ()).await
+    /// The rows of an account of which only the number matters: SSH keys (4.6).
+    pub(crate) async fn counted(&self, collector: Collector) -> Result<Listed<Counted>, ApiError> {
+        self.list::<CountedRow>(collector, "", ()).await
+    }
+
+    /// Such rows of a site: databases (4.2), cron jobs (4.4). [`ApiError::is_not_found`]: the site is gone.
+    pub(crate) async fn counted_of_site(
+        &self,
+        collector: Collector,
+        site: SiteId,
+    ) -> Result<Listed<Counted>, ApiError> {
+        self.list::<CountedRow>(collector, &site.to_string(), ()).await
     }
 
     /// All IP addresses (4.7).
     pub(crate) async fn ips(&self) -> Result<Listed<Ip>, ApiError> {
-        self.list::<IpRow>(Operation::Ips, "", ()).await
+        self.list::<IpRow>(Collector::Ips, "", ()).await
     }
 
     /// The expected balance at a date in the account's zone, at most two years ahead, and every charge until
     /// then (4.8). A report that carries an `error` is returned with its `error` set.
     /// [`ApiError::is_not_found`]: no such data. [`ApiError::wants_less`]: ask for a nearer date.
     pub(crate) async fn expected_balance(&self, date: NaiveDate) -> Result<ReportRead, ApiError> {
-        let endpoint = self.endpoint(Operation::ExpectedBalance, &date.format("%Y-%m-%d").to_string())?;
+        let endpoint = self.endpoint(Collector::ExpectedBalance, &date.format("%Y-%m-%d").to_string())?;
         report::read(self, &endpoint).await
     }
 
@@ -65,15 +63,15 @@ impl Client {
         known: Option<&ChargesRead>,
         keep_from: NaiveDate,
     ) -> Result<ChargesRead, ApiError> {
-        charges::read(self, &self.endpoint(Operation::Charges, "")?, known, keep_from).await
+        charges::read(self, &self.endpoint(Collector::Charges, "")?, known, keep_from).await
     }
 
     async fn list<R: Record<Model: Identified>>(
         &self,
-        operation: Operation,
+        collector: Collector,
         id: &str,
         parent: R::Parent,
     ) -> Result<Listed<R::Model>, ApiError> {
-        paging::read::<R>(self, &self.endpoint(operation, id)?, parent).await
+        paging::read::<R>(self, &self.endpoint(collector, id)?, parent).await
     }
 }

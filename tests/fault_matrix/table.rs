@@ -1,5 +1,8 @@
 //! The two sides of the matrix: the faults and the collectors. rules.rs has the expected effects.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use hostwatch_sim::{Args, Fault, FaultKind, PastTheLimit};
 
 /// A collector, and the facts about its data that a test needs.
@@ -59,6 +62,16 @@ pub const PLACES: [Place; 9] = [
 /// The collectors that are on in every fleet.
 pub const STATE: [&str; 4] = ["vms", "containers", "sites", "expected_balance"];
 
+/// The collector of each family in docs/metrics.md; `–` for none.
+static FED_BY: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+    let rows = include_str!("../../docs/metrics.md").lines().filter(|line| line.starts_with("| `"));
+    rows.map(|row| {
+        let cells: Vec<&str> = row.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
+        (cells[1], cells[4])
+    })
+    .collect()
+});
+
 impl Place {
     pub fn is(&self, collector: &str) -> bool {
         self.collector == collector
@@ -72,22 +85,9 @@ impl Place {
         PLACES.iter().filter(shares).map(|other| other.collector).collect()
     }
 
-    /// Whether this family comes from the collector's data (contract, section 5).
+    /// Whether this family comes from the collector's data, as docs/metrics.md says.
     pub fn feeds(&self, family: &str) -> bool {
-        let charged = family == "hosting_billing_charged_amount";
-        let configured = family == "hosting_billing_lead_seconds";
-        match self.collector {
-            "vms" => family.starts_with("hosting_vm_") || family == "hosting_vms",
-            "containers" => family.starts_with("hosting_container_") || family == "hosting_containers",
-            "sites" => family.starts_with("hosting_site_") || family == "hosting_sites",
-            "expected_balance" => family.starts_with("hosting_billing_") && !charged && !configured,
-            "charges" => charged,
-            "databases" => family == "hosting_databases",
-            "cron_jobs" => family == "hosting_cron_jobs",
-            "ips" => family == "hosting_ip_info",
-            "ssh_keys" => family == "hosting_ssh_keys",
-            other => panic!("no collector {other}"),
-        }
+        FED_BY.get(family) == Some(&self.collector)
     }
 
     /// Whether this family counts or adds up rows, so that missing rows make it wrong and not just incomplete.

@@ -70,10 +70,10 @@ fn sites() {
 fn inventory() {
     let ip = |id, vm| Ip { id: IpId::new(id), address: Some("2001:db8::5".into()), vm };
     let book = of([
-        Read::Databases(SiteId::new(104), 3),
-        Read::CronJobs(SiteId::new(104), 0),
+        Read::CountedOfSite(Collector::Databases, SiteId::new(104), 3),
+        Read::CountedOfSite(Collector::CronJobs, SiteId::new(104), 0),
         Read::Ips(all(vec![ip(5, Some(VmId::new(17))), ip(6, None)])),
-        Read::SshKeys(all(vec![])),
+        Read::Counted(Collector::SshKeys, all(vec![])),
     ]);
     insta::assert_snapshot!(text(&book, MetricsSettings::default()));
 }
@@ -115,8 +115,11 @@ fn billing_that_tells_nothing_is_absent() {
     report.expected_balance = None;
     report.date = None;
     let book = of([Read::ExpectedBalance(report.clone())]);
-    insta::assert_snapshot!(text(&book, MetricsSettings::default()));
+    let text_of = |book: &KnownAccount| text(book, MetricsSettings::default());
+    let text = text_of(&book);
+    let samples: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    assert!(!samples.is_empty() && samples.iter().all(|sample| sample.ends_with(" 0")), "{text}");
     // There are orders, but no order is known.
     report.moments_rejected = 1;
-    assert_eq!(text(&of([Read::ExpectedBalance(report)]), MetricsSettings::default()), "");
+    assert_eq!(text_of(&of([Read::ExpectedBalance(report)])), "");
 }

@@ -53,8 +53,9 @@ pub(super) async fn poll(poller: &Poller, collector: Collector, memory: &mut Pol
             poller.end(collector, began, read.map(|listed| part_of(listed, Read::Ips))).await;
         }
         Collector::SshKeys => {
-            let read = within(poller, collector, client.ssh_keys()).await;
-            poller.end(collector, began, read.map(|listed| part_of(listed, Read::SshKeys))).await;
+            let read = within(poller, collector, client.counted(collector)).await;
+            let counted = |rows| Read::Counted(collector, rows);
+            poller.end(collector, began, read.map(|listed| part_of(listed, counted))).await;
         }
         Collector::Containers => containers(poller, &client, memory, began).await,
         // Sites follow their containers and have no schedule of their own.

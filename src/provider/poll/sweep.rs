@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 
 use super::poller::{KnownSites, PollResult, Poller, UpdatePart, part_of, timed};
-use crate::model::{Collector, ContainerId, Failure, FailureKind, Read, Site, SiteId};
+use crate::model::{Collector, ContainerId, Counted, Failure, FailureKind, Read, Rows, Site, SiteId};
 use crate::provider::{ApiError, Client, Listed};
 
 /// The number of listings asked for at once, which is the client's own limit of requests in flight.
@@ -118,7 +118,7 @@ pub(super) fn known(
     KnownSites { ids, complete, failure: failure.filter(|_| !complete) }
 }
 
-/// Reads databases or cron jobs of every known site, and reports if sites are missing.
+/// Counts databases or cron jobs of every known site, and reports if sites are missing.
 pub(super) async fn of_sites(poller: &Poller, client: &Client, collector: Collector, began: Instant) {
     let Some(sites) = poller.sites.borrow().clone() else { return };
     let mut sweep = Sweep::new(poller, collector);
@@ -143,11 +143,8 @@ async fn count(
     site: SiteId,
 ) -> Result<(UpdatePart, PollResult), ApiError> {
     let many = |rows: usize| u64::try_from(rows).unwrap_or(u64::MAX);
-    let (mut part, result) = if collector == Collector::Databases {
-        part_of(client.databases(site).await?, |rows| Read::Databases(site, many(rows.rows.len())))
-    } else {
-        part_of(client.cron_jobs(site).await?, |rows| Read::CronJobs(site, many(rows.rows.len())))
-    };
+    let counted = |rows: Rows<Counted>| Read::CountedOfSite(collector, site, many(rows.rows.len()));
+    let (mut part, result) = part_of(client.counted_of_site(collector, site).await?, counted);
     if result != Ok(true) {
         // A part of the rows is no count, so the last one stays.
         part.reads.clear();

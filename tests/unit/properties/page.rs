@@ -40,9 +40,9 @@ fn step() -> impl Strategy<Value = Step> {
             rows.prop_map(move |rows| (Collector::Sites, Read::Sites(ContainerId::new(of), rows)))
         }),
         1 => rows(5, ip).prop_map(|rows| (Collector::Ips, Read::Ips(rows))),
-        1 => rows(3, |id, _, _| Counted { id }).prop_map(|rows| (Collector::SshKeys, Read::SshKeys(rows))),
-        1 => (given::id(), given::number()).prop_map(|(site, count)| (Collector::Databases, Read::Databases(SiteId::new(site), count))),
-        1 => (given::id(), given::number()).prop_map(|(site, count)| (Collector::CronJobs, Read::CronJobs(SiteId::new(site), count))),
+        1 => rows(3, |id, _, _| Counted { id }).prop_map(|rows| (Collector::SshKeys, Read::Counted(Collector::SshKeys, rows))),
+        2 => (prop::sample::select(vec![Collector::Databases, Collector::CronJobs]), given::id(), given::number())
+            .prop_map(|(of, site, count)| (of, Read::CountedOfSite(of, SiteId::new(site), count))),
         2 => given::report().prop_map(|report| (Collector::ExpectedBalance, Read::ExpectedBalance(report))),
         1 => (1..29_u32).prop_map(|day| (Collector::Charges, Read::Charges(vec![charge(&format!("2026-02-{day:02}"), "10")]))),
     ];
