@@ -103,23 +103,17 @@ impl KnownAccount {
         for &on in &profile.collectors {
             state.collectors.entry(on).or_default();
         }
-        let on = &profile.collectors;
-        state.collectors.retain(|collector, _| on.contains(collector));
-        for off in Collector::ALL.into_iter().filter(|collector| !on.contains(collector)) {
-            match off {
-                Collector::Vms => state.vms = Listing::default(),
-                Collector::Containers => state.containers = Listing::default(),
-                Collector::Sites => {
-                    state.sites = BTreeMap::new();
-                    state.homes = Arc::default();
-                }
-                Collector::ExpectedBalance => state.billing = Reports::default(),
-                Collector::Charges => state.charges = Charges::default(),
-                Collector::Databases | Collector::CronJobs => drop(state.counted_of_sites.remove(&off)),
-                Collector::Ips => state.ips = Listing::default(),
-                Collector::SshKeys => drop(state.counted.remove(&off)),
-            }
-        }
+        let on = |collector| profile.collectors.contains(&collector);
+        state.collectors.retain(|&collector, _| on(collector));
+        state.counted.retain(|&collector, _| on(collector));
+        state.counted_of_sites.retain(|&collector, _| on(collector));
+        forget_if(!on(Collector::Vms), &mut state.vms);
+        forget_if(!on(Collector::Containers), &mut state.containers);
+        forget_if(!on(Collector::Sites), &mut state.sites);
+        forget_if(!on(Collector::Sites), &mut state.homes);
+        forget_if(!on(Collector::Ips), &mut state.ips);
+        forget_if(!on(Collector::ExpectedBalance), &mut state.billing);
+        forget_if(!on(Collector::Charges), &mut state.charges);
         state.profile = profile;
         self
     }
@@ -281,6 +275,12 @@ impl KnownAccount {
         for counts in state.counted_of_sites.values_mut() {
             counts.remove(&site);
         }
+    }
+}
+
+fn forget_if<T: Default>(is_off: bool, known: &mut T) {
+    if is_off {
+        *known = T::default();
     }
 }
 

@@ -94,25 +94,19 @@ impl World {
             self.fail(collector, *how);
             return;
         }
-        match collector {
-            Collector::Vms => self.read(collector, self.provider.vms(None)),
-            Collector::Containers => self.read(collector, self.provider.containers(None)),
-            Collector::Sites => {
-                for home in self.provider.containers.keys().copied().collect::<Vec<_>>() {
-                    self.read(collector, self.provider.sites(home, None));
-                }
-                self.end(collector, None);
+        if collector == Collector::Vms {
+            self.read(collector, self.provider.vms(None));
+        } else if collector == Collector::Containers {
+            self.read(collector, self.provider.containers(None));
+        } else if collector == Collector::Sites {
+            for home in self.provider.containers.keys().copied().collect::<Vec<_>>() {
+                self.read(collector, self.provider.sites(home, None));
             }
-            Collector::ExpectedBalance
-            | Collector::Charges
-            | Collector::Databases
-            | Collector::CronJobs
-            | Collector::Ips
-            | Collector::SshKeys => {
-                let Provider { bill, given, order, .. } = &self.provider;
-                let report = given.clone().unwrap_or_else(|| bill.report(self.now, order.as_ref()));
-                self.read(collector, Read::ExpectedBalance(report));
-            }
+            self.end(collector, None);
+        } else {
+            let Provider { bill, given, order, .. } = &self.provider;
+            let report = given.clone().unwrap_or_else(|| bill.report(self.now, order.as_ref()));
+            self.read(collector, Read::ExpectedBalance(report));
         }
     }
 
