@@ -35,7 +35,7 @@ impl Client {
         self.list::<CountedRow>(collector, "", ()).await
     }
 
-    /// Such rows of a site: databases (4.2), cron jobs (4.4). [`ApiError::is_not_found`]: the site is gone.
+    /// The same for a site: databases (4.2), cron jobs (4.4). [`ApiError::is_not_found`]: the site is gone.
     pub(crate) async fn counted_of_site(
         &self,
         collector: Collector,
