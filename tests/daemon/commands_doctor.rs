@@ -38,9 +38,9 @@ fn everything_is_tried_nothing_changed() {
         ("sites", "5, 2 calls, "),
         ("expected balance", ""),
         ("time zone", "UTC: it is "),
-        ("API budget, hosting", "at most 180.0 of 100000 calls/min: containers 3 every 1 s"),
+        ("API budget, hosting", "at most 180.0 of 100000 calls/min: containers 3"),
         ("clock", "in sync with http://127.0.0.1:"),
-        ("mail server", &format!("{}: no TLS, no login, greeted as", smtp.address)),
+        ("mail server", &format!("{}: no TLS, no login", smtp.address)),
         ("store", ""),
         ("where it runs", "outside the watched VMs"),
     ] {
