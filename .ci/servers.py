@@ -61,6 +61,12 @@ def replaced(text, changes):
     return text
 
 
+def packaged(provider):
+    """The packaged configuration, with this provider."""
+    return replaced((ROOT / "packaging/hostwatch.toml").read_text(), [
+        ("https://api.example.com", provider), ("https://panel.example.com", provider), ('"customer"', '"billing-user"')])
+
+
 def fetch(url, data=None, timeout=10):
     """The body of an answer; Failed with it where it is an error."""
     request = urllib.request.Request(url, data=data, method="GET" if data is None else "POST")
