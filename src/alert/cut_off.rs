@@ -4,11 +4,9 @@
 //! recipients were told.
 
 use chrono::{DateTime, Duration, Utc};
-use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use super::calendar::CalendarEntry;
-use super::incident::Span;
 use super::kind::Severity;
 use super::settings::AlertSettings;
 use super::subject::Wrong;
@@ -43,16 +41,12 @@ pub(crate) struct CutOff {
     pub arrived: Option<(DateTime<Utc>, Money)>,
     /// A payment was seen, and no report with a date has followed yet.
     is_paying: bool,
-    /// The date before its last jump nearer, and the time of that jump.
-    pub fell: Option<Span>,
     /// A later date that no payment explains and that has not held for an hour yet.
     later: Option<LaterDate>,
     /// The first of the reports without any charge that came in a row up to now.
     pub bare_since: Option<DateTime<Utc>>,
     /// The number of reports in a row that prove that no cut-off is ahead.
     pub clear: u32,
-    /// The account's time zone when a report last named a date.
-    zone: Option<Tz>,
     pub calendar: Option<CalendarEntry>,
 }
 
@@ -64,12 +58,8 @@ struct LaterDate {
     last: DateTime<Utc>,
 }
 
-/// A date that comes nearer by more than this is mailed even between two rungs.
-pub(super) const JUMP: Duration = Duration::days(3);
 /// A later date that no payment explains counts once it has held for an hour.
 const HOLD: Duration = Duration::hours(1);
-/// Two time zones differ by at most this much.
-const ZONES_APART: Duration = Duration::hours(26);
 const DAY: Duration = Duration::hours(24);
 
 /// The contents of one report, and the other facts that the belief depends on.
@@ -79,7 +69,6 @@ pub(crate) struct Observation<'a> {
     pub payment: Option<Money>,
     /// The incident of the cut-off is open.
     pub is_open: bool,
-    pub zone: Tz,
     pub at: DateTime<Utc>,
 }
 
@@ -196,7 +185,6 @@ impl CutOff {
         let is_doubtful = self.doubts_bare(at);
         self.take_balance(report, at);
         let disconnect = forecast::disconnect_after(report, self.edd, is_doubtful);
-        self.take_zone(disconnect, observation);
         let used_up = forecast::is_used_up(report).filter(|_| !is_bare);
         let has_money = forecast::balance_now(report).is_some_and(|balance| balance.is_positive());
         match disconnect {
@@ -252,7 +240,6 @@ impl CutOff {
             arrived: self.arrived,
             calendar: self.calendar,
             read_at: self.read_at,
-            zone: self.zone,
             ..Self::default()
         };
     }
@@ -275,30 +262,14 @@ impl CutOff {
         self.highest.push((at, balance));
     }
 
-    /// A date without an offset is in the account's time zone. If the configured zone changed, the same cut-off
-    /// has another moment.
-    fn take_zone(&mut self, disconnect: Disconnect, observation: &Observation<'_>) {
-        let Disconnect::At { at: date, computed: false } = disconnect else { return };
-        let is_other = self.zone.replace(observation.zone).is_some_and(|before| before != observation.zone);
-        let known = self.edd.filter(|_| is_other && self.is_overdue(observation.at));
-        if date <= observation.at && known.is_some_and(|known| (date - known).abs() <= ZONES_APART) {
-            self.edd = Some(date);
-        }
-    }
-
     /// Takes a date: an earlier one at once, a later one with a payment or once it has held for an hour.
     fn take_date(&mut self, date: DateTime<Utc>, computed: bool, observation: &Observation<'_>) {
         let now = observation.at;
         // If the account is off and no date is known, every date is a later one.
         let known = self.edd.or_else(|| self.gone.then_some(DateTime::<Utc>::MIN_UTC));
-        let Some(known) = known.filter(|&known| observation.is_open && date > known) else {
-            if let Some(from) = self.edd.filter(|&known| known - date > JUMP) {
-                self.fell = Some((from, now));
-            }
+        if !observation.is_open || known.is_none_or(|known| date <= known) {
             self.set_date(date, computed);
-            return;
-        };
-        if self.is_paying {
+        } else if self.is_paying {
             self.paid_at = if date > now { Some(now) } else { self.paid_at };
             self.set_date(date, computed);
         } else if !self.doubts_bare(now) {
@@ -311,9 +282,6 @@ impl CutOff {
             self.set_date(earliest, computed);
             self.later = (date > earliest).then_some(LaterDate { since: now, earliest: date, last: date });
         }
-        if self.edd.is_some_and(|edd| edd > known) {
-            self.fell = self.fell.filter(|(from, _)| self.edd.is_some_and(|edd| *from - edd > JUMP));
-        }
     }
 
     fn set_date(&mut self, date: DateTime<Utc>, computed: bool) {
@@ -322,9 +290,8 @@ impl CutOff {
 
     /// All past moments. The caller corrects those that lie ahead of the clock.
     pub(crate) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
-        let Self { highest, rose_at, paid_at, arrived, fell, later, bare_since, read_at, .. } = self;
+        let Self { highest, rose_at, paid_at, arrived, later, bare_since, read_at, .. } = self;
         let pairs = highest.iter_mut().chain(arrived).map(|(at, _)| at);
-        let pairs = pairs.chain(fell.iter_mut().map(|(_, at)| at));
         let later = later.iter_mut().map(|later| &mut later.since);
         pairs.chain(later).chain(rose_at).chain(paid_at).chain(bare_since).chain(read_at)
     }

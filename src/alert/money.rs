@@ -3,7 +3,7 @@
 use chrono::{DateTime, Days, Duration, TimeZone as _, Utc};
 
 use super::case::{Case, Due, Evidence, Role, Why, escalated, nothing};
-use super::cut_off::{CutOff, JUMP};
+use super::cut_off::CutOff;
 use super::days::days_left;
 use super::incident::Phase;
 use super::kind::{Event, Severity};
@@ -85,27 +85,10 @@ fn ahead(case: &Case<'_>, cut_off: &CutOff, told: &Told, money: &Money, knows: b
             return Due::Tell(Event::Extended(day), Cause::MovedBack { to: day });
         }
     }
-    if let (Some(rung), Some(date)) = (rung, cut_off.date()) {
-        // A recipient that was not told the date before the jump compares with the date that it knows.
-        let is_jump = |from: DateTime<Utc>| money.date.is_none_or(|known| known.min(from) - date > JUMP);
-        let fell = cut_off.fell.filter(|(from, at)| !knows || (*at > told.at && is_jump(*from)));
-        let fell = fell.map(|(from, _)| (from - date).num_days());
-        if money.rung.is_none_or(|told| rung < told) {
-            let guard = money.tightest.filter(|(tightest, _)| rung >= *tightest).map(|(_, at)| at);
-            if is_free(guard) {
-                let days = i64::from(rung);
-                let why = match fell {
-                    Some(by_days) => Cause::Jumped { by_days, days },
-                    None => Cause::Rung { days },
-                };
-                return Due::Tell(Event::Rung(rung), why);
-            }
-        } else if is_new_last_safe_day(case, cut_off, money) {
-            let days = settings.lead_days + 1;
-            return Due::Tell(Event::Rung(days), Cause::PaymentsTakeLonger { days: i64::from(days) });
-        } else if knows && fell.is_some() && is_free(money.extended_at) {
-            let day = date.with_timezone(&settings.zone).date_naive();
-            return Due::Tell(Event::Extended(day), Cause::MovedNearer { to: day });
+    if let Some(rung) = rung.filter(|&rung| money.rung.is_none_or(|told| rung < told)) {
+        let guard = money.tightest.filter(|(tightest, _)| rung >= *tightest).map(|(_, at)| at);
+        if cut_off.date().is_some() && is_free(guard) {
+            return Due::Tell(Event::Rung(rung), Cause::Rung { days: i64::from(rung) });
         }
     }
     // A rung of the same report says it too.
@@ -119,13 +102,6 @@ fn ahead(case: &Case<'_>, cut_off: &CutOff, told: &Told, money: &Money, knows: b
         Some(at) => Due::Nothing(Why::ToldToday, Some(at)),
         None => Due::Nothing(Why::Told, next),
     }
-}
-
-/// Whether no mail spoke of the last day on which a payment arrives, because `lead_days` was smaller then.
-fn is_new_last_safe_day(case: &Case<'_>, cut_off: &CutOff, money: &Money) -> bool {
-    let (last, before) = (case.settings.lead_days + 1, money.lead_days + 1);
-    let told = money.rung.filter(|&told| told > before && told <= last);
-    last > before && told.is_some() && cut_off.is_near(case.settings, case.now)
 }
 
 /// Whether the date is more than a day beyond a rung that was told.
@@ -212,12 +188,10 @@ pub(super) fn told_after(
     match event {
         Event::Rung(rung) => {
             let is_last = |rung: u32| rung <= case.settings.lead_days + 1;
-            let is_new_last = money.rung.is_some_and(|told| rung >= &told);
-            if is_last(*rung) && money.rung.is_none_or(|told| !is_last(told) || is_new_last) {
+            if is_last(*rung) && money.rung.is_none_or(|told| !is_last(told)) {
                 // From the last safe day on, mails are a thread of their own.
                 told.thread = Some(message_id.to_owned());
             }
-            told.arming += u32::from(is_new_last);
             money.rung = Some(*rung);
             money.used_up |= cut_off.used_up;
         }
@@ -252,7 +226,6 @@ pub(super) fn told_after(
         money.tightest = if is_tighter { Some((rung, now)) } else { money.tightest };
     }
     money.date = cut_off.date();
-    money.lead_days = case.settings.lead_days;
     told.severity = Some(match event {
         Event::Paid(_) | Event::Extended(_) => cut_off.severity_of_move(case.settings, now),
         _ => cut_off.severity(case.settings, now).max(Severity::Info),

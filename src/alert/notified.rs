@@ -65,8 +65,6 @@ pub(crate) struct Money {
     pub used_up: bool,
     /// The date that the last mail named.
     pub date: Option<DateTime<Utc>>,
-    /// The value of `lead_days` at the last mail.
-    pub lead_days: u32,
     /// The tightest rung of the last 24 hours in all armings, and the time at which it was told.
     pub tightest: Option<(u32, DateTime<Utc>)>,
     pub extended_at: Option<DateTime<Utc>>,

@@ -84,24 +84,16 @@ pub(crate) enum Cause {
     NoDisconnect,
     UsedUp,
     DatePassed,
+    // The aliases are those of release 0.2.
+    #[serde(alias = "jumped", alias = "payments_take_longer")]
     Rung {
-        days: i64,
-    },
-    Jumped {
-        by_days: i64,
         days: i64,
     },
     MovedBack {
         to: NaiveDate,
     },
-    MovedNearer {
-        to: NaiveDate,
-    },
     Paid {
         to: NaiveDate,
-    },
-    PaymentsTakeLonger {
-        days: i64,
     },
     StillOverdue,
     // Pages show it long afterwards too, until the next reason.

@@ -148,33 +148,13 @@ pub(crate) fn cause(cause: &Cause, language: Language) -> String {
             let days = less(*count);
             say!(language, "less than {days} left", "до отключения меньше {days}")
         }
-        Cause::Jumped { by_days, days: left } => {
-            let (earlier, left) = (days(*by_days), less(*left));
-            say!(
-                language,
-                "cut-off is {earlier} earlier than before, now less than {left} away",
-                "отключение приблизилось на {earlier}: теперь до него меньше {left}"
-            )
-        }
         Cause::MovedBack { to } => {
             let to = day(*to);
             say!(language, "cut-off postponed to {to}", "отключение отодвинулось на {to}")
         }
-        Cause::MovedNearer { to } => {
-            let to = day(*to);
-            say!(language, "cut-off is earlier than before, now {to}", "отключение теперь раньше: {to}")
-        }
         Cause::Paid { to } => {
             let to = day(*to);
             say!(language, "a payment arrived, cut-off now {to}", "платёж поступил, отключение теперь {to}")
-        }
-        Cause::PaymentsTakeLonger { days: count } => {
-            let days = less(*count);
-            say!(
-                language,
-                "payments take longer than before: less than {days} left",
-                "платежи теперь идут дольше: осталось меньше {days}"
-            )
         }
         Cause::StillOverdue => pick("still overdue", "оплата всё ещё просрочена"),
         Cause::DeletionIn { days: count } => {

@@ -32,7 +32,7 @@ class Ladder:
     def forget(self):
         """Nothing of an episode was told."""
         self.knows = self.used_up_told = self.paid = False
-        self.rung = self.fell_from = self.overdue = self.told = None
+        self.rung = self.overdue = self.told = None
         self.mailed = {}
 
     def copy(self):
@@ -109,8 +109,6 @@ class Ladder:
         self.gone, self.dated_at = None, now
         before = self.date
         if not (self.open and before is not None and date > before):
-            if before is not None and before - date > 3 * DAY:
-                self.fell_from = before
             # "A date that moves back": a payment that nobody was told of and that was taken back moved none.
             self.paid = self.paid and (self.told is None or date > self.told)
             self.date, self.computed, self.later = date, computed, None
@@ -127,8 +125,6 @@ class Ladder:
             self.later = (since, min(earliest, date), date)
             if now - since >= HOUR:
                 self.date, self.computed, self.later = min(earliest, date), computed, None
-        if self.fell_from is not None and self.fell_from - self.date <= 3 * DAY:
-            self.fell_from = None
 
     # What is due
 
@@ -203,8 +199,6 @@ class Ladder:
             return must, may
         if self.rung is None or current < self.rung:
             add(f"rung:{current}")
-        elif self.fell_from is not None and not left_behind and self.knows:
-            add(f"extended:{self.day(self.date)}", f"earlier:{self.date}")
         return must, may
 
     def due_overdue(self, now, acknowledged):
@@ -258,11 +252,8 @@ class Ladder:
         elif name == "paid":
             self.rung, self.overdue = self.tightest(now), None
         elif name == "extended":
-            if self.fell_from is not None:
-                self.mailed[f"earlier:{self.date}"] = now
-            else:
-                self.rung, self.overdue = self.tightest(now), None
+            self.rung, self.overdue = self.tightest(now), None
         if event == "balance-used-up":
             self.used_up_told = True
         else:
-            self.paid, self.fell_from = False, None
+            self.paid = False

@@ -8,16 +8,12 @@ use super::telling::Telling;
 use crate::alert::Event;
 use crate::alert::Money;
 
-/// More days than any payment takes, so that no mail compares with this value.
-const NO_LEAD_DAYS: u32 = 36_500;
-
 pub(super) fn told(incident: &OldIncident, tellings: &[Telling<'_>]) -> Money {
     let ladder = incident.ladder();
     let its = || tellings.iter().filter(|one| one.item.episode == incident.episode);
     let has_missed = its().next_back().is_some_and(|last| !last.is_told());
     let base = Money {
         date: ladder.told,
-        lead_days: ladder.lead_days.unwrap_or(NO_LEAD_DAYS),
         extended_at: ladder.mailed.extended.max(latest(&ladder.mailed.earlier)),
         paid_at: latest(&ladder.mailed.paid),
         ..Money::default()

@@ -48,7 +48,6 @@ fn cut_off(old: &OldIncident, now: DateTime<Utc>) -> Result<CutOff, StoreError> 
     let ladder = old.ladder();
     // A move that no mail told is younger than every mail.
     believed.paid_at = ladder.paid.then_some(now);
-    believed.fell = ladder.fell_from.map(|from| (from, now));
     (believed.clear, believed.calendar) = (old.streak, old.calendar);
     Ok(believed)
 }

@@ -51,9 +51,7 @@ struct State {
     is_open: bool,
     /// The longest time that the balance lasted.
     longest: u32,
-    /// Since the recipient's last mail the date fell by more than three days, a payment moved it, or an episode
-    /// began.
-    fell: bool,
+    /// Since the recipient's last mail a payment moved the date, or an episode began.
     paid: bool,
     missed: bool,
     /// The recipient knows that it is open; the rung of its last mail, and its other mails in these 24 hours.
@@ -73,7 +71,7 @@ impl State {
         match what {
             What::Clear => {
                 (next.edd, next.is_off, next.is_open) = (None, false, false);
-                (next.fell, next.paid) = (false, false);
+                next.paid = false;
             }
             What::UsedUp => (next.is_off, next.is_open) = (true, true),
             What::Date { edd, lasts } => {
@@ -83,7 +81,7 @@ impl State {
                     (next.told_extended, next.told_paid) = (false, false);
                 }
                 if self.is_open && self.edd.is_some_and(|before| edd > before) {
-                    let paid = Self { edd: Some(edd), paid: true, fell: false, ..next.clone() };
+                    let paid = Self { edd: Some(edd), paid: true, ..next.clone() };
                     return match (rose, is_restarted) {
                         (true, _) => vec![paid],
                         (false, true) => vec![next, paid],
@@ -91,7 +89,6 @@ impl State {
                         (false, false) => vec![next],
                     };
                 }
-                next.fell |= self.edd.is_some_and(|before| before - edd > Duration::days(3));
                 next.edd = Some(edd);
                 next.is_open |= next.current(from).is_some();
             }
@@ -129,11 +126,11 @@ impl State {
             let is_free = self.tightest.is_none_or(|tightest| current < tightest);
             return is_free.then(|| format!("rung:{current}"));
         }
-        (self.knows && self.fell && !self.told_extended).then(|| format!("extended:{date}"))
+        None
     }
 
     fn told(&self, event: &str, now: Moment) -> Self {
-        let mut next = Self { fell: false, paid: false, missed: false, knows: true, ..self.clone() };
+        let mut next = Self { paid: false, missed: false, knows: true, ..self.clone() };
         match event.split_once(':') {
             Some(("rung", rung)) => {
                 next.rung = rung.parse().ok();

@@ -83,10 +83,9 @@ pub fn all() -> Vec<Entry> {
     put("and_dearer", mail_about(dearer, &left("65.50", Edd::Null)));
 
     let by_charges = computed("2026-03-04T11:00:00");
-    let jumped = Cause::Jumped { by_days: 9, days: 3 };
     put(
         "rung_3",
-        mail_about(reasoned(Event::Rung(3), Severity::Critical, by_charges, jumped), &running_dry()),
+        mail_about(reasoned(Event::Rung(3), Severity::Critical, by_charges, crossed(3)), &running_dry()),
     );
 
     // A Thursday; the last safe day is a Sunday.
