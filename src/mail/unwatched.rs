@@ -24,12 +24,7 @@ pub(super) fn no_longer(what: &str, language: Language) -> String {
 /// The contents of such a mail.
 pub(super) fn body(notice: &Notice, context: &Context<'_>) -> Body {
     let language = context.language;
-    let shown = notice.items.iter().take(MOST_LISTED);
-    let mut sections: Vec<Section> = shown.map(|item| section(item, context)).collect();
-    let more = notice.items.len().saturating_sub(MOST_LISTED);
-    if let Some(last) = sections.last_mut().filter(|_| more > 0) {
-        last.lines.push(too_many(more, language));
-    }
+    let sections = sections(&notice.items.iter().collect::<Vec<_>>(), context);
     let accounts = parts::accounts(notice, language);
     let (when, news) = (parts::when(notice, context), news(notice, context));
     let lead = say!(
@@ -38,6 +33,17 @@ pub(super) fn body(notice: &Notice, context: &Context<'_>) -> Body {
         "Больше не отслеживается{when}: {news} ({accounts}). Проблема могла остаться; письма о её окончании не будет."
     );
     parts::body(&notice.items, false, &notice.accounts, (lead, sections), language)
+}
+
+/// A section for each incident that nothing watches any more.
+pub(super) fn sections(items: &[&Item], context: &Context<'_>) -> Vec<Section> {
+    let mut sections: Vec<Section> =
+        items.iter().take(MOST_LISTED).map(|item| section(item, context)).collect();
+    let more = items.len().saturating_sub(MOST_LISTED);
+    if let Some(last) = sections.last_mut().filter(|_| more > 0) {
+        last.lines.push(too_many(more, context.language));
+    }
+    sections
 }
 
 fn news(notice: &Notice, context: &Context<'_>) -> String {

@@ -55,8 +55,7 @@ fn a_summary_of_any_size_is_small_enough_for_servers() {
         "[CRITICAL] 3003 more events: 1000 VMs in error, VM db-1 still in error, 1000 sites in error, 1000 VMs stuck, VM web-1 active again and 1 more (main)"
     );
     assert_eq!(headers(&rendered, "X-Hostwatch-Event").len(), 50);
-    let text = text(&rendered).replace("\n  ", " ");
-    assert!(text.contains(" open and ") && text.contains(" closed are not listed"), "{text}");
+    assert!(text(&rendered).contains("\n  and 984 more\n"), "{}", text(&rendered));
     assert!(rendered.raw.len() < 1_000_000, "{} bytes", rendered.raw.len());
 }
 
