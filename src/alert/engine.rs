@@ -9,7 +9,7 @@ use super::causes::Causes;
 use super::cut_off::CutOff;
 use super::finding::{Finding, Value, Verdict};
 use super::foreseen::Foreseen;
-use super::incident::{Incident, Phase, Reading, Span};
+use super::incident::{Incident, Phase, Reading};
 use super::key::{Key, Target};
 use super::kind::Kind;
 use super::noting::{Noting, pull_back};
@@ -30,10 +30,6 @@ pub(crate) struct Engine {
     pub(super) foreseen: BTreeMap<AccountName, Foreseen>,
     /// The last start, or the last time that the machine woke.
     pub(super) horizon: DateTime<Utc>,
-    /// The time in which the daemon did not run before this start.
-    gap: Option<Span>,
-    /// Listings that were read since this start.
-    seen: BTreeSet<(AccountName, String)>,
     /// Changed incidents that were not yet compared with the notification log.
     pub(super) changed: BTreeSet<Key>,
     /// Accounts that each collector that sees states has read once.
@@ -41,13 +37,11 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Continues from the contents of the store. `watched_until`: when the daemon last ran; `None` for an empty
-    /// store.
+    /// Continues from the contents of the store.
     pub(crate) fn new(
         watchers: BTreeMap<AccountName, Watcher>,
         incidents: BTreeMap<Key, Incident>,
         cut_offs: BTreeMap<AccountName, CutOff>,
-        watched_until: Option<DateTime<Utc>>,
         now: DateTime<Utc>,
     ) -> Self {
         let mut engine = Self {
@@ -56,8 +50,6 @@ impl Engine {
             cut_offs: Noting::of(cut_offs),
             foreseen: BTreeMap::new(),
             horizon: now,
-            gap: watched_until.filter(|until| *until < now).map(|until| (until, now)),
-            seen: BTreeSet::new(),
             changed: BTreeSet::new(),
             known: Noting::default(),
         };
@@ -154,14 +146,12 @@ impl Engine {
     /// The machine slept, or its clock was set: earlier readings prove nothing until the next one.
     pub(crate) fn wake(&mut self, now: DateTime<Utc>) {
         self.horizon = now;
-        (self.gap, self.seen) = (None, BTreeSet::new());
         self.clamp(now);
     }
 
     /// The time is certain from now on: moments from a clock that was ahead are set to now.
     pub(crate) fn is_sure_of(&mut self, now: DateTime<Utc>) {
         self.horizon = self.horizon.min(now);
-        self.gap = self.gap.map(|(from, until)| (from, until.min(now))).filter(|(from, until)| from < until);
         self.clamp(now);
     }
 
@@ -175,8 +165,8 @@ impl Engine {
     /// The state of the engine without the configuration.
     #[cfg(test)]
     pub(crate) fn known(&self) -> impl std::fmt::Debug + '_ {
-        let Self { incidents, cut_offs, foreseen, horizon, gap, seen, changed, .. } = self;
-        (incidents, cut_offs, foreseen, horizon, gap, seen, changed)
+        let Self { incidents, cut_offs, foreseen, horizon, changed, .. } = self;
+        (incidents, cut_offs, foreseen, horizon, changed)
     }
 
     /// Incidents that changed since the last call.
@@ -212,9 +202,8 @@ impl Engine {
             return;
         };
         let settings = watcher.settings.clone();
+        let reading = Reading { at: now, horizon: self.horizon };
         for one in observed {
-            let is_first = self.seen.insert((account.clone(), listing_name(one)));
-            let reading = Reading { at: now, horizon: self.horizon, gap: self.gap.filter(|_| is_first) };
             if matches!(one, Observed::Report) {
                 self.report(state, &reading, &settings);
             }
@@ -223,7 +212,6 @@ impl Engine {
             }
         }
         if let Some(collector) = ended {
-            let reading = Reading { at: now, horizon: self.horizon, gap: None };
             for finding in rules::judge_collector(state, collector, &settings, now) {
                 if finding.key.kind == Kind::CollectorFailing {
                     self.collector(collector, finding, state, &settings, now);
@@ -354,15 +342,6 @@ impl Engine {
                 }
             }
         }
-    }
-}
-
-fn listing_name(observed: &Observed) -> String {
-    match observed {
-        Observed::Vms(_) => "vms".to_owned(),
-        Observed::Containers(_) => "containers".to_owned(),
-        Observed::Sites(container, _) => format!("sites {container}"),
-        Observed::Report => "report".to_owned(),
     }
 }
 

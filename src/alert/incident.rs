@@ -13,9 +13,6 @@ use super::reason::Cause;
 use super::settings::AlertSettings;
 use super::subject::{Detail, Subject, Wrong};
 
-/// A time: from, to.
-pub(crate) type Span = (DateTime<Utc>, DateTime<Utc>);
-
 /// The phase of an incident.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
@@ -85,8 +82,6 @@ pub(crate) struct Incident {
     pub why: Cause,
     /// The end of its last episode.
     pub ended: Option<DateTime<Utc>>,
-    /// The time in which the daemon did not run, if the last change fell into it.
-    pub gap: Option<Span>,
 }
 
 /// The facts about one reading that incidents depend on.
@@ -95,8 +90,6 @@ pub(crate) struct Reading {
     pub at: DateTime<Utc>,
     /// The last start or wake. Durations are counted from the first reading after it.
     pub horizon: DateTime<Utc>,
-    /// The time in which the daemon did not run, if this is the first reading of its listing since.
-    pub gap: Option<Span>,
 }
 
 /// This number of changes within an hour is flapping.
@@ -126,7 +119,6 @@ impl Incident {
             trusted_from: None,
             why: Cause::SeenWrong,
             ended: None,
-            gap: None,
         }
     }
 
@@ -226,7 +218,7 @@ impl Incident {
             (Unwatched, Verdict::Bad { value, .. }) => {
                 self.severity = settings.severity_of(&self.key, &value);
                 (self.subject, self.value) = (subject, value);
-                (self.run_since, self.gap) = (reading.at, None);
+                self.run_since = reading.at;
                 self.open(Cause::WatchedAgain, reading.at);
             }
             (Unwatched, Verdict::Good) => self.end(Resolved, reading.at, Cause::SeenRight),
@@ -277,13 +269,13 @@ impl Incident {
     /// Opens the next episode, which is over as soon as it begins.
     pub(crate) fn come_and_go(&mut self, why: Cause, reading: &Reading, settings: &AlertSettings) {
         self.severity = settings.severity_of(&self.key, &self.value);
-        (self.run_since, self.gap) = (reading.at, reading.gap);
+        self.run_since = reading.at;
         self.open(why.clone(), reading.at);
         self.end(Phase::Resolved, reading.at, why);
     }
 
     fn begin_run(&mut self, reading: &Reading) {
-        (self.run_since, self.streak, self.gap) = (reading.at, 1, reading.gap);
+        (self.run_since, self.streak) = (reading.at, 1);
     }
 
     fn confirm(&mut self, hold: std::time::Duration, at: DateTime<Utc>, settings: &AlertSettings) {

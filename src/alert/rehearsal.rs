@@ -81,7 +81,7 @@ impl Walk {
         let watchers = BTreeMap::from([(name.clone(), watcher.clone())]);
         Self {
             known: KnownAccount::new(Arc::new(profile)),
-            engine: Engine::new(watchers, incidents, cut_offs, None, now),
+            engine: Engine::new(watchers, incidents, cut_offs, now),
             log: Log::started(),
             told: Vec::new(),
             name,

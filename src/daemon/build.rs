@@ -258,8 +258,7 @@ fn restore(opened: Opened, accounts: &Accounts, own: &Arc<Own>, clock: &Clock) -
         tracing::error!(%error, "the store cannot be used; incidents and mails go on in memory until it can");
     }
     let muted = store.silences(now).context("reading acknowledgements and silences")?;
-    let engine =
-        Engine::new(accounts.watchers.clone(), incidents, cut_offs, watched_until, now).knowing(known);
+    let engine = Engine::new(accounts.watchers.clone(), incidents, cut_offs, now).knowing(known);
     log.wake(now);
     log.restart(now);
     let mut notes = StoreNotes::default();

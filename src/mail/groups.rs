@@ -141,9 +141,6 @@ impl Group<'_> {
             section.row(language.pick("Why", "Почему письмо"), whys[0].clone());
         }
         self.advice(shown, context).for_each(|text| section.row(incident::to_do(language), text));
-        let reader = context.of(&self.problem.key.account);
-        let gap = self.items().find_map(parts::gap);
-        section.lines.extend(gap.map(|gap| parts::not_running(gap, reader)));
         let sites = self.offline(&mut table, context);
         let more = self.resources.len() - shown.len();
         if !table.rows.is_empty() {

@@ -48,8 +48,6 @@ fn in_full(item: &Item, several: bool, room: &mut usize, context: &Context<'_>, 
     if !over {
         section.row(to_do(language), advice::of(&item.key, state, language));
     }
-    let reader = context.of(&item.key.account);
-    section.lines.extend(parts::gap(item).map(|gap| parts::not_running(gap, reader)));
     if item.key.kind == Kind::ContainerDisabled
         && !over
         && let Some(state) = state

@@ -4,11 +4,10 @@ use chrono::{DateTime, Utc};
 
 use super::body::{Body, FootLine, Section, Tone};
 use super::context::Context;
-use super::tense::Telling;
 use crate::alert::{Event, Incident, Item, Key, Kind, Notice, Subject};
 use crate::model::{AccountName, Health, Language, SeenResource, Sort, sanitize, say};
 use crate::view::forms::{self, Clause, Tense};
-use crate::view::{Reader, reasons, words};
+use crate::view::{reasons, words};
 
 /// The number of names in a list of offline resources.
 pub(super) const MOST_NAMES: usize = 20;
@@ -51,12 +50,6 @@ pub(super) fn times(item: &Item, language: Language) -> String {
         0 | 1 => String::new(),
         episodes => format!(" {}", language.count(episodes as usize, words::TIMES)),
     }
-}
-
-/// The time in which the daemon did not run, if the incident changed in that time and the mail is about that
-/// change.
-pub(super) fn gap(item: &Item) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
-    item.incident.gap.filter(|_| Telling::from(&item.event) != Telling::StillSo)
 }
 
 /// The incidents that it explains, in words. Incidents that the mail shows in other words are left out: of the same
@@ -162,16 +155,6 @@ pub(super) fn lives_on(accounts: &[AccountName], context: &Context<'_>) -> Optio
          heartbeat.url, чтобы это заметила внешняя служба."
     ));
     Some(section)
-}
-
-/// The words for a time in which the daemon did not run, and the change happened.
-pub(super) fn not_running((from, to): (DateTime<Utc>, DateTime<Utc>), reader: Reader) -> String {
-    let (from, to) = (reader.moment(from), reader.moment(to));
-    say!(
-        reader.language,
-        "hostwatch was not running from {from} to {to}.",
-        "hostwatch не работал: {from} — {to}."
-    )
 }
 
 /// The end of a mail: command lines about the worst of its incidents, which can be copied, and the sender's

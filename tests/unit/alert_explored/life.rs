@@ -78,7 +78,7 @@ impl Life {
     pub fn empty(plant: Option<Plant>) -> Self {
         let to = vec![ANN.to_owned(), BOB.to_owned()];
         Self {
-            engine: Engine::new(watchers(&to), BTreeMap::new(), BTreeMap::new(), None, start()),
+            engine: Engine::new(watchers(&to), BTreeMap::new(), BTreeMap::new(), start()),
             log: Log::default(),
             observer: Observer::default(),
             now: start(),
@@ -266,9 +266,8 @@ impl Life {
             self.engine.incidents().iter().map(|(key, one)| (key.clone(), stored(one))).collect();
         let cut_offs: BTreeMap<AccountName, CutOff> =
             self.engine.cut_offs().iter().map(|(account, one)| (account.clone(), stored(one))).collect();
-        let until = self.now;
         self.now += Duration::minutes(1);
-        self.engine = Engine::new(watchers(&self.to), incidents, cut_offs, Some(until), self.now);
+        self.engine = Engine::new(watchers(&self.to), incidents, cut_offs, self.now);
         self.engine.wake(self.now);
         self.log.restart(self.now);
         self.log.wake(self.now);

@@ -1,7 +1,5 @@
 //! How an incident opens, recovers, is frozen, lasts and ends, and when people are reminded of it.
 
-use chrono::Duration;
-
 use super::{World, stories, stories_of};
 use crate::alert::Kind;
 
@@ -252,21 +250,4 @@ fn a_start_tells_nothing_from_memory_before_everything_was_read() {
          vm1=error, 10m, restart 1m, fail vms, look, 1h => opened collector_failing opened
          vm1=active, heal vms, look, look, 10m => ops[vm_error]: resolved",
     );
-}
-
-#[test]
-fn a_change_while_nobody_watched_says_from_when_to_when() {
-    let mut world = World::healthy();
-    let stopped = world.now;
-    world.restart(Duration::hours(5));
-    world.vms(&[(1, "error"), (2, "active")]);
-    assert_eq!(world.take_events(), ["main/vm_error/1 opened"]);
-    assert_eq!(world.last_told().unwatched, Some((stopped, stopped + Duration::hours(5))));
-    world.vms(&[(1, "error"), (2, "active")]);
-    world.vms(&[(1, "error"), (2, "error")]);
-    assert_eq!(world.last_told().unwatched, None, "by now everything is watched");
-    // Each listing is watched again once it was read itself.
-    world.containers(&[(10, "DISABLED_BY_ADMIN"), (11, "ENABLED")]);
-    assert_eq!(world.take_events(), ["main/vm_error/2 opened", "main/container_disabled/10 opened"]);
-    assert!(world.last_told().unwatched.is_some(), "its first reading since the start");
 }

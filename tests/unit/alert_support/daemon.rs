@@ -44,7 +44,7 @@ impl Daemon {
     /// Continues with the content of a store.
     pub fn on(store: Store, watchers: BTreeMap<AccountName, Watcher>, now: DateTime<Utc>) -> Self {
         let Restored { incidents, cut_offs, known, mut log, watched_until, .. } = store.restore().unwrap();
-        let engine = Engine::new(watchers, incidents, cut_offs, watched_until, now).knowing(known);
+        let engine = Engine::new(watchers, incidents, cut_offs, now).knowing(known);
         if watched_until.is_some() {
             log.restart(now);
             log.wake(now);
@@ -373,7 +373,6 @@ fn as_told(item: &Item, facts: &Facts<'_>) -> Told {
         reason: reason(item),
         since: item.began,
         at: item.incident.ended.filter(|_| item.event.is_end()).unwrap_or(item.at),
-        unwatched: item.incident.gap,
         thread: item.thread.clone(),
         covers: item.covers.iter().chain(&item.says).map(|one| words_of(one, &Event::Opened)).collect(),
     }

@@ -60,8 +60,6 @@ pub struct Told {
     pub since: DateTime<Utc>,
     /// The time of the event: for an end, the time at which the incident was over.
     pub at: DateTime<Utc>,
-    /// The span in which nothing was watched, if the mail names it.
-    pub unwatched: Option<(DateTime<Utc>, DateTime<Utc>)>,
     /// The Message-ID of the mail to which it replies.
     pub thread: Option<String>,
     pub covers: Vec<String>,

@@ -55,10 +55,6 @@ pub fn all() -> Vec<Entry> {
     stable.why = Cause::Stable;
     put("flapping_over", Form::Closed, vec![stable]);
 
-    let mut missed = web_1(Event::Opened);
-    missed.incident.gap = Some((now() - Duration::hours(9), now() - Duration::minutes(1)));
-    put("unwatched", Form::Opened, vec![missed]);
-
     let mut retired = ago(Duration::hours(5), web_1(Event::Unwatched));
     retired.why = Cause::RuleOff;
     put("no_longer_watched", Form::Unwatched, vec![retired]);
