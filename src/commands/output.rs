@@ -22,6 +22,15 @@ pub(super) fn complain(error: &anyhow::Error) {
     say(&lines.join("\n"));
 }
 
+/// An error with its causes, without those that it quotes.
+fn whole(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |text, cause| match cause.to_string() {
+        cause if text.contains(&cause) => text,
+        cause if text.is_empty() => cause,
+        cause => format!("{text}: {cause}"),
+    })
+}
+
 /// Prints to standard error. Lines are wrapped only if a person reads them.
 fn say(text: &str) {
     let is_read = std::io::stderr().is_terminal();
@@ -77,11 +86,25 @@ pub(super) fn style(screen: Screen) -> Style {
     let seen = || terminal_size_of(&out).map(|(Width(columns), _)| usize::from(columns));
     Style { width: told.or_else(seen).filter(|&columns| columns > 0).unwrap_or(WIDTH), colour }
 }
-/// An error with its causes, without those that it quotes.
-fn whole(error: &anyhow::Error) -> String {
-    error.chain().fold(String::new(), |text, cause| match cause.to_string() {
-        cause if text.contains(&cause) => text,
-        cause if text.is_empty() => cause,
-        cause => format!("{text}: {cause}"),
-    })
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_says_each_of_its_causes_once() {
+        let table: [(&[&str], &str); 3] = [
+            (&["no space"], "no space"),
+            (&["no space", "writing x"], "writing x: no space"),
+            (
+                &["no space", "writing x: no space", "keeping the store"],
+                "keeping the store: writing x: no space",
+            ),
+        ];
+        for (causes, want) in table {
+            let first = anyhow::anyhow!("{}", causes[0]);
+            let error = causes[1..].iter().fold(first, |error, &cause| error.context(cause.to_owned()));
+            assert_eq!(whole(&error), want);
+        }
+    }
 }
