@@ -433,8 +433,13 @@ impl Auditor {
                 assert!(!is_held, "it is acknowledged: {}", what());
             }
             Event::Rung(_) | Event::BalanceUsedUp => assert!(is_money, "{}", what()),
-            Event::Extended(_) | Event::Paid(_) | Event::Overdue(_) | Event::Deletion(_) => {
+            Event::Extended(_) | Event::Paid(_) | Event::Overdue(_) => {
                 assert!(is_money && run.may_know, "{}", what());
+            }
+            // No silence stops it, so it may be the first mail of a recipient who joined meanwhile.
+            Event::Deletion(_) => {
+                let is_known = run.may_know || is_silenced(&self.silences, key, at);
+                assert!(is_money && is_known, "{}", what());
             }
             Event::Dearer(_) => assert!(key.kind == Kind::OrderCost && run.may_not_know, "{}", what()),
             Event::Digest(_) | Event::Test => panic!("no event of an incident: {}", what()),

@@ -77,6 +77,7 @@ fn the_deletion_of_data_takes_the_place_of_that_day_s_mail_and_ends_the_mails() 
          3d => rung:0 deletion:0
 
          deletion 2, silence main/disconnect/* 30d, cut-off 6d, 9d => ops[disconnect]: deletion:1 deletion:0
+         paid, report, 1h => ops[disconnect]: resolved
 
          deletion 9, overdue 1h, 50h => rung:0 overdue:2026-03-03 deletion:7
          paid, report, 10d => resolved
