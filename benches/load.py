@@ -233,6 +233,27 @@ def at_size(args, work, vms, containers, sites, name):
     return result
 
 
+def refresh(args, work, scale, target):
+    """CPU from a poll of everything to the served page: all of it new, then nothing changed. The least of some turns, since
+    a busy machine only adds."""
+    scenario = work / "no-orders.toml"
+    scenario.write_text("resource_orders = false\n")
+    size = [int(part * scale) for part in (args.vms, args.containers, args.sites)]
+    new, again = [], []
+    with provider(args, work, *size, "refresh", "--scenario", scenario) as port:
+        for _ in range(args.rounds):
+            with daemon(args, work, port, "refresh") as running:
+                running.ready()
+                new.append(cpu_seconds(running.pid))
+                poll = [args.binary, "poll", "--config.file", work / "refresh.toml"]
+                subprocess.run(poll, cwd=work, check=True, capture_output=True)
+                lines = gzip.decompress(running.get(packed=True)).count(b"\n")
+                again.append(cpu_seconds(running.pid) - new[-1])
+                mib = memory_mib(running.pid)
+    row(f"refresh of {lines} lines: CPU", f"{min(new):.2f} s all new, {min(again):.2f} s nothing changed; {mib:.0f} MiB",
+        f"{target} s", min(new) <= target)
+
+
 def resident(what, found, mib, more=""):
     """Against the bound: so many bytes a series over a base."""
     bound = BASE_MIB + BYTES_A_SERIES * found["series"] / (1 << 20)
@@ -374,7 +395,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=5, help="a turn")
     parser.add_argument("--idle", type=int, default=30, help="seconds")
     parser.add_argument("--growth", action="store_true", help="a tenth of the size as well, and how things grow")
-    parser.add_argument("--only", default="size,nginx,idle,others", help="parts of the run")
+    parser.add_argument("--only", default="size,refresh,nginx,idle,others", help="parts of the run")
     args = parser.parse_args()
     args.binary = args.binary.resolve()
     parts = args.only.split(",")
@@ -400,6 +421,9 @@ def main():
                     ratio = found[key] / small[key]
                     grown = f"{small[key]:.4g} to {found[key]:.4g}, ×{ratio:.1f}"
                     row(f"10 times the size: {what}", grown, "×10.5", ratio <= 10.5)
+        if "refresh" in parts:
+            refresh(args, work, 1, 0.4)
+            refresh(args, work, 2.5, 0.7)
         if "nginx" in parts:
             beside_nginx(args, work, size)
         if "idle" in parts:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The table of docs/performance.md in one run: hostwatch beside nginx and beside what people would otherwise write, with
 # the simulated provider. On Debian, as root where something has to be installed; takes some ten minutes after the build.
-# Arguments go to load.py: --growth, --vms N --containers N --sites N, --only size,nginx,idle,others.
+# Arguments go to load.py: --growth, --vms N --containers N --sites N, --only size,refresh,nginx,idle,others.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."

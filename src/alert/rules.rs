@@ -178,9 +178,10 @@ impl Judge<'_> {
         let (sort, settings) = (T::SORT, self.settings);
         let key = Key::new(&self.state.profile.name, Kind::UnknownState, Target::All(sort));
         let rows = self.state.resources_of(sort).filter(|row| row.health == Health::Unknown);
-        let watched = rows.filter(|row| settings.covers(Kind::UnknownState, &name_of(row.name, row.id)));
-        let states: BTreeSet<String> = watched.map(|row| clean(row.state, 40)).collect();
+        // The iterator is lazy: this runs for each container's listing, and an account may have 20,000 sites.
+        let mut watched = rows.filter(|row| settings.covers(Kind::UnknownState, &name_of(row.name, row.id)));
         if is_shown && settings.watches(&key) {
+            let states: BTreeSet<String> = watched.map(|row| clean(row.state, 40)).collect();
             let subject = Subject::States { sort, names: states.iter().cloned().collect() };
             let verdict = Verdict::Bad { hold: Duration::ZERO, value: Value::States(states) };
             return Some(Finding { key, verdict, subject, detail: Detail::CannotTell { sort } });
@@ -188,7 +189,7 @@ impl Judge<'_> {
         let known = self.open.get(&key).filter(|incident| incident.goes_on())?;
         // Containers that are off have another state than their usual one.
         let away = sort == Sort::Container && self.is_off_in_unnamed_state() && known.cause.is_none();
-        let is_over = states.is_empty() && !away && seen.complete && self.shows_whole_account::<T>();
+        let is_over = !away && seen.complete && watched.next().is_none() && self.shows_whole_account::<T>();
         is_over.then(|| self.again(known, Verdict::Good, Detail::NoLongerSeen))
     }
 
