@@ -153,49 +153,58 @@ impl Causes<'_> {
         status.is_some_and(|status| incident.read_at <= status.began.unwrap_or(horizon))
     }
 
-    /// Whether the readings that an incident rests on count. `horizon` is the last start or wake.
     #[allow(clippy::wildcard_enum_match_arm)] // non-payment explains none of the others
+    fn may_be_for_non_payment(&self, incident: &Incident) -> bool {
+        match incident.key.kind {
+            Kind::VmBlocked | Kind::VmStopped => true,
+            Kind::ContainerDisabled => is_unpaid(incident),
+            Kind::SiteBlocked => self.is_stopped_by_service(&incident.key),
+            _ => false,
+        }
+    }
+
+    /// Whether non-payment may explain an open incident, and the report was not asked for since its beginning.
+    pub(super) fn awaits_report_on(&self, incident: &Incident) -> bool {
+        let (balance, since) = (Collector::ExpectedBalance, incident.since);
+        let was_read = || self.state.billing.latest().is_some_and(|(_, read_at)| read_at >= since);
+        let status = self.state.collectors.get(&balance);
+        let failed = || status.is_some_and(|status| !status.success && status.began >= Some(since));
+        incident.phase.is_open()
+            && self.may_be_for_non_payment(incident)
+            && self.state.profile.collectors.contains(&balance)
+            && !was_read()
+            && !failed()
+    }
+
+    /// Whether the readings that an incident rests on count. `horizon` is the last start or wake.
     pub(super) fn evidence(&self, incident: &Incident, horizon: DateTime<Utc>) -> Evidence {
         let (key, state) = (&incident.key, self.state);
         let own = key.kind.seen_by();
-        let is_on = |collector| state.profile.collectors.contains(&collector);
         if key.kind == Kind::Disconnect {
             return self.awaits_report(horizon).map_or(Evidence::Sound, Evidence::Awaited);
         }
-        let may_be_unpaid = match key.kind {
-            Kind::VmBlocked | Kind::VmStopped => true,
-            Kind::ContainerDisabled => is_unpaid(incident),
-            Kind::SiteBlocked => self.is_stopped_by_service(key),
-            _ => false,
-        };
         if !incident.phase.is_open() {
             // A reading from before the last start is no proof of an end.
             let awaits_look = own.map_or_else(|| !all_looked(state), |own| !self.looked(own));
             return self.until(horizon).filter(|_| awaits_look).map_or(Evidence::Sound, Evidence::Awaited);
         }
-        let balance = Collector::ExpectedBalance;
-        let status = state.collectors.get(&balance);
-        let read_since = |at: DateTime<Utc>| {
-            let was_read = state.billing.latest().is_some_and(|(_, read_at)| read_at >= at);
-            was_read || status.is_some_and(|status| !status.success && status.began >= Some(at))
-        };
         let awaits_looks = match own {
             Some(own) => {
                 !self.looked(own)
-                    || (may_be_unpaid && !self.looked(balance))
+                    || (self.may_be_for_non_payment(incident) && !self.looked(Collector::ExpectedBalance))
                     || (own == Collector::Sites && !self.looked(Collector::Containers))
             }
             None => !all_looked(state),
         };
-        let awaits_report = may_be_unpaid && is_on(balance) && !read_since(incident.since);
         let unread_sites = |row: &Container| {
             state.sites.get(&row.id).is_none_or(|listing| listing.read_at < Some(incident.since))
         };
-        let awaits_sites = is_on(Collector::Sites) && in_unnamed_state(key, state).any(unread_sites);
+        let reads_sites = state.profile.collectors.contains(&Collector::Sites);
+        let awaits_sites = reads_sites && in_unnamed_state(key, state).any(unread_sites);
         let awaits_itself = incident.trusted_from.filter(|from| incident.read_at < *from);
         let awaited = [
             self.until(horizon).filter(|_| awaits_looks),
-            self.until(incident.since).filter(|_| awaits_report || awaits_sites),
+            self.until(incident.since).filter(|_| self.awaits_report_on(incident) || awaits_sites),
             awaits_itself.and_then(|from| self.until(from)),
         ];
         if let Some(until) = awaited.into_iter().flatten().max() {

@@ -185,7 +185,7 @@ impl CutOff {
         let is_doubtful = self.doubts_bare(at);
         self.take_balance(report, at);
         let disconnect = forecast::disconnect_after(report, self.edd, is_doubtful);
-        let used_up = forecast::is_used_up(report).filter(|_| !is_bare);
+        let used_up = forecast::is_used_up(report).filter(|_| !is_doubtful);
         let has_money = forecast::balance_now(report).is_some_and(|balance| balance.is_positive());
         match disconnect {
             Disconnect::At { at: date, computed } if observation.is_open && self.is_overdue(at) => {

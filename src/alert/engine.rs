@@ -100,15 +100,18 @@ impl Engine {
         from_first.take_while(move |(key, _)| key.account == *account).map(|(_, one)| one)
     }
 
-    /// The collectors whose next readings decide incidents that are not confirmed yet, or not over yet.
-    pub(crate) fn awaited(&self, account: &AccountName) -> BTreeSet<Collector> {
-        let undecided =
-            self.incidents_of(account).filter(|one| matches!(one.phase, Phase::Pending | Phase::Recovering));
-        let shown_by = |one: &Incident| -> Vec<Collector> {
-            let Value::Failing(collectors) = &one.value else { return one.key.shown_by().collect() };
-            collectors.keys().copied().collect()
+    /// The collectors whose next readings decide incidents that are not confirmed yet, or not over yet, or show what
+    /// explains them.
+    pub(crate) fn awaited(&self, state: &AccountState, now: DateTime<Utc>) -> BTreeSet<Collector> {
+        let causes = self.causes(state, now);
+        let decided_by = |one: &Incident| -> Vec<Collector> {
+            match (&one.value, one.phase) {
+                (Value::Failing(all), Phase::Pending | Phase::Recovering) => all.keys().copied().collect(),
+                (_, Phase::Pending | Phase::Recovering) => one.key.shown_by().collect(),
+                _ => causes.awaits_report_on(one).then_some(Collector::ExpectedBalance).into_iter().collect(),
+            }
         };
-        undecided.flat_map(shown_by).collect()
+        self.incidents_of(&state.profile.name).flat_map(decided_by).collect()
     }
 
     /// Forgets incidents that ended before a moment. If one opens again, its episode is 1.

@@ -208,6 +208,7 @@ fn bare(days: u32, now: DateTime<Utc>) -> Report {
         orders: Vec::new(),
         made: None,
         moments_rejected: 0,
+        whole_until: None,
     }
 }
 

@@ -7,7 +7,7 @@ use super::given::Given;
 use super::states;
 use super::text::{Label, Lines, Value};
 use crate::model::forecast::{self, Disconnect, NextCharge, SPANS_DAYS};
-use crate::model::{ChargeMoment, Collector, Money, OrderState, Report};
+use crate::model::{Collector, Money, OrderState, Report};
 
 pub(super) const FAMILIES: &[Family] = facts! {
     Balance "hosting_billing_balance" [] "Balance now, in the account's currency."
@@ -110,13 +110,8 @@ fn next_charge(report: &Report, from: DateTime<Utc>) -> Option<NextCharge> {
     forecast::next_charge(report, from)
 }
 
-/// Like [`report`], but `None` if there are orders and none of their charges is known.
-fn with_orders<'a>(given: &Given<'a>) -> Option<(&'a Report, DateTime<Utc>)> {
-    report(given).filter(|(report, _)| !report.moments.is_empty() || report.moments_rejected == 0)
-}
-
 fn order_info(given: &Given<'_>, lines: &mut Lines<'_>) {
-    let Some((report, _)) = with_orders(given) else { return };
+    let Some((report, _)) = report(given) else { return };
     lines.info(&report.orders, |order| {
         let tariff = order.tariff.as_ref();
         [
@@ -130,40 +125,32 @@ fn order_info(given: &Given<'_>, lines: &mut Lines<'_>) {
 }
 
 fn order_charges(given: &Given<'_>, lines: &mut Lines<'_>) {
-    let Some((report, _)) = with_orders(given) else { return };
-    let mut sums = vec![Money::ZERO; report.orders.len()];
-    for moment in report.moments.iter() {
-        if let Some(sum) = of_order(moment, &mut sums) {
-            *sum += moment.amount;
-        }
-    }
-    for (order, sum) in report.orders.iter().zip(sums) {
-        lines.put(&[Label::Id(order.id.get())], sum);
+    let Some((report, from)) = report(given) else { return };
+    for cost in forecast::order_costs(report, from) {
+        lines.put(&[Label::Id(cost.order.get())], cost.charges);
     }
 }
 
 fn order_costs(given: &Given<'_>, lines: &mut Lines<'_>) {
-    let Some((report, from)) = with_orders(given) else { return };
+    let Some((report, from)) = report(given) else { return };
     for cost in forecast::order_costs(report, from) {
         lines.put(&[Label::Id(cost.order.get())], cost.per_day);
     }
 }
 
 fn orders(given: &Given<'_>, lines: &mut Lines<'_>) {
-    let Some((report, from)) = with_orders(given) else { return };
+    // If charges may be missing, an order without any may have some.
+    let Some((report, from)) = report(given).filter(|(report, _)| report.whole_until.is_none()) else {
+        return;
+    };
     let mut ahead = vec![false; report.orders.len()];
     for moment in report.moments.iter().filter(|moment| moment.at >= from) {
-        if let Some(ahead) = of_order(moment, &mut ahead) {
+        if let Some(ahead) = moment.order.and_then(|index| ahead.get_mut(index as usize)) {
             *ahead = true;
         }
     }
     let ahead = report.orders.iter().zip(ahead).filter(|(_, ahead)| *ahead);
     states::count(lines, OrderState::known_names(), ahead.map(|(order, _)| order.state.as_str()));
-}
-
-/// The entry of the order that a moment charges, if it names one.
-fn of_order<T>(moment: ChargeMoment, orders: &mut [T]) -> Option<&mut T> {
-    orders.get_mut(moment.order? as usize)
 }
 
 /// The sum of the charges in the 30 days up to the day of the last reading, in the account's zone.

@@ -42,6 +42,8 @@ pub(crate) struct Report {
     pub orders: Vec<Arc<Order>>,
     /// The number of moments that could not be decoded. With any, the report is no proof that all is well.
     pub moments_rejected: u64,
+    /// From this moment on charges may be missing, since one could not be decoded.
+    pub whole_until: Option<DateTime<Utc>>,
 }
 
 impl Report {
@@ -52,8 +54,13 @@ impl Report {
             return self;
         };
         let since = self.made.map_or(first.at, |(since, _)| since);
-        let moments = self.moments.iter_from(count).collect();
-        Self { moments, made: Some((since, last.balance)), ..self }
+        let made = self.is_whole_until(now).then_some((since, last.balance));
+        Self { moments: self.moments.iter_from(count).collect(), made, ..self }
+    }
+
+    /// Whether all charges up to `at` could be decoded.
+    pub(crate) fn is_whole_until(&self, at: DateTime<Utc>) -> bool {
+        self.whole_until.is_none_or(|until| at < until)
     }
 
     /// The order that a moment charges.

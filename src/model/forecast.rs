@@ -106,12 +106,15 @@ pub(crate) struct OrderCost {
 }
 
 /// The balance after the last charge that was made, or before the first one ahead, or the expected balance if there is
-/// no charge. If no charge could be read, the expected balance is that of the report's end, and today's is unknown.
+/// no charge. If a charge before them may be missing, it is unknown.
 pub(crate) fn balance_now(report: &Report) -> Option<Money> {
     match (report.made, report.moments.first()) {
         (Some((_, balance)), _) => Some(balance),
-        (None, Some(first)) => Some(first.balance + first.amount),
-        (None, None) => report.expected_balance.filter(|_| report.moments_rejected == 0),
+        (None, Some(first)) if report.whole_until.is_none_or(|until| first.at <= until) => {
+            Some(first.balance + first.amount)
+        }
+        (None, None) if report.whole_until.is_none() => report.expected_balance,
+        (None, _) => None,
     }
 }
 
@@ -124,20 +127,20 @@ pub(crate) fn owes_nothing(report: &Report) -> bool {
         && report.expected_balance.is_none_or(Money::is_zero)
 }
 
-/// Whether the balance is used up; `None` if an undecodable charge may have been the first one.
+/// Whether the balance is used up; `None` if it is not known.
 pub(crate) fn is_used_up(report: &Report) -> Option<bool> {
-    let balance = balance_now(report).filter(|_| report.moments_rejected == 0)?;
-    Some(!balance.is_positive() && !owes_nothing(report))
+    Some(!balance_now(report)?.is_positive() && !owes_nothing(report))
 }
 
-/// The balance after the last charge within `days` of `now`; `None` past the report's end.
+/// The balance after the last charge within `days` of `now`; `None` past the report's end, and where a charge may be
+/// missing.
 pub(crate) fn balance_in(report: &Report, now: DateTime<Utc>, days: u32) -> Option<Money> {
     let until = within(report, now, days)?;
     balance_after(report, until)
 }
 
 /// The lowest amount that keeps the balance above 0 through every charge within `days` of `now`; `None` past
-/// the report's end. Charges that fell due since the report count as made.
+/// the report's end, and where a charge may be missing. Charges that fell due since the report count as made.
 pub(crate) fn top_up_required(report: &Report, now: DateTime<Utc>, days: u32) -> Option<Money> {
     let until = within(report, now, days)?;
     if owes_nothing(report) {
@@ -243,16 +246,22 @@ pub(crate) fn proves_nothing(report: &Report, known: Disconnect, is_new_bare: bo
     proof.err().filter(|_| takes_back)
 }
 
-/// The next charge after `from`, with all others at the same moment.
+/// The next charge after `from`, with all others at the same moment; `None` if one may be missing.
 pub(crate) fn next_charge(report: &Report, from: DateTime<Utc>) -> Option<NextCharge> {
     let start = report.moments.before(from);
     let at = report.moments.get(start)?.at;
+    if !report.is_whole_until(at) {
+        return None;
+    }
     let same = report.moments.iter_from(start).take_while(|moment| moment.at == at);
     Some(NextCharge { at, amount: same.map(|moment| moment.amount).sum() })
 }
 
-/// All orders, the dearest first.
+/// All orders, the dearest first; none if charges may be missing.
 pub(crate) fn order_costs(report: &Report, from: DateTime<Utc>) -> Vec<OrderCost> {
+    if report.whole_until.is_some() {
+        return Vec::new();
+    }
     let mut sums = vec![Money::ZERO; report.orders.len()];
     for moment in report.moments.iter() {
         if let Some(sum) = moment.order.and_then(|index| sums.get_mut(index as usize)) {
@@ -284,8 +293,11 @@ pub(crate) fn days_bought(report: &Report, orders: &[u32]) -> Vec<Option<i64>> {
     unpaid.map(|later| later.map(|later| (later - at).num_days().max(0))).collect()
 }
 
-/// The cost of all charges within the horizon, a day.
+/// The cost of all charges within the horizon, a day; `None` if charges may be missing.
 pub(crate) fn cost_per_day(report: &Report, from: DateTime<Utc>) -> Option<Money> {
+    if report.whole_until.is_some() {
+        return None;
+    }
     let total: Money = report.moments.iter().map(|moment| moment.amount).sum();
     total.over(Decimal::from(horizon_days(report, from).max(1)))
 }
@@ -301,8 +313,12 @@ pub(crate) fn end(report: &Report) -> Option<DateTime<Utc>> {
     report.date.or_else(|| report.moments.last().map(|moment| moment.at))
 }
 
-/// The first moment whose balance is not the balance before it less its amount.
+/// The first moment whose balance is not the balance before it less its amount. Missing charges are no mistake of the
+/// sum.
 pub(crate) fn does_not_add_up(report: &Report) -> Option<DateTime<Utc>> {
+    if report.whole_until.is_some() {
+        return None;
+    }
     let pairs = report.moments.iter().zip(report.moments.iter_from(1));
     let broken = pairs.filter(|(before, moment)| before.balance - moment.amount != moment.balance);
     let broken = broken.map(|(_, moment)| moment.at).next();
@@ -323,6 +339,9 @@ pub(crate) fn foreseen_balance(report: &Report, at: DateTime<Utc>) -> Option<Mon
 
 /// The balance after the last charge up to `at`.
 fn balance_after(report: &Report, at: DateTime<Utc>) -> Option<Money> {
+    if !report.is_whole_until(at) {
+        return None;
+    }
     match report.moments.until(at).checked_sub(1) {
         Some(last) => report.moments.get(last).map(|moment| moment.balance),
         None => balance_now(report),
@@ -331,7 +350,7 @@ fn balance_after(report: &Report, at: DateTime<Utc>) -> Option<Money> {
 
 fn within(report: &Report, from: DateTime<Utc>, days: u32) -> Option<DateTime<Utc>> {
     let until = from.checked_add_signed(Duration::days(i64::from(days)))?;
-    (until <= end(report)?).then_some(until)
+    (until <= end(report)? && report.is_whole_until(until)).then_some(until)
 }
 
 fn horizon_days(report: &Report, from: DateTime<Utc>) -> i64 {

@@ -22,6 +22,8 @@ pub(crate) struct LastReport {
     expected_balance: Option<Money>,
     moments_rejected: u64,
     #[serde(default)]
+    whole_until: Option<DateTime<Utc>>,
+    #[serde(default)]
     made: Option<(DateTime<Utc>, Money)>,
     charges: Vec<ChargesTogether>,
 }
@@ -47,6 +49,7 @@ impl LastReport {
             edd: report.edd,
             expected_balance: report.expected_balance,
             moments_rejected: report.moments_rejected,
+            whole_until: report.whole_until,
             made: report.made,
             charges,
         }
@@ -70,6 +73,7 @@ impl LastReport {
             made: self.made,
             orders: Vec::new(),
             moments_rejected: self.moments_rejected,
+            whole_until: self.whole_until,
         }
     }
 }

@@ -27,9 +27,9 @@ const LARGE_BYTES: usize = 256 << 10;
 pub(crate) struct Listed<T> {
     /// Each id once, with its worst row, of equally bad ones with the last.
     pub rows: Vec<T>,
-    /// Whether these are all rows: every row was decoded, none came twice, and their number is `count`. Without
-    /// a `count` the listing must be non-empty and end properly: with a null `next`, or an extra page without new
-    /// rows.
+    /// Whether these are all rows: every row was decoded, none came twice, and their number is `count`, or it is
+    /// larger in two readings alike. Without a `count` the listing must end properly: with a null `next`, or an extra
+    /// page without new rows.
     pub complete: bool,
     /// The number of rows in the last reading that could not be decoded.
     pub rejected: u64,
@@ -87,6 +87,10 @@ pub(super) async fn read<R: Record<Model: Identified>>(
         let mut listed = first.judged_with(second);
         listed.problems.push(format!("$: read again in vain: {error}"));
         return Ok(listed);
+    }
+    // A count that two equal readings exceed counts something else than rows.
+    if second.exceeds_count_like(&first) {
+        second.count = RowTotal::Unsaid;
     }
     Ok(if second.is_steady() { second.judged() } else { second.judged_with(first) })
 }
@@ -170,11 +174,21 @@ impl<T: Identified + Send + 'static> Reading<T> {
         self.duplicates == 0 && self.count.agrees(self.shown())
     }
 
+    /// Whether both readings have the same rows, and more of them than the count that both have.
+    fn exceeds_count_like(&self, other: &Self) -> bool {
+        let is_less = matches!(self.count, RowTotal::Is(count) if count < self.shown());
+        let has = |row: &T| self.places.contains_key(&row.key());
+        is_less
+            && self.count == other.count
+            && self.rows.len() == other.rows.len()
+            && other.rows.iter().all(has)
+    }
+
     fn judged(mut self) -> Listed<T> {
         let proven = self.failure.is_none()
             && match self.count {
                 RowTotal::Is(_) | RowTotal::OfOnePage(_) => true,
-                RowTotal::Unsaid | RowTotal::OfEachPage => self.ended && !self.rows.is_empty(),
+                RowTotal::Unsaid | RowTotal::OfEachPage => self.ended,
                 RowTotal::Changed => false,
             };
         let complete = proven && self.is_steady() && self.rejected == 0;

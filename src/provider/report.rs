@@ -8,6 +8,7 @@ use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use chrono::{DateTime, Utc};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
@@ -166,6 +167,11 @@ struct ReportParts<'a> {
     has_moments: bool,
     moments: Moments,
     rejected: u64,
+    /// The last moment before the first that was rejected.
+    whole_until: Option<DateTime<Utc>>,
+    /// The latest moment so far.
+    newest: DateTime<Utc>,
+    is_sorted: bool,
     orders: Vec<Arc<Order>>,
     order_bytes: u64,
     places: HashMap<OrderId, u32>,
@@ -188,6 +194,9 @@ impl<'a> ReportParts<'a> {
             has_moments: false,
             moments: Moments::default(),
             rejected: 0,
+            whole_until: None,
+            newest: DateTime::<Utc>::MIN_UTC,
+            is_sorted: true,
             orders: Vec::new(),
             order_bytes: 0,
             places: HashMap::new(),
@@ -212,7 +221,7 @@ impl<'a> ReportParts<'a> {
                 return Err(ErrorKind::WrongShape("$.charge_moments is no list".into()));
             }
             let _ = reader.refuse::<()>("report.charge_moments", "no list");
-            self.rejected += 1;
+            (self.rejected, self.whole_until) = (1, Some(DateTime::<Utc>::MIN_UTC));
         }
         let expected_balance = self.expected_balance.filter(|raw| !is_none_json(raw));
         let expected_balance = expected_balance
@@ -231,6 +240,10 @@ impl<'a> ReportParts<'a> {
             orders,
             made: None,
             moments_rejected: self.rejected,
+            // If the list is not sorted, the first charge may be among those left out.
+            whole_until: self
+                .whole_until
+                .map(|at| if self.is_sorted { at } else { DateTime::<Utc>::MIN_UTC }),
         })
     }
 
@@ -241,15 +254,26 @@ impl<'a> ReportParts<'a> {
             Reader { context: self.context, notes: self.notes, list: Some(("charge_moments", index)) };
         let Field::Value(row) = row else {
             let _ = reader.refuse::<()>("moment", "no object");
-            self.rejected += 1;
-            return;
+            return self.reject(None);
         };
         let Ok(moment) = row.moment(&mut reader) else {
-            self.rejected += 1;
-            return;
+            return self.reject(row.at(self.context));
         };
+        self.pass(moment.at);
         let order = self.order(row.order, index);
         self.moments.push(ChargeMoment { order, ..moment });
+    }
+
+    /// Notes a moment that is left out, and its time if that can be read.
+    fn reject(&mut self, at: Option<DateTime<Utc>>) {
+        self.rejected += 1;
+        self.whole_until.get_or_insert(self.newest);
+        at.into_iter().for_each(|at| self.pass(at));
+    }
+
+    fn pass(&mut self, at: DateTime<Utc>) {
+        self.is_sorted &= at >= self.newest;
+        self.newest = self.newest.max(at);
     }
 
     /// The index of an order. It is decoded only if its id is new.

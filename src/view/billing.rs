@@ -16,6 +16,8 @@ use crate::model::{AccountState, Language, LastReport, Money, OrderId, PayBy, Re
 const TOP_ORDERS: usize = 20;
 /// The span whose amount a sentence names.
 const SUBJECT_DAYS: u32 = 30;
+/// The number of characters of a report's error that are shown.
+const LONGEST_ERROR: usize = 200;
 
 /// The contents of an expected-balance report. Amounts are exact decimals as text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -226,6 +228,17 @@ impl Due {
     }
 }
 
+/// The reason why amounts of a report are not known, if it is another one than the report's end.
+pub(crate) fn unknown_amounts(report: &Report, language: Language) -> Option<String> {
+    if let Some(error) = &report.error {
+        let error = sanitize::one_line(error, LONGEST_ERROR);
+        return Some(say!(language, "the report carries an error: {error}", "в отчёте ошибка: {error}"));
+    }
+    let unread = language
+        .pick("not all charges in the report can be read", "не все начисления в отчёте удалось прочитать");
+    report.whole_until.map(|_| unread.to_owned())
+}
+
 impl ToPay {
     /// The amount for thirty days, or for as many as the report covers.
     pub(crate) fn of(report: Option<&Report>, now: DateTime<Utc>) -> Self {
@@ -342,6 +355,29 @@ mod tests {
         }
         report.moments = moments.into_iter().collect();
         report
+    }
+
+    #[test]
+    fn an_amount_that_is_not_known_has_a_reason() {
+        let whole = report("95", "10", 90, Edd::Null);
+        let unread = Report { whole_until: Some(t("2026-03-01")), moments_rejected: 1, ..whole.clone() };
+        let erring = Report { error: Some("1 of 2 orders\ncould not be priced".into()), ..unread.clone() };
+        for (report, en, ru) in [
+            (&whole, None, None),
+            (
+                &unread,
+                Some("not all charges in the report can be read"),
+                Some("не все начисления в отчёте удалось прочитать"),
+            ),
+            (
+                &erring,
+                Some("the report carries an error: 1 of 2 orders could not be priced"),
+                Some("в отчёте ошибка: 1 of 2 orders could not be priced"),
+            ),
+        ] {
+            assert_eq!(unknown_amounts(report, Language::En).as_deref(), en);
+            assert_eq!(unknown_amounts(report, Language::Ru).as_deref(), ru);
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Duration, NaiveDate, Utc};
 
-use super::billing::{Due, ToPay};
+use super::billing::{self, Due, ToPay};
 use super::payer::Payer;
 use super::reader::Reader;
 use super::words;
@@ -168,11 +168,15 @@ impl<'a> CutOff<'a> {
             (ToPay::Nothing, _) => language
                 .pick("; by its report nothing needs to be paid yet", "; по отчёту платить пока не нужно")
                 .to_owned(),
-            (ToPay::NotKnown, Some(_)) => {
+            (ToPay::NotKnown, Some(report)) => {
+                let why = billing::unknown_amounts(report, language).unwrap_or_else(|| {
+                    let short = "отчёт охватывает слишком короткий срок";
+                    language.pick("the report ends too early", short).to_owned()
+                });
                 say!(
                     language,
-                    ": pay {by}; the amount is not known, since the report ends too early",
-                    ": оплатите {by}; сумма неизвестна — отчёт охватывает слишком короткий срок"
+                    ": pay {by}; the amount is not known, since {why}",
+                    ": оплатите {by}; сумма неизвестна — {why}"
                 )
             }
             (ToPay::NotKnown | ToPay::Amount(..), None) => {

@@ -125,7 +125,7 @@ fn answers_that_need_somebody() {
     let mut moments: Vec<_> = broken.moments.iter().collect();
     moments[4].balance = money("7");
     broken.moments = moments.into_iter().collect();
-    broken.moments_rejected = 2;
+    let unread = Report { moments_rejected: 2, whole_until: Some(t("2026-05-01")), ..broken.clone() };
     silent.edd = Edd::Unknown;
     let table = [
         // The date of the report, and the text about it.
@@ -145,6 +145,7 @@ fn answers_that_need_somebody() {
         (report("-5", "10"), Answer::NeedsYou, "\u{2212}5.00 RUB"),
         (soon("2026-03-18T11:00:00"), Answer::Fine, "by the charges in the report the balance is used up"),
         (broken, Answer::NeedsYou, "does not add up from"),
+        (unread, Answer::NeedsYou, "2 charges in the report could not be read"),
         (silent, Answer::Unknown, "not known: the report does not tell"),
     ];
     for (report, answer, words) in table {

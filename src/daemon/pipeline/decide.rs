@@ -99,8 +99,9 @@ impl Pipeline {
 
     /// Has the collectors of these accounts poll soon while their next readings decide something.
     pub(super) fn await_readings<'a>(&self, accounts: impl Iterator<Item = &'a AccountName>) {
-        for account in accounts {
-            self.polls.awaits(account, self.engine.awaited(account));
+        let snapshot = self.snapshot.get();
+        for (account, state) in accounts.filter_map(|account| snapshot.accounts.get_key_value(account)) {
+            self.polls.awaits(account, self.engine.awaited(state, self.now));
         }
     }
 

@@ -9,7 +9,7 @@ use crate::mail::chart;
 use crate::mail::parts::{self, MOST_NAMES};
 use crate::model::forecast::{self, Disconnect};
 use crate::model::{Edd, Language, Money, PayBy, Sort, say};
-use crate::view::billing::{Due, Orders};
+use crate::view::billing::{self, Due, Orders};
 use crate::view::chart::Chart;
 use crate::view::cut_off;
 use crate::view::health::sites_not_read;
@@ -53,13 +53,14 @@ impl DisconnectMail<'_> {
         section.table = Some(Table { head: head.map(str::to_owned).into(), rows: rows.into() });
         section.below.extend(self.pay_by().and_then(|by| by_in_full(by, lead_days, reader)));
         section.below.extend(self.by_the_charges().map(|charges| self.charges_words(charges)));
-        section.below.extend(ends_before.map(|days| {
+        let why_unknown = billing::unknown_amounts(report, language).map(|why| words::capital(&why) + ".");
+        section.below.extend(why_unknown.or(ends_before.map(|days| {
             say!(
                 language,
                 "The report ends before {days} days are over.",
                 "Отчёт охватывает не все {days} дней."
             )
-        }));
+        })));
         section.figure = self.figure();
         Some(section)
     }

@@ -33,6 +33,7 @@ pub(crate) fn report(balance: &str, per_day: &str, days: i64, edd: Edd) -> Repor
         orders: orders.collect(),
         made: None,
         moments_rejected: 0,
+        whole_until: None,
     }
 }
 
@@ -128,7 +129,7 @@ fn an_account_with_nothing_to_pay_for_owes_nothing() {
         ("a debt", report("-5", "0", 30, Edd::Null)),
         ("a debt at the end", edited(|it| it.expected_balance = Some(money("-5")))),
         ("a charge", report("0", "10", 30, Edd::Null)),
-        ("an unreadable charge", edited(|it| it.moments_rejected = 1)),
+        ("an unreadable charge", edited(|it| (it.moments_rejected, it.whole_until) = (1, it.date))),
         ("an unreadable date", edited(|it| it.edd = Edd::Unknown)),
         ("an error", edited(|it| it.error = Some("no data".into()))),
     ] {
@@ -143,8 +144,29 @@ fn charges_that_cannot_be_read_use_up_no_balance() {
     let at = t("2026-03-04T11:00:00");
     let mut report = report("25.50", "10.00", 90, Edd::At(at));
     assert_eq!((balance_now(&report), is_used_up(&report)), (Some(money("25.5")), Some(false)));
+    let (now, second) = (t("2026-03-01T12:00:00"), t("2026-03-03T12:00:00"));
+    let known = |report: &Report| {
+        (
+            balance_now(report),
+            balance_in(report, now, 7),
+            top_up_required(report, now, 7),
+            next_charge(report, now).map(|next| next.amount),
+            cost_per_day(report, now),
+            order_costs(report, now).len(),
+        )
+    };
+    let seven = Some(money("-44.5"));
+    let (balance, ten) = (Some(money("25.5")), Some(money("10")));
+    assert_eq!(known(&report), (balance, seven, Some(money("44.51")), ten, ten, 2));
+    // The third charge and those after it.
+    (report.moments_rejected, report.whole_until) = (1, Some(second));
+    assert_eq!(known(&report), (balance, None, None, ten, None, 0));
+    assert_eq!(balance_in(&report, now, 1), Some(money("15.5")));
+    assert_eq!(balance_now(&report.clone().at(t("2026-03-02T13:00:00"))), Some(money("15.5")));
+    assert_eq!(balance_now(&report.clone().at(second)), None, "another charge of the moment may be missing");
     report.moments.edit(|moments| drop(moments.drain(..5)));
-    report.moments_rejected = 5;
+    (report.moments_rejected, report.whole_until) = (5, Some(DateTime::<Utc>::MIN_UTC));
+    assert_eq!(known(&report), (None, None, None, None, None, 0));
     assert_eq!(is_used_up(&report), None, "what is left begins after the date");
     report.moments.edit(Vec::clear);
     report.moments_rejected = 90;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chrono::{Days, Months};
+use chrono::{DateTime, Days, Months, Utc};
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
@@ -88,6 +88,7 @@ fn date_alone(report: Report) -> Report {
         made: None,
         orders: Vec::new(),
         moments_rejected: report.moments_rejected.max(1),
+        whole_until: Some(DateTime::<Utc>::MIN_UTC),
         ..report
     }
 }

@@ -30,7 +30,7 @@ const LEAST_RETRY: Duration = Duration::from_secs(5);
 /// A collector with longer gaps between its ticks is polled sooner if its next reading decides something: after
 /// `AWAITED_AFTER`, then after two and three times that.
 const LONG_GAP: Duration = Duration::from_secs(5 * 60);
-const AWAITED_AFTER: Duration = Duration::from_secs(3 * 60);
+const AWAITED_AFTER: Duration = Duration::from_secs(90);
 
 /// Runs the collectors of one account until stopped. Returns when all have ended.
 pub(crate) async fn run(plan: Arc<AccountPlan>, updates: mpsc::Sender<Box<Update>>, stop: CancellationToken) {
@@ -178,6 +178,7 @@ async fn wait_for_tick(poller: &Poller, schedule: &Schedule, again: Option<Durat
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::freshness::AWAITED_FOR;
 
     #[test]
     fn a_failed_poll_is_made_again_twice_before_anybody_is_told() {
@@ -200,10 +201,11 @@ mod tests {
 
     #[test]
     fn an_awaited_collector_is_asked_a_few_minutes_apart() {
-        let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
-        let table = [(0, 0, 3), (1, 0, 6), (9, 0, 30), (0, 50, 50)];
+        let seconds = Duration::from_secs;
+        let table = [(0, 0, 90), (1, 0, 180), (9, 0, 900), (0, 3000, 3000)];
         for (polls, took, want) in table {
-            assert_eq!(awaited_after(polls, minutes(took)), minutes(want), "{polls} {took}");
+            assert_eq!(awaited_after(polls, seconds(took)), seconds(want), "{polls} {took}");
         }
+        assert!(AWAITED_AFTER < AWAITED_FOR, "a cause is read before its effect is told without it");
     }
 }

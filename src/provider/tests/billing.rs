@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use crate::model::{Edd, Money, OrderId, OrderState, Report};
@@ -194,6 +195,17 @@ fn a_moment_without_time_or_balance_is_counted_as_rejected() {
             let (read, notes) = read_text(&json.to_string());
             let read = read.unwrap();
             assert_eq!((read.moments.len(), read.moments_rejected), (2, 1), "{field} {odd}");
+            // It is earlier than the first one. If its time cannot be read, the order of the list counts.
+            let first = read.moments.first().map(|first| first.at);
+            let nothing = Some(DateTime::<Utc>::MIN_UTC);
+            assert_eq!(read.whole_until, if field == "balance" { nothing } else { first }, "{field} {odd}");
+            json["charge_moments"].as_array_mut().unwrap().push(moment(
+                "2026-03-02T00:00:00",
+                "1",
+                "1",
+                &order(4),
+            ));
+            assert_eq!(self::read(&json).unwrap().whole_until, nothing, "a list that is not sorted");
             assert!(notes.problems[0].starts_with(&format!("$.charge_moments[1].{field}: ")));
         }
     }
@@ -203,6 +215,7 @@ fn a_moment_without_time_or_balance_is_counted_as_rejected() {
     json["charge_moments"][2]["positive"] = json!("yes");
     let read = read(&json).unwrap();
     assert_eq!((read.moments.len(), read.moments_rejected), (2, 1));
+    assert_eq!(read.whole_until, Some(DateTime::<Utc>::MIN_UTC));
     let moment = |place| read.moments.get(place).unwrap();
     assert_eq!((moment(0).order, moment(1).positive), (None, None));
     // Numbers are as exact as strings.

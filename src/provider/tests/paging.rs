@@ -102,7 +102,16 @@ async fn a_listing_is_complete_only_with_proof() {
         (r#"{"count": 0, "results": []}"#, &[], true, 1),
         (r#"{"count": "1", "next": "", "results": [{"id": "1", "state": "active"}]}"#, &[1], true, 1),
         (r#"{"count": 2, "next": null, "results": [{"id": 1, "state": "active"}]}"#, &[1], false, 2),
-        (r#"{"count": 0, "next": null, "results": [{"id": 1, "state": "active"}]}"#, &[1], false, 2),
+        // A count that two equal readings exceed counts something else.
+        (r#"{"count": 0, "next": null, "results": [{"id": 1, "state": "active"}]}"#, &[1], true, 2),
+        // Of members with the same name the last one counts.
+        (
+            r#"{"count": 1, "count": 2, "next": null, "results": [{"id": 1, "state": "error", "state": "active"},
+                {"id": 2, "state": "active"}]}"#,
+            &[1, 2],
+            true,
+            1,
+        ),
         (
             r#"{"count": 2, "next": null, "results": [{"id": 1, "state": "active"}, {"id": 1, "state": "error"}]}"#,
             &[1],
@@ -117,7 +126,7 @@ async fn a_listing_is_complete_only_with_proof() {
             1,
         ),
         (r#"{"count": 2, "next": null, "results": [{"id": 1, "state": "active"}, null]}"#, &[1], false, 1),
-        // Without a count only a proper end of a non-empty listing proves it.
+        // Without a count only a proper end proves it.
         (r#"{"next": null, "results": [{"id": 1, "state": "active"}]}"#, &[1], true, 1),
         (r#"{"count": true, "next": null, "results": [{"id": 1, "state": "active"}]}"#, &[1], true, 1),
         // Without `next` either, one page more is asked for. It shows nothing new here.
@@ -125,8 +134,8 @@ async fn a_listing_is_complete_only_with_proof() {
         (r#"{"next": 7, "results": [{"id": 1, "state": "active"}]}"#, &[1], true, 2),
         (r#"{"results": [{"id": 1, "state": "active"}, {"id": 2}]}"#, &[1], false, 2),
         (r#"{"results": [{"id": 2}]}"#, &[], false, 2),
-        (r#"{"next": null, "results": []}"#, &[], false, 1),
-        (r#"{"results": []}"#, &[], false, 1),
+        (r#"{"next": null, "results": []}"#, &[], true, 1),
+        (r#"{"results": []}"#, &[], true, 1),
     ];
     for &(page, want, complete, calls) in table {
         let (read, asked) = read(move |_, _| Reply::json(page)).await;
@@ -186,6 +195,15 @@ async fn rows_that_shift_between_pages_are_read_again_once() {
     .await;
     let restless = restless.unwrap();
     assert_eq!((ids(&restless), restless.complete, calls), (vec![1, 2, 3], false, 2));
+
+    // More rows than the count, and other ones each time.
+    let readings = Arc::new(AtomicUsize::new(0));
+    let (other, _) = read(move |_, _| match readings.fetch_add(1, Ordering::SeqCst) {
+        0 => vm_page(1, "", &[1, 2]),
+        _ => vm_page(1, "", &[2, 3]),
+    })
+    .await;
+    assert!(!other.unwrap().complete);
 
     // A count that changes is a sign too, even if the sum fits the last one.
     let (changed, calls) = read(|page, _| match page {
@@ -274,7 +292,7 @@ async fn hosting_listings_take_as_few_pages_of_100_as_there_are() {
         (120, None, 50, 4, true),
         (100, None, 50, 3, true),
         (3, None, 100, 2, true),
-        (0, None, 100, 1, false),
+        (0, None, 100, 1, true),
         // Fewer rows than promised: an empty page ends the listing, and it is read again.
         (150, Some(160), 100, 6, false),
     ];

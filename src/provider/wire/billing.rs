@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use crate::model::{Charge, ChargeMoment, Edd, Money, Order, OrderId, OrderState, Tariff};
 
 use super::decimal::decimal;
-use super::diagnostics::{Reader, Record, Rejected, row};
+use super::diagnostics::{DecodeContext, Reader, Record, Rejected, row};
 use super::field::{Field, Stamp, Wire, is_none, is_none_json};
 
 /// No account was cut off before this year.
@@ -105,6 +105,12 @@ impl MomentRow<'_> {
         let amount = reader.decimal("moment.amount", self.amount).map_or(ChargeMoment::UNPRICED, Money::new);
         let positive = reader.take("moment.positive", self.positive.clone());
         Ok(ChargeMoment { at, amount, balance: Money::new(balance), positive, order: None })
+    }
+
+    /// The time alone, if it can be read.
+    pub(crate) fn at(&self, context: &DecodeContext) -> Option<DateTime<Utc>> {
+        let Field::Value(stamp) = &self.moment else { return None };
+        stamp.moment(context.zone).ok().flatten()
     }
 }
 

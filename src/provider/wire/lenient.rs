@@ -1,11 +1,12 @@
 //! Mends what JSON forbids and providers send: a byte order mark, bytes that are not UTF-8, raw control characters,
-//! halves of surrogate pairs, NaN, Infinity and numbers past every float.
+//! halves of surrogate pairs, NaN, Infinity and numbers past every float. Of members with the same name the last counts.
 
 use std::collections::VecDeque;
 use std::io::{self, BufReader, Read};
 use std::ops::RangeInclusive;
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 /// The letter in place of a bad one.
 const REPLACEMENT: &str = "\u{fffd}";
@@ -13,11 +14,14 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 const FIRST_HALVES: RangeInclusive<u16> = 0xd800..=0xdbff;
 const SECOND_HALVES: RangeInclusive<u16> = 0xdc00..=0xdfff;
 
-/// Decodes JSON, the second time mended. The error is that of the first attempt, whose line and column fit the
-/// text.
+/// Decodes JSON, the second time mended, the third time with each member of an object once: the last of the same
+/// name counts. The error is that of the first attempt, whose line and column fit the text.
 pub(crate) fn tolerant<T: DeserializeOwned>(body: &[u8]) -> Result<T, serde_json::Error> {
+    let mended = || BufReader::new(Mended::new(body));
+    let once = || serde_json::from_reader(mended()).and_then(|all: Value| serde_json::to_vec(&all));
     serde_json::from_slice(body)
-        .or_else(|error| serde_json::from_reader(BufReader::new(Mended::new(body))).map_err(|_| error))
+        .or_else(|error| serde_json::from_reader(mended()).map_err(|_| error))
+        .or_else(|error| once().and_then(|body| serde_json::from_slice(&body)).map_err(|_| error))
 }
 
 /// A body that is mended while it is read, token by token.
@@ -147,6 +151,11 @@ mod tests {
         }
         let value: serde_json::Value = tolerant(table[0].0).unwrap();
         assert_eq!(value["a"], REPLACEMENT);
+        #[derive(Debug, PartialEq, serde::Deserialize)]
+        struct Row {
+            a: Vec<u8>,
+        }
+        assert_eq!(tolerant::<Row>(b"{\"a\": [1], \"b\": {}, \"a\": [2]}").unwrap(), Row { a: vec![2] });
         assert!(tolerant::<serde_json::Value>(b"<html>").is_err());
     }
 }

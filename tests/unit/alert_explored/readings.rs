@@ -94,6 +94,7 @@ impl Bill {
             orders: Vec::new(),
             made: None,
             moments_rejected: 0,
+            whole_until: None,
         }
     }
 

@@ -203,5 +203,6 @@ fn report(bill: Bill, now: DateTime<Utc>) -> Report {
         orders: vec![Arc::new(order)],
         made: None,
         moments_rejected: 0,
+        whole_until: None,
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{NOTHING, World, stories};
 use crate::alert::Kind;
+use crate::model::Collector;
 use chrono::Duration;
 
 #[test]
@@ -44,6 +45,19 @@ fn each_cause_explains_its_consequences_and_nothing_else() {
         // A report may explain it, so the report is read first.
         world.live(fault).live("idle 3m");
         assert_eq!(world.events().len(), usize::from(is_told), "{cause}, then {fault}: {:?}", world.events());
+    }
+}
+
+#[test]
+fn the_report_that_may_explain_a_fault_is_asked_soon() {
+    for (fault, is_asked) in
+        [("c10=DISABLED_BY_SERVICE", true), ("s100=StoppedByService", true), ("vm1=error", false)]
+    {
+        let mut world = World::healthy();
+        world.live("report, idle 5m").live(fault);
+        let is_awaited = |world: &World| world.awaited().contains(&Collector::ExpectedBalance);
+        assert_eq!(is_awaited(&world), is_asked, "{fault}");
+        assert!(!is_awaited(world.live("idle 1m, report")), "{fault}, after the report");
     }
 }
 

@@ -93,7 +93,7 @@ fn another_tariff_or_a_charge_that_only_one_report_reaches_is_no_rise() {
 
 #[test]
 fn a_report_without_all_of_its_charges_proves_no_rise() {
-    let torn = Report { moments_rejected: 1, ..daily("100", "VPS", 30) };
+    let torn = Report { moments_rejected: 1, whole_until: Some(start()), ..daily("100", "VPS", 30) };
     assert_eq!(told(torn.clone(), daily("150", "VPS", 30)), NOTHING);
     assert_eq!(told(daily("50", "VPS", 30), torn), NOTHING);
 }

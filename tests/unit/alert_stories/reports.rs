@@ -23,7 +23,10 @@ fn only_reports_that_prove_it_are_an_all_clear() {
             edited(|report| report.moments.edit(|all| all[40].positive = Some(false))),
         ),
         ("an end before the known date", edited(|report| report.date = Some(start() + Duration::hours(50)))),
-        ("moments that could not be read", edited(|report| report.moments_rejected = 2)),
+        (
+            "moments that could not be read",
+            edited(|report| (report.moments_rejected, report.whole_until) = (2, Some(start()))),
+        ),
     ];
     for (what, doubtful) in doubtful {
         let mut world = World::healthy();
@@ -49,9 +52,27 @@ fn a_report_whose_charges_cannot_be_read_is_no_overdue_account() {
     unreadable.expected_balance = Some(money("-400"));
     unreadable.moments.edit(Vec::clear);
     unreadable.moments_rejected = 90;
+    unreadable.whole_until = Some(start());
     world.report(unreadable);
     world.report(cut_off_in(13 * 24));
     assert_eq!(world.take_events(), ["main/disconnect/account rung:14"]);
+}
+
+/// Charges may be left out for a day; then the expected balance is that of now.
+#[test]
+fn a_balance_below_0_in_reports_without_charges_is_used_up_after_a_day() {
+    let mut world = World::healthy();
+    let mut bare = cut_off_in(12 * 24);
+    bare.expected_balance = Some(money("-40"));
+    bare.moments.edit(Vec::clear);
+    for hours in [23, 2] {
+        (0..hours).for_each(|_| {
+            world.pass(Duration::hours(1));
+            world.report(bare.clone());
+        });
+        let want: &[&str] = if hours == 23 { &["rung:14"] } else { &["balance-used-up"] };
+        assert_eq!(world.take_ladder(), want);
+    }
 }
 
 /// An unreadable report is news: the last known date may come while nobody hears of it.

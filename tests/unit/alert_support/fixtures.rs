@@ -120,6 +120,7 @@ fn charged_daily(from: DateTime<Utc>, now: DateTime<Utc>, mut left: Money, edd: 
         orders: Vec::new(),
         made: None,
         moments_rejected: 0,
+        whole_until: None,
     }
 }
 

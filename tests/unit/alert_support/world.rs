@@ -1,6 +1,6 @@
 //! The world itself: one account `main`, its readings, a clock, an operator and a mail server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration as Span;
 
@@ -344,6 +344,11 @@ impl World {
     /// Is this container listed? Sites of other containers are not asked for.
     pub fn knows_container(&self, id: u64) -> bool {
         self.book.state().containers.get(ContainerId::new(id)).is_some()
+    }
+
+    /// The collectors that are polled again soon.
+    pub fn awaited(&self) -> BTreeSet<Collector> {
+        self.system.engine.awaited(self.book.state(), self.now)
     }
 
     pub(super) fn snapshot(&self) -> Snapshot {

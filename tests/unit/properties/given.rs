@@ -217,6 +217,8 @@ fn build(
     let moments: Vec<_> =
         moments.iter().map(|one| ChargeMoment { order: one.order.map(place), ..*one }).collect();
     let orders = used.iter().map(|&index| Arc::new(orders[index as usize].clone())).collect();
+    let unread = moments.get(moments.len() / 3).map_or(DateTime::<Utc>::MIN_UTC, |one| one.at);
+    let whole_until = (odd == 1).then_some(unread);
     let edd = match edd {
         0 => Edd::Unknown,
         1 => Edd::At(at),
@@ -231,5 +233,6 @@ fn build(
         orders,
         made: None,
         moments_rejected: u64::from(odd == 1),
+        whole_until,
     }
 }
