@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use super::case::{Due, Role, Why};
 use super::due;
 use super::facts::{Facts, is_money};
-use super::flight::{First, HOUR, Lane, pause};
+use super::flight::{First, HOUR, Lane};
 use super::incident::{Incident, Phase};
 use super::key::Key;
 use super::kind::{Event, Kind, Severity};
@@ -150,7 +150,7 @@ impl Log {
     pub(super) fn hold(&self, lane: Lane, to: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let standing = self.standing(to)?;
         let refused = standing.refused.filter(|hold| now < hold.until()).map(|hold| hold.since);
-        let backoff = standing.backoff.get(&lane).filter(|one| now < one.since + pause(one.times));
+        let backoff = standing.backoff.get(&lane).filter(|one| now < one.until());
         let held = standing.held.filter(|_| standing.held_until().is_some_and(|until| now < until));
         refused.max(backoff.map(|one| one.since)).max(held)
     }

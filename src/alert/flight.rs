@@ -47,8 +47,6 @@ pub(crate) struct Flight {
     pub first: Option<First>,
     /// The digest in this mail; it is owed again if the mail does not arrive.
     pub digest: Option<Digest>,
-    /// Recipients that this mail names as not reached.
-    pub names: BTreeSet<String>,
     pub first_try: DateTime<Utc>,
     /// The reply was lost: the time at which the same bytes are sent again.
     pub again: Option<DateTime<Utc>>,
@@ -138,9 +136,6 @@ pub(crate) struct Standing {
     /// The time of a mail that may not have arrived, since all replies to it were lost; until another arrives.
     #[serde(default)]
     pub(super) unsure_since: Option<DateTime<Utc>>,
-    /// The recipients that this one was told are not reached, each with the time since when.
-    #[serde(default)]
-    pub(super) read_of: BTreeMap<String, DateTime<Utc>>,
     /// The date of the last digest of each account.
     #[serde(default)]
     pub(super) digests: BTreeMap<AccountName, NaiveDate>,
@@ -163,6 +158,16 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
+    /// The pause after `before`. News that was tried within that pause makes it no longer.
+    pub(super) fn after(before: Option<&Self>, now: DateTime<Utc>) -> Self {
+        let times = before.map_or(0, |before| before.times - usize::from(now < before.until()));
+        Self { since: now, times: times + 1 }
+    }
+
+    pub(super) fn until(&self) -> DateTime<Utc> {
+        self.since + pause(self.times)
+    }
+
     /// The longest pause.
     pub(super) fn longest(since: DateTime<Utc>) -> Self {
         Self { since, times: PAUSES.len() }
@@ -274,7 +279,7 @@ impl Standing {
 
     /// The moments from which on a mail may leave again.
     pub(super) fn holds(&self) -> impl Iterator<Item = DateTime<Utc>> {
-        let backoff = self.backoff.values().map(|one| one.since + pause(one.times));
+        let backoff = self.backoff.values().map(Backoff::until);
         self.refused.iter().map(Hold::until).chain(backoff).chain(self.held_until())
     }
 
@@ -288,6 +293,5 @@ impl Standing {
             .chain(self.sent.values_mut().flatten())
             .chain(&mut self.unsure_since)
             .chain(unreached)
-            .chain(self.read_of.values_mut())
     }
 }

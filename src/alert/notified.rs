@@ -94,9 +94,10 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// The pause after `before`.
+    /// The pause after `before`. News that was tried within that pause makes it no longer.
     pub(crate) fn after(before: Option<Self>, now: DateTime<Utc>) -> Self {
-        Self { since: now, times: before.map_or(0, |before| before.times).saturating_add(1) }
+        let times = before.map_or(0, |before| before.times + u32::from(before.until() <= now));
+        Self { since: now, times: times.max(1) }
     }
 
     /// The pause after the contents were refused. There is none before the light form.

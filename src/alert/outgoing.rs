@@ -256,7 +256,7 @@ impl Log {
         }
         let first = self.first(&to).filter(|_| matches!(notice.form, Form::Started(_)));
         let is_light = is_light || matches!(first, Some(First::Refused(_)));
-        let unreached = self.unreached_by(&to, &notice.accounts);
+        let unreached = self.unreached_by(&to, &notice.accounts, facts);
         let mut digest = None;
         self.change_addressee(&to, |one| {
             one.first = first.map(|_| First::Told).or(one.first);
@@ -264,7 +264,6 @@ impl Log {
             if lane != Lane::Money && !is_webhook(&to) {
                 one.standing.sent.entry(lane).or_default().push(facts.now);
             }
-            one.standing.read_of.extend(unreached.iter().map(|one| (one.recipient.clone(), one.since)));
         });
         let flight = Flight {
             id: id.to_owned(),
@@ -273,7 +272,6 @@ impl Log {
             undo,
             first,
             digest,
-            names: unreached.iter().map(|one| one.recipient.clone()).collect(),
             first_try: facts.now,
             again: None,
             tries: 0,
@@ -321,8 +319,8 @@ impl Log {
             Attempt::Away => self.take_back(&place),
             Attempt::Deferred => {
                 self.change_standing(to, |standing| {
-                    let times = standing.backoff.get(&lane).map_or(1, |one| one.times + 1);
-                    standing.backoff.insert(lane, Backoff { since: now, times });
+                    let backoff = Backoff::after(standing.backoff.get(&lane), now);
+                    standing.backoff.insert(lane, backoff);
                 });
                 self.take_back(&place);
             }
@@ -391,7 +389,6 @@ impl Log {
         self.change_addressee(&place.0, |one| {
             one.first = flight.first.or(one.first);
             one.digest = one.digest.take().or(flight.digest);
-            one.standing.read_of.retain(|one, _| !flight.names.contains(one));
             one.standing.sent.get_mut(&place.1).and_then(Vec::pop);
         });
     }
@@ -422,16 +419,15 @@ impl Log {
         });
     }
 
-    /// Recipients of these accounts that are not reached, if this recipient was not told so yet.
-    fn unreached_by(&self, to: &str, accounts: &[AccountName]) -> Vec<NotReached> {
-        let read_of = self.standing(to).map(|one| &one.read_of);
-        let others = self.addressees.iter().filter(|(other, _)| *other != to);
+    /// Other recipients of these accounts that are not reached.
+    fn unreached_by(&self, to: &str, accounts: &[AccountName], facts: &Facts<'_>) -> Vec<NotReached> {
+        let is_other = |other: &str| other != to && facts.is_anyones_recipient(other);
+        let others = self.addressees.iter().filter(|(other, _)| is_other(other));
         let unreached = others.filter_map(|(other, one)| {
             let unreached = one.standing.unreached.as_ref()?;
-            let is_told = read_of.is_some_and(|read| read.get(other) == Some(&unreached.since));
             let concerns = accounts.iter().any(|account| unreached.accounts.contains(account));
             let Unreached { since, subject, error, .. } = unreached.clone();
-            (concerns && !is_told).then(|| NotReached { recipient: other.clone(), since, subject, error })
+            concerns.then(|| NotReached { recipient: other.clone(), since, subject, error })
         });
         unreached.collect()
     }

@@ -12,7 +12,7 @@ use crate::mail::smtp::{Blame, SendError};
 /// The pause after the server refused us. No attempt is made sooner, whatever is owed.
 const REFUSED_HOLD: Duration = Duration::minutes(5);
 /// The longest pause that a server may ask for.
-const BUSY_AT_MOST: Duration = Duration::hours(1);
+const BUSY_AT_MOST: Duration = Duration::days(1);
 
 /// The reason why a mail was not sent, as far as it is known.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -243,7 +243,7 @@ mod tests {
     fn a_server_that_asks_for_a_pause_has_it() {
         let busy =
             |seconds| SendFailure { fault: Fault::Busy(Span::from_secs(seconds)), error: "busy".to_owned() };
-        for (asked, held) in [(7, 7), (100, 100), (0, 30), (1_000_000, 3600)] {
+        for (asked, held) in [(7, 7), (100, 100), (0, 30), (1_000_000, 86_400)] {
             let mut hold = ServerHold::after(None, &busy(asked), now());
             hold.shorten();
             assert!(hold.is_on(now() + Duration::seconds(held - 1)), "{asked}");

@@ -59,8 +59,9 @@ impl Webhook {
             }
         };
         let (status, wait) = (answer.status(), asked_pause(answer.headers(), clock::now()));
-        let said = start_of(answer, MOST_SAID).await;
+        let mut said = start_of(answer, MOST_READ).await;
         let refusal = refusal_in(&said);
+        said.truncate(MOST_SAID);
         let said = self.without_secrets(&tidy(&String::from_utf8_lossy(&said)));
         let said = if said.is_empty() { String::new() } else { format!(": {said}") };
         let answered = format!("webhook {name} answered {status}{said}");
@@ -91,7 +92,9 @@ impl Webhook {
 
 /// How long a receiver may take to answer: some post to a chat first.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// The part of an answer that is kept.
+/// The part of an answer that is looked at.
+const MOST_READ: usize = 1 << 20;
+/// The part that is kept.
 const MOST_SAID: usize = 4 << 10;
 /// Shorter parts of an address are words: `api`, `hook`.
 const SHORTEST_SECRET: usize = 6;

@@ -76,6 +76,8 @@ fn alone(item: &Item, notice: &Notice, context: &Context<'_>) -> String {
             let seen = reader.moment(item.began);
             say!(language, "{words}, seen {seen}", "{words}, замечено {seen}")
         }
+        // Its words begin with the day on which the date was last known.
+        Telling::Begun if matches!(item.incident.subject, Subject::NoDate { .. }) => words,
         Telling::Begun => format!("{words} {since}"),
     }
 }

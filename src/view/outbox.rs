@@ -64,7 +64,7 @@ impl OutboxSummary {
 }
 
 /// Whether a debt counts as undelivered. The hourly limit holds mails back on purpose.
-fn is_undelivered(debt: &Debts, key: &Key) -> bool {
+pub(super) fn is_undelivered(debt: &Debts, key: &Key) -> bool {
     !debt.limited || key.kind == Kind::Disconnect
 }
 

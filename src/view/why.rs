@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
+use super::outbox::is_undelivered;
 use super::words::{self, sentence_moment};
 use super::{forms, reasons};
 use crate::alert::{Debts, Due, Event, Incident, Key, Watcher};
@@ -86,7 +87,8 @@ impl WhyRecord {
 fn mailed(facts: &Facts<'_>) -> Vec<String> {
     if facts.mails.is_empty() {
         // A mail whose reply was lost may have arrived.
-        let flies = facts.debts.iter().any(|debt| on_its_way(debt, facts.key).is_some());
+        let may_have = |debt| on_its_way(debt, facts.key).is_some() || unsure_since(debt, facts).is_some();
+        let flies = facts.debts.iter().any(may_have);
         return if flies { Vec::new() } else { vec!["No mail about it was sent.".to_owned()] };
     }
     let left = facts.mails.len().saturating_sub(MOST_MAILS);
@@ -132,6 +134,10 @@ fn answers(facts: &Facts<'_>) -> Vec<String> {
             debt.filter(|_| flying.is_some() || matches!(due, Due::Tell(..)))
                 .and_then(|debt| held_up(debt, facts)),
         );
+        if let Some(at) = debt.and_then(|debt| unsure_since(debt, facts)) {
+            let at = sentence_moment(at, facts.zone, facts.now, Language::En);
+            waiting.push(format!("The mail to {to} of {at} may not have arrived: no reply to it came."));
+        }
         if flying.is_some() && matches!(due, Due::Nothing(..)) {
             continue;
         }
@@ -148,12 +154,22 @@ fn on_its_way(debt: &Debts, key: &Key) -> Option<DateTime<Utc>> {
     debt.in_flight.iter().find(|(_, keys)| keys.contains(key)).map(|(since, _)| *since)
 }
 
+/// The time of a mail without a reply, if it can have told of the incident.
+fn unsure_since(debt: &Debts, facts: &Facts<'_>) -> Option<DateTime<Utc>> {
+    debt.unsure_since.filter(|at| facts.incident.is_some_and(|incident| incident.since <= *at))
+}
+
 /// `The last try to reach ann@example.com failed (452 full); the next one is at Thu 1 Jan 05:00 MSK.`
 fn held_up(debt: &Debts, facts: &Facts<'_>) -> Option<String> {
-    let (to, error) = (&debt.recipient, debt.error.as_ref()?);
+    let to = &debt.recipient;
+    let what = match &debt.error {
+        Some(error) => format!("The last try to reach {to} failed ({error})"),
+        None if !is_undelivered(debt, facts.key) => format!("email.max_per_hour holds back mails to {to}"),
+        None => return None,
+    };
     let next = debt.next_try.map(|at| sentence_moment(at, facts.zone, facts.now, Language::En));
     let next = next.map_or_else(String::new, |at| format!("; the next one is at {at}"));
-    Some(format!("The last try to reach {to} failed ({error}){next}."))
+    Some(format!("{what}{next}."))
 }
 
 fn answer(due: &Due, to: &str, facts: &Facts<'_>) -> String {

@@ -13,6 +13,8 @@ use super::until;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
     Status(u16),
+    /// 200 with a long body in JSON that says no.
+    Denial,
     /// Takes the whole request and closes without an answer.
     Nothing,
     /// Takes the whole request and stays silent as long as the test lasts.
@@ -157,13 +159,21 @@ fn read(stream: &TcpStream, answer: Answer) -> Option<Post> {
 }
 
 fn reply(mut stream: TcpStream, answer: Answer) {
+    let mut said = String::new();
     let status = match answer {
         Answer::Status(status) => status,
+        Answer::Denial => {
+            said = format!(r#"{{"ok": false, "error": "no channel", "echo": "{}"}}"#, "x".repeat(10_000));
+            200
+        }
         Answer::Nothing => return,
         Answer::Silence => return std::mem::forget(stream),
     };
     // A client that follows this comes back here.
     let location = if status / 100 == 3 { "Location: /elsewhere\r\n" } else { "" };
-    let _ =
-        write!(stream, "HTTP/1.1 {status} So\r\n{location}Content-Length: 0\r\nConnection: close\r\n\r\n");
+    let length = said.len();
+    let _ = write!(
+        stream,
+        "HTTP/1.1 {status} So\r\n{location}Content-Length: {length}\r\nConnection: close\r\n\r\n{said}"
+    );
 }

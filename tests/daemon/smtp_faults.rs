@@ -333,7 +333,7 @@ fn a_refused_recipient_harms_no_other() {
 }
 
 #[test]
-fn others_read_once_who_was_not_reached() {
+fn others_read_who_was_not_reached() {
     let (provider, other) = (Provider::start(SCENARIO), Provider::start(SCENARIO));
     let smtp = SmtpServer::plain();
     let second = account("second", other.address);
@@ -351,5 +351,5 @@ fn others_read_once_who_was_not_reached() {
     daemon.log.wait("mail refused");
     assert!(!names(&other, 10001, "error", "second/vm_error/10001 opened"), "another account's");
     assert!(names(&provider, 10002, "error", &opened(10002)));
-    assert!(!names(&provider, 10003, "error", &opened(10003)), "once");
+    assert!(names(&provider, 10003, "error", &opened(10003)), "as long as it lasts");
 }

@@ -122,10 +122,10 @@ fn failed_posts_repeat_in_order() {
 
 #[test]
 fn a_refusal_holds_one_queue() {
-    let status = 404;
+    let status = 200;
     let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());
     let daemon = started(&provider, &smtp, &hook, true, 1);
-    hook.answers(Answer::Status(status));
+    hook.answers(Answer::Denial);
     provider.set_vm(10001, "error");
     wait_for(&smtp, &opened(10001));
     daemon.log.wait("webhook team cannot be used");

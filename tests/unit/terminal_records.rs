@@ -191,7 +191,7 @@ fn a_mail_that_waits_says_why_and_when_it_is_tried_again() {
     let table = [
         (
             failed.clone(),
-            owed,
+            owed.clone(),
             vec![
                 "No mail about it was sent.",
                 "A mail is owed to ann@example.com now (opened): first seen in this poll.",
@@ -204,9 +204,26 @@ fn a_mail_that_waits_says_why_and_when_it_is_tried_again() {
             vec!["A mail to ann@example.com is on its way since Sun 1 Mar 15:00 MSK.", last],
         ),
         (
-            failed,
+            failed.clone(),
             Due::Nothing(Why::Told, None),
             vec!["No mail about it was sent.", "Nothing is owed to ann@example.com: this recipient knows."],
+        ),
+        (
+            Debts { error: None, limited: true, ..failed.clone() },
+            owed,
+            vec![
+                "No mail about it was sent.",
+                "A mail is owed to ann@example.com now (opened): first seen in this poll.",
+                "email.max_per_hour holds back mails to ann@example.com; the next one is at Sun 1 Mar 15:05 MSK.",
+            ],
+        ),
+        (
+            Debts { recipient: "ann@example.com".into(), unsure_since: Some(read_at()), ..Debts::default() },
+            Due::Nothing(Why::Told, None),
+            vec![
+                "Nothing is owed to ann@example.com: this recipient knows.",
+                "The mail to ann@example.com of Sun 1 Mar 15:00 MSK may not have arrived: no reply to it came.",
+            ],
         ),
     ];
     for (debts, due, want) in table {

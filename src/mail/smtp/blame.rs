@@ -36,11 +36,15 @@ pub(super) struct Past {
     pub took_since: bool,
 }
 
-/// Judges a refusal by its code, enhanced status and words: `550 5.1.1 User unknown`.
-pub(super) fn blame(stage: Stage, said: &str, past: Past) -> Blame {
+/// Words for the address that a mail comes from.
+const OF_SENDER: [&str; 6] = ["sender", "mail from", "from address", "return path", "return-path", "bounce"];
+
+/// Judges a refusal of a mail from `from` by its code, enhanced status and words: `550 5.1.1 User unknown`.
+pub(super) fn blame(stage: Stage, said: &str, from: &str, past: Past) -> Blame {
     let code = said.get(..3).unwrap_or_default();
     let words = said.to_lowercase();
-    let speaks_of_sender = words.contains("sender");
+    let speaks_of_sender =
+        OF_SENDER.iter().any(|word| words.contains(word)) || words.contains(&from.to_lowercase());
     if code.starts_with('4') {
         return Blame::Later;
     }
@@ -112,6 +116,9 @@ mod tests {
             (Recipient, "550 5.1.8 Sender address rejected: domain not found", [Server; 3]),
             (Recipient, "550 5.1.7 bad sender", [Server; 3]),
             (Recipient, "550 5.1.0 Sender denied", [Server; 3]),
+            (Recipient, "550 5.1.0 <Watch@example.com>: rejected", [Server; 3]),
+            (Recipient, "550 5.1.0 MAIL FROM has no MX", [Server; 3]),
+            (Recipient, "550 bounce address invalid", [Server; 3]),
             (Recipient, "550 5.1.0 Address rejected", [Address; 3]),
             (Recipient, "550 5.1.1 User unknown", [Address; 3]),
             (Recipient, "552 5.2.2 mailbox full", [Address; 3]),
@@ -134,7 +141,8 @@ mod tests {
         for (stage, said, want) in table {
             let others = Past { takes_others: true, took_since: false };
             let since = Past { takes_others: false, took_since: true };
-            let is = [Past::default(), others, since].map(|past| blame(stage, said, past));
+            let is =
+                [Past::default(), others, since].map(|past| blame(stage, said, "watch@example.com", past));
             assert_eq!(is, want, "{stage:?} {said}");
         }
     }

@@ -113,11 +113,11 @@ impl Session {
         let from = address(from).map_err(|reason| sender(reason, true))?;
         let to = address(to).map_err(unusable)?;
         let recipient = |reason: String, _| {
-            let blame = blame(Stage::Recipient, &reason, past);
+            let blame = blame(Stage::Recipient, &reason, from.as_ref(), past);
             SendError::Recipient { reason, blame }
         };
         let message = |reason: String, _| {
-            let blame = blame(Stage::Content, &reason, past);
+            let blame = blame(Stage::Content, &reason, from.as_ref(), past);
             SendError::Message { reason, blame }
         };
         let mut mail = self.mail(&from, Some(&to))?;
@@ -215,7 +215,7 @@ impl Session {
                 Err(failure @ ReplyError::Refused { leaves: false, .. }) => {
                     let past = Past { takes_others, took_since: false };
                     let recipient = |reason: String, _| {
-                        let blame = blame(Stage::Recipient, &reason, past);
+                        let blame = blame(Stage::Recipient, &reason, from.as_ref(), past);
                         SendError::Recipient { reason, blame }
                     };
                     refused.push((to.clone(), failure.at(recipient, broken)));

@@ -1,6 +1,7 @@
 //! Charges, and the pieces of an expected-balance report (interface 2.8, 2.9). `report` puts the report
 //! together and never holds it whole.
 
+use std::fmt;
 use std::sync::Arc;
 
 use chrono::{DateTime, Datelike as _, NaiveDate, Utc};
@@ -10,11 +11,12 @@ use serde::de::MapAccess;
 use serde::de::value::MapAccessDeserializer;
 use serde_json::value::RawValue;
 
+use crate::model::sanitize::one_line;
 use crate::model::{Charge, ChargeMoment, Edd, Money, Order, OrderId, OrderState, Tariff};
 
 use super::decimal::decimal;
 use super::diagnostics::{DecodeContext, Reader, Record, Rejected, row};
-use super::field::{Field, Stamp, Wire, is_none, is_none_json};
+use super::field::{Field, MOST_SHOWN, Stamp, Wire, is_none, is_none_json};
 
 /// No account was cut off before this year.
 const FIRST_YEAR: i32 = 2000;
@@ -210,8 +212,20 @@ pub(crate) fn error_text(raw: &RawValue) -> Option<Box<str>> {
     Some(text.trim().chars().take(LONGEST).collect::<String>().into())
 }
 
-fn exact(raw: Option<&RawValue>) -> Result<Decimal, &'static str> {
-    decimal(raw.ok_or("missing or null")?).ok_or("no decimal")
+fn exact(raw: Option<&RawValue>) -> Result<Decimal, NoDecimal<'_>> {
+    raw.and_then(decimal).ok_or(NoDecimal(raw))
+}
+
+/// A value in place of a decimal.
+struct NoDecimal<'a>(Option<&'a RawValue>);
+
+impl fmt::Display for NoDecimal<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(raw) => write!(f, "{} is no decimal", one_line(raw.get(), MOST_SHOWN)),
+            None => f.write_str("missing or null"),
+        }
+    }
 }
 
 impl Reader<'_> {

@@ -1,6 +1,7 @@
 //! The problems in the records of a page, with their JSON paths, and counts by field.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
@@ -100,7 +101,7 @@ impl Diagnostics {
     }
 
     /// Notes a problem that rejects a record.
-    pub(crate) fn refusal(&mut self, path: impl FnOnce() -> String, what: &'static str) {
+    pub(crate) fn refusal(&mut self, path: impl FnOnce() -> String, what: impl Display) {
         if self.refusals < KEPT {
             self.problems.insert(self.refusals, format!("{}: {what}, so the record is left out", path()));
             self.problems.truncate(KEPT);
@@ -165,11 +166,13 @@ impl Reader<'_> {
     }
 
     fn resolve(&mut self, name: &'static str, stamp: &Stamp) -> Option<DateTime<Utc>> {
-        stamp.moment(self.context.zone).unwrap_or_else(|()| self.odd(name, "no datetime"))
+        stamp
+            .moment(self.context.zone)
+            .unwrap_or_else(|()| self.odd(name, format_args!("{stamp} is no datetime")))
     }
 
     /// Notes a field as odd and leaves it absent.
-    pub(crate) fn odd<T>(&mut self, name: &'static str, what: &'static str) -> Option<T> {
+    pub(crate) fn odd<T>(&mut self, name: &'static str, what: impl Display) -> Option<T> {
         self.unknown(name);
         let list = self.list;
         self.notes.problem(|| format!("{}: {what}", path(list, name)));
@@ -177,7 +180,7 @@ impl Reader<'_> {
     }
 
     /// Notes why a row is rejected.
-    pub(crate) fn refuse<T>(&mut self, name: &'static str, what: &'static str) -> Result<T, Rejected> {
+    pub(crate) fn refuse<T>(&mut self, name: &'static str, what: impl Display) -> Result<T, Rejected> {
         let list = self.list;
         self.notes.refusal(|| path(list, name), what);
         Err(Rejected)

@@ -9,6 +9,7 @@ use chrono_tz::Tz;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::model::sanitize::one_line;
 use crate::model::time::{at_zone, of_four_digits, parse_moment};
 
 /// A field as it came.
@@ -180,6 +181,8 @@ impl Wire<'_> for bool {
     }
 }
 
+/// The number of characters of an odd value that a problem quotes.
+pub(super) const MOST_SHOWN: usize = 40;
 /// The maximum length. Longer texts are no names, states or addresses, and would fill memory, pages and mails.
 pub(crate) const LONGEST_TEXT_BYTES: usize = 4096;
 /// The maximum number of elements in a record's list.
@@ -233,6 +236,16 @@ pub(crate) enum Stamp {
 impl Wire<'_> for Stamp {
     fn text(text: &str) -> Option<Self> {
         (text.len() <= LONGEST_TEXT_BYTES && !is_none(text)).then(|| Self::of(text))
+    }
+}
+
+/// As it came, for a problem's text.
+impl fmt::Display for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Utc(at) | Self::Naive(at) => write!(f, "{at}"),
+            Self::Other(text) => write!(f, "{:?}", one_line(text, MOST_SHOWN)),
+        }
     }
 }
 

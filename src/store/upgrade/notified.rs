@@ -157,7 +157,6 @@ impl<'a> Notifications<'a> {
             undo,
             first: mail.is_first.then_some(First::Owed(mail.made_at)),
             digest: None,
-            names: BTreeSet::new(),
             first_try: self.now,
             again: Some(self.now),
             tries: 1,

@@ -245,6 +245,9 @@ fn a_refusal_holds_back_what_it_concerns_and_nothing_about_money_or_critical() {
          vm1=error vm2=error, everybody rejects, vm1=active, vms, everybody accepts => opened opened
          vm2=active, vms, 5m => vm_error/2 resolved
 
+         ops: refused, vm1=error, 1s, vm2=error, 1s, cut-off 6d, 1s, cut-off 60h, ops: accepts, idle 61m => \
+         rung:3 opened opened
+
          to ops ann, ann: refused, vm1=error, idle 10m, vm1=active, vms => opened resolved
          everybody accepts, idle 25h => ; ann: was-down",
     );
