@@ -110,7 +110,10 @@ fn the_disconnect_date_is_a_date_null_or_unknown() {
         json["edd"] = odd.clone();
         assert_eq!(read(&json).unwrap().edd, Edd::Unknown, "{odd}");
     }
-    for none in [json!(""), json!("null"), json!(false), json!({}), json!([]), json!("0000-00-00 00:00:00")] {
+    let never = json!("9999-12-31T23:59:59Z");
+    for none in
+        [json!(""), json!("null"), json!(false), json!({}), json!([]), json!("0000-00-00 00:00:00"), never]
+    {
         let mut json = report();
         json["edd"] = none.clone();
         let (read, notes) = read_text(&json.to_string());

@@ -20,7 +20,7 @@ use super::field::{Field, MOST_SHOWN, Stamp, Wire, is_none, is_none_json};
 
 /// No account was cut off before this year.
 const FIRST_YEAR: i32 = 2000;
-/// The last year with four digits means "never".
+/// In some languages the last possible moment means that there is none.
 const NO_YEAR: i32 = 9999;
 
 /// A decimal as it came. Its text counts, in quotes or without.
@@ -190,14 +190,15 @@ pub(crate) fn edd(field: Field<Stamp>, reader: &mut Reader<'_>) -> Edd {
     if matches!(field, Field::Null) {
         return Edd::Null;
     }
-    let at = reader.moment("report.edd", field);
-    // In some languages the last possible moment means that there is no date.
-    let at = at.and_then(|at| match at.year() {
-        ..FIRST_YEAR => reader.odd("report.edd", "a date long past"),
-        NO_YEAR.. => reader.odd("report.edd", "a date that no forecast reaches"),
-        _ => Some(at),
-    });
-    at.map_or(Edd::Unknown, Edd::At)
+    match reader.moment("report.edd", field) {
+        None => Edd::Unknown,
+        Some(at) if at.year() >= NO_YEAR => Edd::Null,
+        Some(at) if at.year() < FIRST_YEAR => {
+            let _ = reader.odd::<()>("report.edd", format_args!("{at} is long past"));
+            Edd::Unknown
+        }
+        Some(at) => Edd::At(at),
+    }
 }
 
 /// A report's `error`: `None` if it means none or is 0. Any other value that is no string is shown as it came, since
