@@ -21,6 +21,7 @@ mod mail;
 mod metrics;
 mod model;
 mod provider;
+mod read_file;
 mod state;
 mod store;
 mod telemetry;

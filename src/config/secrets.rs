@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::findings::Findings;
-use super::sources::{no_file, reason};
 use super::view::{Leaf, View};
 use crate::model::nearest::{likeness, nearest};
+use crate::read_file;
 
 /// A larger file is surely the wrong one.
 const MAX_BYTES: usize = 64 * 1024;
@@ -175,17 +175,10 @@ impl Secrets {
     }
 }
 
-/// The text of a small regular file. Anything else could be waited for without end.
+/// The text of a small file.
 fn text_of(path: &Path) -> Result<String, String> {
-    let cannot = |error: std::io::Error| format!("cannot be read: {}", reason(&error));
-    if let Some(what) = no_file(path) {
-        return Err(format!("cannot be read: it is {what} and no file"));
-    }
-    let bytes = std::fs::read(path).map_err(cannot)?;
-    if bytes.len() > MAX_BYTES {
-        return Err("is larger than 64 KiB".to_owned());
-    }
-    String::from_utf8(bytes).map_err(|_| "is not text".to_owned())
+    let text = read_file::text(path)?;
+    if text.len() > MAX_BYTES { Err("is larger than 64 KiB".to_owned()) } else { Ok(text) }
 }
 
 /// A secret that was copied with more than itself is refused by its server alone, which does not say why.

@@ -12,6 +12,7 @@ use figment::{Figment, Metadata, Profile, Provider};
 use super::environment::{self, Environment, Layer};
 use super::findings::Findings;
 use super::keys::KEYS;
+use crate::read_file;
 
 /// The merged values, and the accounts and tables that the user wrote.
 pub(super) struct Sources {
@@ -63,22 +64,18 @@ impl Sources {
 
     /// Merges a file: the main one, or one of `accounts.d`. `None` if it is unusable.
     fn add_file(&mut self, path: &Path, accounts_alone: bool, findings: &mut Findings) -> Option<()> {
-        if let Some(what) = no_file(path) {
-            let message =
-                format!("cannot be read: it is {what} and no file; name the file with --config.file");
-            findings.error(&path.display().to_string(), "", message);
-            return None;
-        }
-        let file = Toml::file_exact(path);
-        let data = file.data().map_err(|error| refuse_file(path, &error, findings)).ok()?;
         let source = path.display().to_string();
+        let refuse = |why| findings.error(&source, "", format!("{why}; name the file with --config.file"));
+        let text = read_file::text(path).map_err(refuse).ok()?;
+        let data = Toml::string(&text).data().map_err(|error| refuse_text(&source, &error, findings)).ok()?;
         let tables = data.values().flat_map(Dict::keys).filter(|_| accounts_alone);
         for name in tables.filter(|name| *name != "accounts") {
             let message = "only [accounts.NAME] tables belong in accounts.d; move it to the main file";
             findings.error(&source, name, message);
         }
         self.note(&data, &source, Some(findings));
-        self.figment = std::mem::take(&mut self.figment).merge(Layer { metadata: file.metadata(), data });
+        self.figment = std::mem::take(&mut self.figment)
+            .merge(Layer { metadata: Toml::file_exact(path).metadata(), data });
         Some(())
     }
 
@@ -107,8 +104,10 @@ fn account_files(main: &Path, findings: &mut Findings) -> Vec<PathBuf> {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
         Err(error) => {
-            let message =
-                format!("cannot be listed: {}; give hostwatch access, or remove it", reason(&error));
+            let message = format!(
+                "cannot be listed: {}; give hostwatch access, or remove it",
+                read_file::reason(&error)
+            );
             findings.error(&directory.display().to_string(), "", message);
             return Vec::new();
         }
@@ -122,28 +121,10 @@ fn account_files(main: &Path, findings: &mut Findings) -> Vec<PathBuf> {
     files
 }
 
-/// The text of an operating system's error without its number.
-pub(super) fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
-}
-
-/// The sort of thing that a path leads to, if it is no regular file. Reading it could take for ever.
-pub(super) fn no_file(path: &Path) -> Option<&'static str> {
-    let data = std::fs::metadata(path).ok().filter(|data| !data.is_file())?;
-    Some(if data.is_dir() { "a directory" } else { "a pipe or a device" })
-}
-
-/// Reports why a file is no TOML, or cannot be read. The line itself is not quoted, since it can hold a secret.
-fn refuse_file(path: &Path, error: &figment::Error, findings: &mut Findings) {
+/// Reports why a text is no TOML. The line itself is not quoted, since it can hold a secret.
+fn refuse_text(source: &str, error: &figment::Error, findings: &mut Findings) {
     let text = if let Kind::Message(text) = &error.kind { text.clone() } else { error.kind.to_string() };
-    let source = path.display().to_string();
-    let Some(place) = text.strip_prefix("TOML parse error at ") else {
-        let why = text.split(" (os error").next().unwrap_or(&text);
-        let message = format!("cannot be read: {why}; name the file with --config.file");
-        return findings.error(&source, "", message);
-    };
-    let mut lines = place.lines();
+    let mut lines = text.strip_prefix("TOML parse error at ").unwrap_or(&text).lines();
     let place = lines.next().unwrap_or_default();
     // "line 3, column 5", then the gutter with the source and a caret, then the error.
     let caret = |line: &&str| line.trim_start().starts_with('|') && line.trim_end().ends_with('^');
@@ -154,7 +135,7 @@ fn refuse_file(path: &Path, error: &figment::Error, findings: &mut Findings) {
         .filter(|line| !line.is_empty())
         .collect();
     let why = if why.is_empty() { "something is missing here".to_owned() } else { why.join("; ") };
-    findings.error(&source, "", format!("{place}: not valid TOML: {why}"));
+    findings.error(source, "", format!("{place}: not valid TOML: {why}"));
 }
 
 const DEFAULTS: &str = "defaults";

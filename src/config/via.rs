@@ -7,10 +7,9 @@ use url::Url;
 
 use super::findings::Findings;
 use super::secrets::Secrets;
-use super::sources::reason;
 use super::view::View;
 use crate::model::Via;
-use crate::trust;
+use crate::{read_file, trust};
 
 /// Reads both keys; `place` is the part of their name before the last.
 pub(super) fn read(view: &View<'_>, place: &str, secrets: &Secrets, findings: &mut Findings) -> Via {
@@ -41,8 +40,7 @@ pub(super) fn authorities(
     findings: &mut Findings,
 ) -> Option<(PathBuf, Vec<u8>)> {
     let path = secrets.directory.join(view.text(key)?);
-    let read = std::fs::read(&path).map_err(|error| format!("cannot be read: {}", reason(&error)));
-    let why = match read.and_then(|bytes| trust::certificates(&bytes).map(|_| bytes)) {
+    let why = match read_file::bytes(&path).and_then(|bytes| trust::certificates(&bytes).map(|_| bytes)) {
         Ok(bytes) => return Some((path, bytes)),
         Err(why) => why,
     };

@@ -102,11 +102,40 @@ const SHORTEST_SECRET: usize = 6;
 /// Whether an answer says in JSON that the post was not taken, whatever its status.
 fn refusal_in(said: &[u8]) -> bool {
     let Ok(Value::Object(fields)) = serde_json::from_slice(said) else { return false };
-    let error = fields.get("error").is_some_and(|error| !matches!(error, Value::Null | Value::Bool(false)));
-    fields.get("ok") == Some(&Value::Bool(false)) || error
+    let is_none = |error: &Value| match error {
+        Value::Null | Value::Bool(false) => true,
+        Value::Number(number) => number.as_i64() == Some(0),
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(all) => all.is_empty(),
+        Value::Object(all) => all.is_empty(),
+        Value::Bool(true) => false,
+    };
+    fields.get("ok") == Some(&Value::Bool(false)) || fields.get("error").is_some_and(|error| !is_none(error))
 }
 
 fn setup(name: &str, reason: &str) -> SendFailure {
     let error = format!("webhooks.{name}: no request can be made: {reason}");
     SendFailure { fault: Fault::Away, error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_says_no_in_json_is_a_refusal() {
+        for (said, want) in [
+            (r#"{"ok": false}"#, true),
+            (r#"{"error": "no such channel"}"#, true),
+            (r#"{"ok": true, "error": {"code": 3}}"#, true),
+            (r#"{"ok": true, "error": null}"#, false),
+            (r#"{"error": ""}"#, false),
+            (r#"{"error": 0, "errors": [1]}"#, false),
+            (r#"{"error": []}"#, false),
+            ("ok", false),
+            ("", false),
+        ] {
+            assert_eq!(refusal_in(said.as_bytes()), want, "{said}");
+        }
+    }
 }

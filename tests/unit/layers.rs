@@ -18,6 +18,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("telemetry", &[]),
     ("config_error", &[]),
     ("file_stamp", &[]),
+    ("read_file", &[]),
     ("trust", &[]),
     ("provider", &["model", "clock", "failpoint", "trust"]),
     ("metrics", &["model"]),
@@ -25,11 +26,17 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("state", &["model"]),
     ("view", &["alert", "model"]),
     ("terminal", &["view", "alert", "model"]),
-    ("mail", &["alert", "model", "view", "clock", "failpoint", "trust"]),
+    ("mail", &["alert", "model", "view", "clock", "failpoint", "trust", "read_file"]),
     ("store", &["alert", "model", "failpoint"]),
-    ("http", &["view", "alert", "state", "metrics", "model", "clock", "config_error", "file_stamp"]),
+    (
+        "http",
+        &["view", "alert", "state", "metrics", "model", "clock", "config_error", "file_stamp", "read_file"],
+    ),
     // It may name the settings types of all layers. Only `daemon` and `commands` may name it.
-    ("config", &["http", "alert", "provider", "mail", "metrics", "model", "config_error", "trust"]),
+    (
+        "config",
+        &["http", "alert", "provider", "mail", "metrics", "model", "config_error", "trust", "read_file"],
+    ),
     ("cli", &["telemetry", "http", "model"]),
     ("main", &["commands", "cli"]),
     ("fuzz", &["http", "mail", "model", "provider"]),

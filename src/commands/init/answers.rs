@@ -13,6 +13,7 @@ use crate::cli;
 use crate::config::{self, Environment, Settings};
 use crate::config_error::{ConfigErrors, ConfigProblem};
 use crate::model::AccountName;
+use crate::read_file;
 
 /// A question of `init`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, VariantArray)]
@@ -322,7 +323,7 @@ fn quoted(text: &str) -> String {
 }
 
 fn secret_in(file: &Path) -> Result<String> {
-    let text = std::fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
+    let text = read_file::text(file).map_err(|why| anyhow!("{} {why}", file.display()))?;
     let text = text.trim_end_matches(['\r', '\n']);
     if text.is_empty() {
         bail!("{} is empty; the secret must be its only content", file.display());

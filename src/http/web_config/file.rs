@@ -56,7 +56,7 @@ pub(super) struct RateLimit {
 
 /// Reads the text; an empty one is a file without keys.
 ///
-/// The first error, with its line.
+/// # Errors
 /// The first thing that is wrong, with its line.
 pub(super) fn parse(text: &str) -> Result<File, String> {
     let options = serde_saphyr::options! { with_snippet: false };

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config_error::{ConfigErrors, ConfigProblem, one_line};
 use crate::file_stamp::FileStamp;
+use crate::read_file;
 
 /// The problems and notes so far, and the files that were read.
 pub(super) struct WebFindings {
@@ -35,16 +36,15 @@ impl WebFindings {
     /// The bytes of a file that `key` names. If it cannot be read: `None`, and a problem.
     pub(super) fn bytes(&mut self, path: &Path, key: &str) -> Option<Vec<u8>> {
         self.files.push(FileStamp::now(path));
-        let bytes = std::fs::read(path);
         let named = if key.is_empty() { String::new() } else { format!("{} ", path.display()) };
-        bytes.map_err(|error| self.error(key, format!("{named}cannot be read: {error}"))).ok()
+        read_file::bytes(path).map_err(|why| self.error(key, format!("{named}{why}"))).ok()
     }
 
     /// The same as text.
     pub(super) fn text(&mut self, path: &Path, key: &str) -> Option<String> {
         let bytes = self.bytes(path, key)?;
         let text = String::from_utf8(bytes);
-        text.map_err(|_| self.error(key, "is not UTF-8; save it as that")).ok()
+        text.map_err(|_| self.error(key, "is not text in UTF-8; save it as that")).ok()
     }
 
     /// The notes and files, if there is no problem.

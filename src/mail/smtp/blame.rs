@@ -43,8 +43,7 @@ const OF_SENDER: [&str; 6] = ["sender", "mail from", "from address", "return pat
 pub(super) fn blame(stage: Stage, said: &str, from: &str, past: Past) -> Blame {
     let code = said.get(..3).unwrap_or_default();
     let words = said.to_lowercase();
-    let speaks_of_sender =
-        OF_SENDER.iter().any(|word| words.contains(word)) || words.contains(&from.to_lowercase());
+    let speaks_of_sender = speaks_of_sender(&words) || words.contains(&from.to_lowercase());
     if code.starts_with('4') {
         return Blame::Later;
     }
@@ -61,6 +60,11 @@ pub(super) fn blame(stage: Stage, said: &str, from: &str, past: Past) -> Blame {
         (Stage::Content, _) if code == "552" || past.took_since => Blame::Mail,
         _ => Blame::Server,
     }
+}
+
+/// Whether words in small letters are about the address that a mail comes from.
+pub(super) fn speaks_of_sender(words: &str) -> bool {
+    OF_SENDER.iter().any(|word| words.contains(word))
 }
 
 /// Subject and detail of the enhanced status behind the code: `(1, 1)` of `550 5.1.1 …`.

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::blame::{Blame, enhanced};
+use super::blame::{Blame, enhanced, speaks_of_sender};
 
 /// Settings with which no connection can be made.
 #[derive(thiserror::Error, Debug, Clone, PartialEq, Eq)]
@@ -30,9 +30,7 @@ pub(crate) enum SendError {
     #[error("no working connection to the SMTP server: {reason}")]
     Connection { reason: String, permanent: bool },
     /// AUTH was refused, or the server offers no mechanism that hostwatch knows.
-    #[error(
-        "the SMTP server refused the login: {reason}; check the user in email.smtp_url and email.password"
-    )]
+    #[error("the SMTP server refused the login: {reason}{}", remedy_of_login(*permanent))]
     Login { reason: String, permanent: bool },
     /// MAIL FROM was refused.
     #[error("the SMTP server refused the sender: {reason}{}", remedy(reason))]
@@ -51,12 +49,16 @@ pub(crate) enum SendError {
     Interrupted { reason: String },
 }
 
+fn remedy_of_login(is_permanent: bool) -> &'static str {
+    if is_permanent { "; check the user in email.smtp_url and email.password" } else { "; it may be for a while" }
+}
+
 /// The remedy for a refusal of us.
 fn remedy(reason: &str) -> &'static str {
     let wants_login = reason.starts_with("530") || enhanced(reason) == Some((7, 0));
     if wants_login {
         "; it wants a login or TLS: set a user in email.smtp_url and email.password, or write smtps://"
-    } else if reason.to_lowercase().contains("sender") || matches!(enhanced(reason), Some((1, 7 | 8))) {
+    } else if speaks_of_sender(&reason.to_lowercase()) || matches!(enhanced(reason), Some((1, 7 | 8))) {
         "; check email.from, and whether the login may send as it"
     } else if enhanced(reason) == Some((5, 2)) || reason.starts_with("504") {
         "; it refuses the greeting: set email.helo_name to a full host name that it accepts"

@@ -9,6 +9,7 @@ use tokio_rustls::client::TlsStream;
 use super::chat::Wire;
 use super::error::TransportError;
 use crate::mail::{MailServer, Security};
+use crate::read_file;
 use crate::trust::{self, TrustError};
 
 /// A TLS client that always checks the server's certificate for its name.
@@ -27,8 +28,7 @@ impl TlsClient {
             .map_err(|_| TransportError::Host { host: server.host.clone() })?;
         let file = server.ca_file.as_ref();
         let problem = |reason| TransportError::CaFile { path: file.cloned().unwrap_or_default(), reason };
-        let pem = file.map(std::fs::read).transpose();
-        let pem = pem.map_err(|error| problem(format!("cannot be read: {error}")))?;
+        let pem = file.map(|file| read_file::bytes(file)).transpose().map_err(problem)?;
         let config = trust::client(pem.as_deref()).map_err(|error| match error {
             TrustError::File(reason) => problem(reason),
             TrustError::NoRoots(reason) => TransportError::NoRoots { reason },

@@ -1,0 +1,51 @@
+//! Reads small files. A refusal says why, in words that follow the path. Only regular files are read, since anything
+//! else could be waited for without end.
+
+use std::io;
+use std::path::Path;
+
+/// The bytes of a file.
+pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, String> {
+    let data = std::fs::metadata(path).ok().filter(|data| !data.is_file());
+    if let Some(data) = data {
+        let what = if data.is_dir() { "a directory" } else { "a pipe or a device" };
+        return Err(format!("cannot be read: it is {what} and no file"));
+    }
+    std::fs::read(path).map_err(|error| format!("cannot be read: {}", reason(&error)))
+}
+
+/// The same as text.
+pub(crate) fn text(path: &Path) -> Result<String, String> {
+    String::from_utf8(bytes(path)?).map_err(|_| "is not text in UTF-8".to_owned())
+}
+
+/// The text of an operating system's error without its number.
+pub(crate) fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_readable_text_is_said() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::write(at("text"), "für").unwrap();
+        std::fs::write(at("bytes"), b"\xff\xfe").unwrap();
+        std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        for (name, want) in [
+            ("text", Ok("für")),
+            ("bytes", Err("is not text in UTF-8")),
+            ("none", Err("cannot be read: No such file or directory")),
+            ("text/x", Err("cannot be read: Not a directory")),
+            ("", Err("cannot be read: it is a directory and no file")),
+            ("socket", Err("cannot be read: it is a pipe or a device and no file")),
+        ] {
+            let read = text(&at(name));
+            assert_eq!(read.as_deref().map_err(String::as_str), want, "{name}");
+        }
+    }
+}
