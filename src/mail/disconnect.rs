@@ -11,7 +11,7 @@ use crate::alert::{CutOff, Event, Item, Kind};
 use crate::model::changes::{self, Change};
 use crate::model::forecast::{self, Disconnect};
 use crate::model::{AccountState, Language, Money, PayBy, Report, sanitize, say};
-use crate::view::billing::order_of;
+use crate::view::billing::{LONGEST_ERROR, order_of};
 use crate::view::{Payer, words};
 
 pub(super) mod news;
@@ -127,10 +127,20 @@ impl<'a> DisconnectMail<'a> {
         }
         if let Some(at) = self.item.as_of {
             let at = self.moment(at);
-            section.row(
-                language.pick("As of", "Данные на"),
-                say!(language, "{at}; no newer report confirms it", "{at}; новый отчёт этого не подтвердил"),
-            );
+            let newer = match self.state.and_then(|state| state.billing.error()) {
+                Some(error) => {
+                    let error = sanitize::one_line(error, LONGEST_ERROR);
+                    say!(
+                        language,
+                        "the newest report carries an error: {error}",
+                        "в новом отчёте ошибка: {error}"
+                    )
+                }
+                None => {
+                    language.pick("no newer report confirms it", "новый отчёт этого не подтвердил").to_owned()
+                }
+            };
+            section.row(language.pick("As of", "Данные на"), format!("{at}; {newer}"));
         }
         if let Some(at) = self.item.deleted_at {
             section.row(language.pick("Data deleted", "Данные удалят"), self.moment(at));

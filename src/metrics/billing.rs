@@ -103,7 +103,7 @@ fn by_days(
 
 /// Whether and when the account is cut off, by the last report of any age.
 fn last_disconnect(given: &Given<'_>) -> Option<Disconnect> {
-    given.state.billing.report.as_deref().map(forecast::disconnect)
+    given.state.billing.disconnect().filter(|_| given.state.billing.report.is_some())
 }
 
 fn next_charge(report: &Report, from: DateTime<Utc>) -> Option<NextCharge> {

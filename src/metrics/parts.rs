@@ -82,7 +82,9 @@ pub(super) fn sources(given: &Given<'_>, which: &[Collector]) -> Vec<(PagePart, 
                 let due =
                     state.billing.report.as_deref().map(|report| forecast::due_counts(report, given.now));
                 let balance = start().and((given.is_fresh(collector, read_at), read_at, due));
-                sources.extend([whole(FactSet::Balance, balance), whole(FactSet::Disconnect, start())]);
+                let newest = state.billing.latest().map(|(_, at)| at);
+                let disconnect = start().and(newest);
+                sources.extend([whole(FactSet::Balance, balance), whole(FactSet::Disconnect, disconnect)]);
             }
             Collector::Charges => {
                 let read_at = state.charges.read_at;

@@ -232,8 +232,8 @@ pub(crate) struct Reports {
     /// Until the first report since the start: the last report from before it, and its time. Rules and metrics
     /// only use reports since the start.
     pub remembered: Option<(Arc<Report>, DateTime<Utc>)>,
-    /// A newer report that names no cut-off while one is known, and that proves nothing: no mail is based on
-    /// it.
+    /// A newer report that names no cut-off while one is known and proves nothing, or that carries an error: no amount
+    /// is based on it.
     pub doubted: Option<(Arc<Report>, DateTime<Utc>)>,
     /// The time since when reports are without any charge.
     bare_since: Option<DateTime<Utc>>,
@@ -259,7 +259,9 @@ impl Reports {
         let is_new_bare = self.bare_since.is_some_and(|since| at - since < forecast::BARE);
         let known =
             self.last_known().map(|(kept, _)| believed.cut_off.unwrap_or_else(|| forecast::disconnect(kept)));
-        if known.is_some_and(|known| forecast::proves_nothing(&report, known, is_new_bare).is_some()) {
+        let is_doubted =
+            |known| report.error.is_some() || forecast::proves_nothing(&report, known, is_new_bare).is_some();
+        if known.is_some_and(is_doubted) {
             if self.report.is_none() {
                 (self.report, self.read_at) = self.remembered.take().unzip();
             }
@@ -281,6 +283,18 @@ impl Reports {
     /// The time of the report that mails are based on, if a newer one contradicts it without a proof.
     pub(crate) fn unconfirmed(&self) -> Option<DateTime<Utc>> {
         self.read_at.filter(|_| self.doubted.is_some())
+    }
+
+    /// The cut-off by the last known report, or by a newer one with an error if that names one.
+    pub(crate) fn disconnect(&self) -> Option<Disconnect> {
+        let newest = self.doubted.as_ref().map(|(report, _)| forecast::disconnect(report));
+        let known = self.last_known().map(|(report, _)| forecast::disconnect(report));
+        newest.filter(|newest| newest.at().is_some()).or(known)
+    }
+
+    /// The error of the newest report.
+    pub(crate) fn error(&self) -> Option<&str> {
+        self.latest()?.0.error.as_deref()
     }
 
     /// The last known report and its time, on which mails are based.

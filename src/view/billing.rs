@@ -17,7 +17,7 @@ const TOP_ORDERS: usize = 20;
 /// The span whose amount a sentence names.
 const SUBJECT_DAYS: u32 = 30;
 /// The number of characters of a report's error that are shown.
-const LONGEST_ERROR: usize = 200;
+pub(crate) const LONGEST_ERROR: usize = 200;
 
 /// The contents of an expected-balance report. Amounts are exact decimals as text.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -250,8 +250,7 @@ impl<'a> AccountCutOff<'a> {
     fn of(account: &'a AccountState, incidents: &[&'a IncidentRow], reader: Reader) -> Option<Self> {
         let (profile, now) = (&account.profile, reader.now);
         let incident = incidents::disconnect_of(&profile.name, incidents.iter().copied());
-        let reported = || account.billing.last_known().map(|(report, _)| forecast::disconnect(report));
-        let disconnect = incident.and_then(|row| row.cut_off).or_else(reported)?;
+        let disconnect = incident.and_then(|row| row.cut_off).or_else(|| account.billing.disconnect())?;
         let used_up = || account.billing.last_known().and_then(|(report, _)| forecast::is_used_up(report));
         let is_near = match disconnect {
             Disconnect::Now => true,

@@ -135,6 +135,12 @@ def of_one(mail, event, account, ladder, forecast):
         if text not in place:
             wrong.append(f"{what}: {text!r} is not in {place!r}")
 
+    dated_at = ladder.dated_at or ladder.read_at
+    if overdue and ladder.failed and dated_at and now - dated_at >= DAY:
+        # "Past a date that no good report confirmed in the last 24 h, … "may be cut off", without an amount".
+        wants("text", "may be cut off", mail.text.replace("\r\n", " "))
+        wrong += re.findall(r"\bpay \d.*", mail.text)
+        return wrong
     if mail.is_chat:
         check_chat(mail, sums, words, wrong)
     rows = {int(days): cells for days, *cells in
@@ -191,7 +197,6 @@ def of_one(mail, event, account, ladder, forecast):
     # A chat's six lines say "Data deleted today" alone.
     if overdue and account.deletion and date is not None and not (mail.is_chat and name == "deletion"):
         wants("deletion", words.day(words.local(date + account.deletion * DAY).date()), mail.text)
-    dated_at = ladder.dated_at or ladder.read_at
     # "During poll failures the ladder goes on from the last known date, labelled "as of"".
     if ladder.failed and "as of " + words.moment(dated_at) not in lead:
         wrong.append(f"rests on a report of {words.moment(dated_at)} and does not say so: {lead!r}")

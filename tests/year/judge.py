@@ -182,8 +182,9 @@ class Judge:
         return Acts([act for act in self.lane.acts if act.pattern in (key, key.rsplit("/", 1)[0] + "/*")])
 
     def day_asked_for(self, answer):
-        """Today, the horizon and a day, in the account's zone."""
-        if answer.trouble is None:
+        """Today, the horizon and a day, in the account's zone; half as many while a 404 may have meant that the day is too far."""
+        refused = [one.at for one in self.lane.provider.answers[self.account.name] if one.trouble == "missing"]
+        if answer.trouble is None and not any(0 <= answer.at - at < DAY for at in refused):
             zone = self.account.zone
             today = datetime.datetime.fromtimestamp(answer.at, zone).date()
             right = datetime.datetime.combine(today + datetime.timedelta(days=91), datetime.time(), zone).timestamp()

@@ -48,6 +48,10 @@ class Ladder:
         self.failed = trouble is not None
         if self.failed:
             self.clear = 0
+            # A date beside an error is one.
+            if trouble == "error" and forecast is not None and forecast.cut_off is not None:
+                self.take_date(now, forecast.cut_off, False, self.paying)
+                self.paying = False
             return False
         moments = forecast.moments()
         bare = not moments

@@ -50,7 +50,11 @@ pub(crate) enum SendError {
 }
 
 fn remedy_of_login(is_permanent: bool) -> &'static str {
-    if is_permanent { "; check the user in email.smtp_url and email.password" } else { "; it may be for a while" }
+    if is_permanent {
+        "; check the user in email.smtp_url and email.password"
+    } else {
+        "; it may be for a while"
+    }
 }
 
 /// The remedy for a refusal of us.

@@ -214,8 +214,16 @@ fn a_report_that_withdraws_a_cut_off_without_proof_is_not_kept() {
                 assert_eq!(billing.latest().unwrap(), (doubtful, later), "{life}");
             }
         }
+        // A date beside an error is a date, and its amounts are not known.
+        let moved = at() + chrono::Duration::hours(90);
+        let erring = Report { edd: Edd::At(moved), error: Some("no price".into()), ..garbled.clone() };
+        known.apply(Read::ExpectedBalance(erring), at() + chrono::Duration::hours(21));
+        let billing = &known.state().billing;
+        assert_eq!((billing.error(), billing.read_at), (Some("no price"), Some(at())), "{life}");
+        assert_eq!(billing.disconnect().unwrap().at(), Some(moved), "{life}");
+        known.apply(Read::ExpectedBalance(bare.clone()), at() + chrono::Duration::hours(22));
         // A day with such reports only.
-        known.apply(Read::ExpectedBalance(bare.clone()), at() + chrono::Duration::hours(45));
+        known.apply(Read::ExpectedBalance(bare.clone()), at() + chrono::Duration::hours(47));
         let billing = &known.state().billing;
         assert_eq!((billing.report.as_deref(), billing.doubted.is_some()), (Some(&bare), false), "{life}");
     }
