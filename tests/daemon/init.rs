@@ -186,7 +186,7 @@ fn a_bad_flag_writes_nothing() {
         ("--time-zone", "", "--time-zone: missing; billing is polled"),
         ("--panel-url", "panel", "--panel-url: has no https:// in front"),
         ("--to", "nobody", "--to: 'nobody' is no mail address"),
-        ("--vm-api-key-file", "/nowhere/key", "--vm-api-key-file: reading /nowhere/key: No such file"),
+        ("--vm-api-key-file", "/nowhere/key", "--vm-api-key-file: /nowhere/key cannot be read: No such file"),
         ("--hosting-api-key-file", wrong, "answered 403; check hosting_api_key"),
         ("--smtp-url", "smtp://127.0.0.1:9", "FAIL mail server 127.0.0.1:9: "),
     ] {
