@@ -12,7 +12,6 @@ use super::reading;
 use crate::cli;
 use crate::clock::Clock;
 use crate::config::{self, AccountSettings, Environment, Settings};
-use crate::daemon::top_rung_days;
 use crate::model::{Group, Report};
 use crate::terminal::forecast::AccountForecast;
 use crate::terminal::{Answer, Forecasts};
@@ -35,7 +34,7 @@ pub(super) async fn run(args: cli::Forecast) -> Result<Answer> {
         } else {
             None
         };
-        let (profile, top) = (&account.profile, top_rung_days(account));
+        let profile = &account.profile;
         let known = last.as_ref().and_then(|last| last.cut_off);
         let shown = |forecast: AccountForecast| {
             forecast.knowing(known, profile, now).deleted_after(account.alert.deletion_days, now)
@@ -45,13 +44,13 @@ pub(super) async fn run(args: cli::Forecast) -> Result<Answer> {
         let report = doubt.map_or(report, |doubt| Err(doubt.to_string()));
         match (report, last) {
             (Err(error), Some(last)) => {
-                forecasts.push(shown(AccountForecast::as_of(profile, last, error, top, now)));
+                forecasts.push(shown(AccountForecast::as_of(profile, last, error, now)));
             }
             // The accounts with billing are not known here.
             (Err(error), None) if unread.is_some() => {
-                unknown.push(AccountForecast::new(profile, Err(error), top, now));
+                unknown.push(AccountForecast::new(profile, Err(error), now));
             }
-            (report, _) => forecasts.push(shown(AccountForecast::new(profile, report, top, now))),
+            (report, _) => forecasts.push(shown(AccountForecast::new(profile, report, now))),
         }
     }
     let forecasts = Forecasts::new(if forecasts.is_empty() { unknown } else { forecasts }, now);

@@ -6,12 +6,11 @@ pub(crate) use value::{AccountForecast, Forecasts, Outlook};
 
 use chrono::{DateTime, Utc};
 
+use super::Answer;
 use super::layout::{Cell, Column, Emphasis, Layout, Style};
 use super::orders::OrderTable;
 use super::words::{EN, cut_off_in_full};
 use crate::model::PayBy;
-use crate::model::forecast::Disconnect;
-use crate::model::pay_by::near_from;
 use crate::view::{Reader, cut_off, words};
 
 /// With more accounts only the table is shown.
@@ -121,7 +120,7 @@ impl AccountForecast {
         };
         let name = if billing.as_of.is_some() { "Balance then" } else { "Balance now" };
         pairs.push((name, Cell::toned(balance, tone)));
-        let tone = if billing.is_near(reader) { Emphasis::Bad } else { Emphasis::Warn };
+        let tone = if self.answer == Answer::NeedsYou { Emphasis::Bad } else { Emphasis::Warn };
         pairs.push(("Cut-off", cut_off_in_full(&billing.facts, tone, reader)));
         if let Some(at) = billing.data_deleted_at {
             let when = format!("{} ({})", reader.moment(at), reader.distance(at));
@@ -189,19 +188,4 @@ fn pay_by(by: PayBy, lead_days: u32, reader: Reader) -> Cell {
 
 fn is_not_known(error: &str) -> String {
     format!("the balance now is not known: {error}")
-}
-
-impl Outlook {
-    /// Whether the account is cut off already, or within the highest threshold, which may be that of the last
-    /// safe day.
-    fn is_near(&self, Reader { zone, now, .. }: Reader) -> bool {
-        match self.facts.disconnect {
-            Disconnect::At { at, .. } => {
-                at - now <= chrono::Duration::days(i64::from(self.top_rung_days))
-                    || near_from(at, self.lead_days, zone) <= now
-            }
-            Disconnect::Now => true,
-            Disconnect::NotExpected | Disconnect::Unknown => false,
-        }
-    }
 }

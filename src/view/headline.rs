@@ -14,7 +14,6 @@ use super::sentence::{self, Problem};
 use super::words;
 use crate::alert::{Kind, Severity};
 use crate::model::forecast::{self, Disconnect};
-use crate::model::pay_by::near_from;
 use crate::model::{AccountName, AccountState, Health, account_of, say};
 
 /// The number of lines. Nobody reads more at a glance.
@@ -251,20 +250,14 @@ impl<'a> AccountCutOff<'a> {
         let (profile, now) = (&account.profile, reader.now);
         let incident = incidents::disconnect_of(&profile.name, incidents.iter().copied());
         let disconnect = incident.and_then(|row| row.cut_off).or_else(|| account.billing.disconnect())?;
-        let used_up = || account.billing.last_known().and_then(|(report, _)| forecast::is_used_up(report));
-        let is_near = match disconnect {
-            Disconnect::Now => true,
-            Disconnect::At { at, .. } => {
-                near_from(at, profile.lead_days, profile.zone()) <= now || used_up() == Some(true)
-            }
-            Disconnect::NotExpected | Disconnect::Unknown => false,
-        };
+        let payer = Payer::of(account, reader);
+        let is_near = payer.is_near(disconnect, payer.report.and_then(forecast::balance_now));
         // A cut-off that is farther off is shown as the date until which the account is paid.
         let is_said = |row: &IncidentRow| row.severity != Severity::Info || row.is_looked_after();
         if !is_near && !incident.is_some_and(is_said) {
             return None;
         }
-        let mut text = CutOff::of(disconnect, Payer::of(account, reader)).sentence();
+        let mut text = CutOff::of(disconnect, payer).sentence();
         let looked_after = incident.and_then(|row| row.looked_after_words(reader.of(Some(account))));
         if let Some(words) = &looked_after {
             text = format!("{text}, {words}");

@@ -4,7 +4,8 @@ use chrono::{DateTime, Duration, Utc};
 
 use super::reader::Reader;
 use crate::model::forecast::Disconnect;
-use crate::model::{AccountState, PayBy, Profile, Report};
+use crate::model::pay_by::near_from;
+use crate::model::{AccountState, Money, PayBy, Profile, Report};
 
 /// An account that pays, and the reader of the words about it.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,18 @@ impl<'a> Payer<'a> {
     /// whether the account is off.
     pub(crate) fn not_readable_since(&self, disconnect: Disconnect) -> Option<DateTime<Utc>> {
         self.unread_since.filter(|_| disconnect.at().is_some_and(|at| at <= self.reader.now))
+    }
+
+    /// Whether a payment that is made today may come too late, or nothing is left.
+    pub(crate) fn is_near(&self, disconnect: Disconnect, balance: Option<Money>) -> bool {
+        match disconnect {
+            Disconnect::At { at, .. } => {
+                near_from(at, self.lead_days, self.reader.zone) <= self.reader.now
+                    || balance.is_some_and(|balance| !balance.is_positive())
+            }
+            Disconnect::Now => true,
+            Disconnect::NotExpected | Disconnect::Unknown => false,
+        }
     }
 
     /// The day to pay by for this cut-off.

@@ -13,7 +13,7 @@ fn with_and_without_a_daemon() {
     assert!(code == 0 && text.contains("  Cut-off      not expected before "), "{code} {text} {error}");
     assert_eq!(daemon.stop(), 0);
 
-    provider.lasts_days(5);
+    provider.lasts_days(3);
     let requests = || provider.simulator.requests().len();
     let before = requests();
     let (code, text, error) = daemon.command(&["forecast", "main"]);

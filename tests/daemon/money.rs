@@ -206,7 +206,7 @@ fn amounts_outlive_a_restart() {
 
     // `forecast` cannot ask the provider either.
     let (code, text, error) = world.daemon.command(&["forecast"]);
-    assert!(code == 1 && text.contains("Forecast of main, as of "), "{code} {text} {error}");
+    assert!(code == 3 && text.contains("Forecast of main, as of "), "{code} {text} {error}");
     assert!(text.contains("the balance now is not known: ") && text.contains("Balance then"), "{text}");
     let (_, json, _) = world.daemon.command(&["forecast", "--json"]);
     let json: Value = serde_json::from_str(&json).unwrap();

@@ -62,9 +62,6 @@ pub(crate) struct Outlook {
     pub per_month: Option<Money>,
     #[serde(flatten)]
     pub orders: Orders,
-    /// The highest threshold in days.
-    #[serde(skip)]
-    pub top_rung_days: u32,
 }
 
 impl Forecasts {
@@ -86,26 +83,15 @@ impl Forecasts {
 
 impl AccountForecast {
     /// A forecast from a report that was read just now, or the reason why none could be.
-    pub(crate) fn new(
-        profile: &Profile,
-        report: Result<Arc<Report>, String>,
-        top_rung_days: u32,
-        now: DateTime<Utc>,
-    ) -> Self {
-        let billing = report.map(|report| Outlook::new(&report, now, profile, top_rung_days, now));
+    pub(crate) fn new(profile: &Profile, report: Result<Arc<Report>, String>, now: DateTime<Utc>) -> Self {
+        let billing = report.map(|report| Outlook::new(&report, now, profile, now));
         Self::of(profile, billing, now)
     }
 
     /// A forecast from the daemon's last report; `error` is the reason why none could be read now.
-    pub(crate) fn as_of(
-        profile: &Profile,
-        last: LastReading,
-        error: String,
-        top_rung_days: u32,
-        now: DateTime<Utc>,
-    ) -> Self {
+    pub(crate) fn as_of(profile: &Profile, last: LastReading, error: String, now: DateTime<Utc>) -> Self {
         let LastReading { report: last, orders, cut_off: _ } = last;
-        let mut outlook = Outlook::new(&last.report(), last.read_at, profile, top_rung_days, now);
+        let mut outlook = Outlook::new(&last.report(), last.read_at, profile, now);
         outlook.as_of = Some(last.read_at);
         outlook.not_read = Some(error);
         outlook.orders = orders;
@@ -139,7 +125,9 @@ impl AccountForecast {
 
     fn of(profile: &Profile, billing: Result<Outlook, String>, now: DateTime<Utc>) -> Self {
         let answer = match &billing {
-            Ok(billing) if billing.is_near(payer(profile, now).reader) => Answer::NeedsYou,
+            Ok(billing) if payer(profile, now).is_near(billing.facts.disconnect, billing.facts.balance) => {
+                Answer::NeedsYou
+            }
             // An older report may not hold any more.
             Ok(billing) if billing.as_of.is_some() => Answer::Unknown,
             Ok(billing) if billing.facts.disconnect != Disconnect::Unknown => Answer::Fine,
@@ -157,13 +145,7 @@ impl AccountForecast {
 
 impl Outlook {
     /// The contents of a report that was read at this time.
-    fn new(
-        report: &Report,
-        read_at: DateTime<Utc>,
-        profile: &Profile,
-        top_rung_days: u32,
-        now: DateTime<Utc>,
-    ) -> Self {
+    fn new(report: &Report, read_at: DateTime<Utc>, profile: &Profile, now: DateTime<Utc>) -> Self {
         let per_day = forecast::cost_per_day(report, read_at);
         Self {
             as_of: None,
@@ -179,7 +161,6 @@ impl Outlook {
             per_day: per_day.map(Money::rounded),
             per_month: per_day.map(|day| day.times(Decimal::from(30)).rounded()),
             orders: Orders::of(report, read_at),
-            top_rung_days,
         }
     }
 }

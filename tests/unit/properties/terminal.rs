@@ -152,7 +152,7 @@ proptest! {
     #[test]
     fn a_forecast_is_shown_and_not_obeyed(report in given::report(), currency in given::name(), error in given::name()) {
         let profile = Profile { currency, ..profile("main") };
-        let of = |report| AccountForecast::new(&profile, report, 14, read_at());
+        let of = |report| AccountForecast::new(&profile, report, read_at());
         let forecasts = Forecasts::new(vec![of(Ok(Arc::new(report))), of(Err(error))], read_at());
         check(|style| forecasts.text(style))?;
     }
