@@ -254,11 +254,12 @@ impl Reports {
     pub(super) fn take(&mut self, report: Arc<Report>, believed: Believed, at: DateTime<Utc>) {
         let bare_since = believed.bare_since.or(self.bare_since);
         self.bare_since = forecast::is_bare(&report).then(|| bare_since.unwrap_or(at));
-        let is_dateless = forecast::disconnect(&report) == Disconnect::Unknown;
-        self.dateless_since = is_dateless.then(|| self.dateless_since.unwrap_or(at));
         let is_new_bare = self.bare_since.is_some_and(|since| at - since < forecast::BARE);
         let known =
             self.last_known().map(|(kept, _)| believed.cut_off.unwrap_or_else(|| forecast::disconnect(kept)));
+        let date = known.and_then(Disconnect::at);
+        let is_dateless = forecast::disconnect_after(&report, date, false) == Disconnect::Unknown;
+        self.dateless_since = is_dateless.then(|| self.dateless_since.unwrap_or(at));
         let is_doubted =
             |known| report.error.is_some() || forecast::proves_nothing(&report, known, is_new_bare).is_some();
         if known.is_some_and(is_doubted) {

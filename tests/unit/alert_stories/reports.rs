@@ -92,6 +92,9 @@ fn a_cut_off_date_that_is_not_known_for_an_hour_is_told() {
 
          unreadable 500000, idle 3h =>
 
+         cut-off 13d, unreadable-bare -400, idle 50m, report => rung:14
+         idle 11m, report => billing_report opened
+
          unreadable 500000, sleep 40m, report, sleep 40m, report, idle 3m => billing_report opened
 
          cut-off 13d, unreadable 500000, idle 30m, paid, report, unreadable 500000, idle 50m, report => rung:14 resolved",
