@@ -1,18 +1,19 @@
 //! Posts to a webhook: one POST of JSON to an address that is a secret. The sender repeats and logs.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::ExposeSecret as _;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::delivery::{Fault, SendFailure};
 use super::post::{NoAnswer, Poster, start_of};
 use crate::clock;
 use crate::mail::WebhookSettings;
 use crate::mail::smtp::tidy;
-use crate::provider::asked_pause;
+use crate::provider::{asked_pause, error_text};
 
 /// Posts to one address.
 pub(crate) struct Webhook {
@@ -101,16 +102,9 @@ const SHORTEST_SECRET: usize = 6;
 
 /// Whether an answer says in JSON that the post was not taken, whatever its status.
 fn refusal_in(said: &[u8]) -> bool {
-    let Ok(Value::Object(fields)) = serde_json::from_slice(said) else { return false };
-    let is_none = |error: &Value| match error {
-        Value::Null | Value::Bool(false) => true,
-        Value::Number(number) => number.as_i64() == Some(0),
-        Value::String(text) => text.trim().is_empty(),
-        Value::Array(all) => all.is_empty(),
-        Value::Object(all) => all.is_empty(),
-        Value::Bool(true) => false,
-    };
-    fields.get("ok") == Some(&Value::Bool(false)) || fields.get("error").is_some_and(|error| !is_none(error))
+    let Ok(fields) = serde_json::from_slice::<BTreeMap<String, Box<RawValue>>>(said) else { return false };
+    let error = fields.get("error").and_then(|error| error_text(error));
+    fields.get("ok").is_some_and(|ok| ok.get() == "false") || error.is_some()
 }
 
 fn setup(name: &str, reason: &str) -> SendFailure {

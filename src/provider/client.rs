@@ -140,8 +140,11 @@ impl Client {
         self.shared.redactor.hide(text.into()).into()
     }
 
-    /// Reports the counts of odd fields.
-    pub(super) fn report_odd_fields(&self, notes: &Diagnostics) {
+    /// Reports the counts of odd fields, and removes credentials from the values that the problems quote.
+    pub(super) fn take_notes(&self, notes: &mut Diagnostics) {
+        for problem in &mut notes.problems {
+            *problem = self.shared.redactor.hide(std::mem::take(problem));
+        }
         for (&field, &count) in &notes.fields {
             self.shared.observer.field_problem(field, count);
         }

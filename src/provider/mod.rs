@@ -44,4 +44,4 @@ pub(crate) use settings::{
     BillingCredentials, HostingCredentials, HostingToken, Limits, ProviderSettings, TokenOffer,
 };
 pub(crate) use transport::asked_pause;
-pub(crate) use wire::FIELDS;
+pub(crate) use wire::{FIELDS, error_text};

@@ -361,12 +361,12 @@ impl<'a> Pages<'a> {
             let page = wire::page::<R>(&body, group, parent, &context, &mut notes);
             (page, notes)
         };
-        let (page, notes) = if is_large {
+        let (page, mut notes) = if is_large {
             tokio::task::spawn_blocking(work).await.expect("decoding neither panics nor is aborted")
         } else {
             work()
         };
-        self.client.report_odd_fields(&notes);
+        self.client.take_notes(&mut notes);
         self.notes.add(notes);
         page.map_err(|kind| self.endpoint.error(kind))
     }

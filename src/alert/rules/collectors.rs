@@ -9,7 +9,7 @@ use crate::alert::key::{Key, Target};
 use crate::alert::kind::Kind;
 use crate::alert::settings::AlertSettings;
 use crate::alert::subject::{Detail, Subject};
-use crate::model::forecast;
+use crate::model::forecast::Disconnect;
 use crate::model::freshness::{has_looked, sees_states, state_collectors};
 use crate::model::sanitize::one_line as clean;
 use crate::model::{AccountState, Collector, CollectorStatus, FailureKind};
@@ -117,7 +117,7 @@ fn is_in_part(state: &AccountState, collector: Collector) -> bool {
 fn without_date(state: &AccountState, since: DateTime<Utc>) -> Subject {
     let since = state.billing.unconfirmed().unwrap_or(since);
     let day = |at: DateTime<Utc>| at.with_timezone(&state.profile.zone()).date_naive();
-    let known = state.billing.last_known().and_then(|(report, _)| forecast::disconnect(report).at());
+    let known = state.billing.disconnect().and_then(Disconnect::at);
     Subject::NoDate { since: day(since), last: known.map(day) }
 }
 

@@ -392,3 +392,16 @@ async fn a_report_that_breaks_off_is_an_error_and_404_is_not_found() {
     let server = Server::start(|_, _| Reply::status(404)).await;
     assert!(client(&server).0.expected_balance(date).await.unwrap_err().is_not_found());
 }
+
+#[tokio::test]
+async fn a_problem_quotes_no_credential() {
+    let server = Server::start(|_, _| {
+        let mut json = report();
+        json["charge_moments"][0]["balance"] = json!("billing-secret");
+        Reply::json(json.to_string())
+    })
+    .await;
+    let date = "2026-06-01".parse().unwrap();
+    let read = client(&server).0.expected_balance(date).await.unwrap();
+    assert!(read.problems[0].contains("\"[hidden]\" is no decimal"), "{:?}", read.problems);
+}
