@@ -30,13 +30,13 @@ pub(super) trait Value: Copy {
 
 impl Value for u64 {
     fn write(&self, out: &mut Vec<u8>) {
-        let _ = write!(out, "{self}");
+        out.extend_from_slice(itoa::Buffer::new().format(*self).as_bytes());
     }
 }
 
 impl Value for i64 {
     fn write(&self, out: &mut Vec<u8>) {
-        let _ = write!(out, "{self}");
+        out.extend_from_slice(itoa::Buffer::new().format(*self).as_bytes());
     }
 }
 
