@@ -68,7 +68,6 @@ pub(crate) struct Flown {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Unreached {
     pub since: DateTime<Utc>,
-    pub subject: String,
     pub error: String,
     pub accounts: BTreeSet<AccountName>,
 }
@@ -78,7 +77,6 @@ pub(crate) struct Unreached {
 pub(crate) struct NotReached {
     pub recipient: String,
     pub since: DateTime<Utc>,
-    pub subject: String,
     pub error: String,
 }
 

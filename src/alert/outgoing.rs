@@ -395,15 +395,7 @@ impl Log {
 
     /// Notes the error of a server that did not take the mail of a lane, before the mail is settled. `outbox`
     /// shows it; after a refusal other recipients of the accounts are told.
-    pub(crate) fn failed(
-        &mut self,
-        to: &str,
-        lane: Lane,
-        subject: &str,
-        error: &str,
-        is_refusal: bool,
-        now: DateTime<Utc>,
-    ) {
+    pub(crate) fn failed(&mut self, to: &str, lane: Lane, error: &str, is_refusal: bool, now: DateTime<Utc>) {
         let flight = self.flights.get(&(to.to_owned(), lane));
         // The comparison is with the time at which the mail was made: another mail that arrived later shows
         // that the server works.
@@ -413,8 +405,7 @@ impl Log {
         self.change_standing(to, |standing| {
             standing.error = Some(error.to_owned());
             if is_refusal && standing.unreached.is_none() {
-                let (subject, error) = (subject.to_owned(), error.to_owned());
-                standing.unreached = Some(Unreached { since, subject, error, accounts });
+                standing.unreached = Some(Unreached { since, error: error.to_owned(), accounts });
             }
         });
     }
@@ -426,8 +417,8 @@ impl Log {
         let unreached = others.filter_map(|(other, one)| {
             let unreached = one.standing.unreached.as_ref()?;
             let concerns = accounts.iter().any(|account| unreached.accounts.contains(account));
-            let Unreached { since, subject, error, .. } = unreached.clone();
-            concerns.then(|| NotReached { recipient: other.clone(), since, subject, error })
+            let Unreached { since, error, .. } = unreached.clone();
+            concerns.then(|| NotReached { recipient: other.clone(), since, error })
         });
         unreached.collect()
     }

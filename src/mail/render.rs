@@ -126,17 +126,17 @@ fn add_notes(body: &mut Body, accounts: &[AccountName], context: &Context<'_>) {
     }
 }
 
-/// `Mails to bob@example.com have not been delivered since Tue 24 Nov 07:15 MSK: "…" (550 no such user)`.
+/// `Mails to bob@example.com have not been delivered since Tue 24 Nov 07:15 MSK: 550 no such user`. No subject is quoted: its
+/// amount and day would be those of an old mail.
 fn not_reached(one: &NotReached, accounts: &[AccountName], context: &Context<'_>) -> String {
-    let NotReached { recipient, since, subject, error } = one;
+    let NotReached { recipient, since, error } = one;
     let language = context.language;
     let since = context.of_first(accounts).since(*since);
-    let (subject, error) = (sanitize::one_line(subject, 200), sanitize::one_line(error, 200));
-    let recipient = sanitize::one_line(recipient, 100);
+    let (recipient, error) = (sanitize::one_line(recipient, 100), sanitize::one_line(error, 200));
     say!(
         language,
-        "Mails to {recipient} have not been delivered {since}: \"{subject}\" ({error})",
-        "Письма для {recipient} не доставляются {since}: «{subject}» ({error})"
+        "Mails to {recipient} have not been delivered {since}: {error}",
+        "Письма для {recipient} не доставляются {since}: {error}"
     )
 }
 

@@ -79,13 +79,12 @@ fn notes_go_into_the_mail_on_one_line() {
     let unreached = [NotReached {
         recipient: "bob@example.com".to_owned(),
         since: now(),
-        subject: "[CRITICAL] VM web-1 in error (main)".to_owned(),
         error: "550 no\r\nsuch user".to_owned(),
     }];
     let context = Context { notes: &notes, unreached: &unreached, ..context(&from, &snapshot) };
     let text = text(&render(&one(), ID, &context).unwrap()).replace("\n    ", " ");
     let notes = "\nAbout these mails\n  - The store is read-only: no space\n  - Mails to bob@example.com have not been \
-                 delivered since Sun 1 Mar 12:00 UTC: \"[CRITICAL] VM web-1 in error (main)\" (550 no such user)\n";
+                 delivered since Sun 1 Mar 12:00 UTC: 550 no such user\n";
     assert!(text.contains(notes), "{text}");
 }
 

@@ -67,7 +67,6 @@ fn messages() {
     let lost = [NotReached {
         recipient: "ann@example.com".to_owned(),
         since: now(),
-        subject: "[INFO] x".to_owned(),
         error: "550 no such user".to_owned(),
     }];
     put("a VM", &notice(Form::Opened, vec![vm(17, Event::Opened)]), &owner, &[]);

@@ -18,8 +18,8 @@ fn target(url: Option<&str>) -> WebhookTarget<'_> {
 fn posted(form: Form, items: Vec<Item>) -> (Rendered, Value) {
     let (from, snapshot) = (from(), snapshot([&full("main")]));
     let notice = Notice { to: "webhook:team".into(), ..notice(form, items) };
-    let (recipient, subject) = ("ann@example.com".to_owned(), "[INFO] x".to_owned());
-    let unreached = [NotReached { recipient, since: now(), subject, error: "550".to_owned() }];
+    let recipient = "ann@example.com".to_owned();
+    let unreached = [NotReached { recipient, since: now(), error: "550".to_owned() }];
     let context = crate::mail::Context { unreached: &unreached, ..context(&from, &snapshot) };
     let rendered = render_webhook(&notice, ID, target(None), &context).unwrap();
     let json = serde_json::from_slice(&rendered.raw).unwrap();

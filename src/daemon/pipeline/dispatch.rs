@@ -253,7 +253,7 @@ impl Pipeline {
             self.senders.quiet.clear();
         }
         if let Some(failure) = failure {
-            self.log.failed(to, lane, &mail.subject, &failure.error, failure.is_refusal(), self.now);
+            self.log.failed(to, lane, &failure.error, failure.is_refusal(), self.now);
         } else {
             self.housekeeping.store_notes.told(to);
             self.housekeeping.last_sent = Some(self.now);

@@ -204,6 +204,13 @@ fn reports_that_do_not_add_up_are_noticed() {
 }
 
 #[test]
+fn charges_use_up_no_balance_that_is_used_up_already() {
+    let used_up = report("-5", "10", 5, Edd::At(t("2026-03-09T11:00:00")));
+    assert!(first_unpaid(&used_up).is_some());
+    assert_eq!(date_by_charges(&used_up), None);
+}
+
+#[test]
 fn a_report_proves_as_much_as_it_reaches() {
     let healthy = report("5000", "10", 90, Edd::Null);
     assert_eq!(all_clear(&healthy, healthy.date), Ok(()), "up to the known date is far enough");
