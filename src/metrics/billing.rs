@@ -40,11 +40,11 @@ pub(super) const FAMILIES: &[Family] = facts! {
             }
         };
     Disconnect "hosting_billing_disconnect_computed_timestamp_seconds" []
-        "When by its charges the balance is used up, in seconds since the Unix epoch, absent when it is \
-         not; the report's own date may differ."
+        "When the charges will use the balance up, in seconds since the Unix epoch, absent when they will \
+         not or have already; the report's own date may differ."
         => |given, lines| {
             let report = given.state.billing.report.as_deref();
-            lines.maybe(&[], report.and_then(forecast::first_unpaid));
+            lines.maybe(&[], report.and_then(forecast::used_up_at));
         };
     Balance "hosting_billing_forecast_balance" ["days"]
         "Balance after the last charge within so many days, in the account's currency."

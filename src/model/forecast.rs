@@ -302,14 +302,15 @@ pub(crate) fn cost_per_day(report: &Report, from: DateTime<Utc>) -> Option<Money
     total.over(Decimal::from(horizon_days(report, from).max(1)))
 }
 
-/// The moment at which the charges use the balance up, if it is more than a day from the report's own date. `None` if the
-/// balance is used up already.
+/// The moment at which the charges will use the balance up. `None` if the balance is used up already.
+pub(crate) fn used_up_at(report: &Report) -> Option<DateTime<Utc>> {
+    if is_used_up(report) == Some(true) { None } else { first_unpaid(report) }
+}
+
+/// The moment at which the charges will use the balance up, if it is more than a day from the report's own date.
 pub(crate) fn date_by_charges(report: &Report) -> Option<DateTime<Utc>> {
     let Edd::At(reported) = report.edd else { return None };
-    if is_used_up(report) == Some(true) {
-        return None;
-    }
-    first_unpaid(report).filter(|&computed| (reported - computed).abs() > Duration::days(1))
+    used_up_at(report).filter(|&computed| (reported - computed).abs() > Duration::days(1))
 }
 
 /// The end of the time that the report covers.
