@@ -99,7 +99,7 @@ pub const MARKUP: Allowed = Allowed {
         ("li", &["class", "id"]),
         ("nav", &["aria-label", "class"]),
         ("main", &["id", "class"]),
-        ("section", &["id", "aria-labelledby", "aria-label"]),
+        ("section", &["class", "id", "aria-labelledby", "aria-label"]),
         ("table", &["class"]),
         ("thead", &[]),
         ("tbody", &[]),
