@@ -42,7 +42,7 @@ pub(crate) struct Report {
     pub orders: Vec<Arc<Order>>,
     /// The number of moments that could not be decoded. With any, the report is no proof that all is well.
     pub moments_rejected: u64,
-    /// From this moment on charges may be missing, since one could not be decoded.
+    /// From this moment on charges may be missing, or one is not known, since one could not be decoded.
     pub whole_until: Option<DateTime<Utc>>,
 }
 

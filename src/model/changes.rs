@@ -74,7 +74,7 @@ pub(crate) fn dearer<'a>(previous: &Report, report: &'a Report, at: DateTime<Utc
     let Some(to) = forecast::end(previous).min(forecast::end(report)).filter(|to| *to > from) else {
         return Vec::new();
     };
-    if previous.moments_rejected > 0 || report.moments_rejected > 0 {
+    if previous.whole_until.is_some() || report.whole_until.is_some() {
         return Vec::new();
     }
     let days = Decimal::from(((to - from).num_hours() + 12) / 24);
@@ -115,8 +115,9 @@ fn charged(report: &Report, from: DateTime<Utc>, to: DateTime<Utc>) -> BTreeMap<
 }
 
 fn orders(previous: &Report, report: &Report, at: DateTime<Utc>) -> Vec<Change> {
-    if previous.orders.is_empty() && !forecast::is_bare(previous) {
-        // A report from before the start is kept without its orders.
+    // A report from before the start is kept without its orders.
+    let is_kept = previous.orders.is_empty() && !forecast::is_bare(previous);
+    if is_kept || previous.whole_until.is_some() || report.whole_until.is_some() {
         return Vec::new();
     }
     let (before, after) = (per_day(previous, at), per_day(report, at));

@@ -22,7 +22,8 @@ pub(crate) struct ChargeMoment {
 }
 
 impl ChargeMoment {
-    /// The amount of a charge whose amount could not be read, until its neighbours tell it.
+    /// The amount of a charge whose amount could not be read, until its neighbours tell it. Only the first charge of a
+    /// report may keep it.
     pub(crate) const UNPRICED: Money = Money::new(Decimal::MAX);
 
     /// Whether both the balance and the provider's flag say so. If one contradicts, the balance counts as used
@@ -57,21 +58,33 @@ fn is_against(before: Money, moment: &ChargeMoment) -> bool {
 /// is against these.
 pub(super) fn settle(list: &mut [ChargeMoment]) {
     list.sort_by_key(|moment| moment.at);
-    let (mut before, mut turned) = (None, 0);
+    let (mut before, mut turned) = (None::<Money>, 0);
     for moment in list.iter_mut() {
-        if moment.amount == ChargeMoment::UNPRICED {
-            moment.amount = before.unwrap_or(moment.balance) - moment.balance;
-        } else if before.is_some_and(|before| is_against(before, moment)) {
-            moment.amount = -moment.amount;
-            turned += 1;
+        if let Some(before) = before {
+            if moment.amount == ChargeMoment::UNPRICED {
+                moment.amount = before - moment.balance;
+            } else if is_against(before, moment) {
+                moment.amount = -moment.amount;
+                turned += 1;
+            }
         }
         before = Some(moment.balance);
     }
-    // No balance is before the first one, so that it goes with most of the others.
-    if turned > 0 && 2 * turned >= list.len() {
-        list[0].amount = -list[0].amount;
+    if let Some((first, rest)) = list.split_first_mut() {
+        // No balance is before the first one, so that it goes with most of the others, or with the rest of a free order.
+        if first.amount != ChargeMoment::UNPRICED {
+            first.amount = if turned > 0 && 2 * turned > rest.len() { -first.amount } else { first.amount };
+        } else if is_free(first.order, rest) {
+            first.amount = Money::ZERO;
+        }
     }
     put_in_order(list);
+}
+
+/// Whether all these charges of an order are 0. Without any, nothing is known.
+fn is_free(order: Option<u32>, charges: &[ChargeMoment]) -> bool {
+    let mut its = charges.iter().filter(|charge| order.is_some() && charge.order == order).peekable();
+    its.peek().is_some() && its.all(|charge| charge.amount.is_zero())
 }
 
 /// Sorts charges of the same moment in a list that is sorted by time. Charges that no order explains stay as
@@ -139,7 +152,15 @@ mod tests {
             moment(5, "-10", "90"),
         ];
         assert_eq!(settled(&given), want);
-        assert_eq!(settled(&[free(1, "7"), moment(2, "3", "4")])[0], moment(1, "0", "7"));
+        let of = |order, charge| ChargeMoment { order, ..charge };
+        for (order, second, want) in [
+            (None, free(2, "7"), ChargeMoment::UNPRICED),
+            (Some(0), of(Some(0), free(2, "7")), Money::ZERO),
+            (Some(0), of(Some(0), free(2, "4")), ChargeMoment::UNPRICED),
+            (Some(0), of(Some(1), free(2, "7")), ChargeMoment::UNPRICED),
+        ] {
+            assert_eq!(settled(&[of(order, free(1, "7")), second])[0].amount, want, "{order:?} {second:?}");
+        }
     }
 
     #[test]

@@ -229,6 +229,10 @@ impl<'a> ReportParts<'a> {
             .map(Money::new);
         // The sort is stable: charges of one moment keep the provider's order, in which the balances add up.
         self.moments.sort();
+        if self.moments.first().is_some_and(|first| first.amount == ChargeMoment::UNPRICED) {
+            // Nor is the balance before it known.
+            self.whole_until = Some(DateTime::<Utc>::MIN_UTC);
+        }
         let orders = by_id(self.orders, &mut self.moments);
         let last = self.moments.last().filter(|_| self.rejected == 0);
         Ok(Report {

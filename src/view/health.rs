@@ -5,7 +5,7 @@ use super::incidents::IncidentRow;
 use super::reader::Reader;
 use super::said::{Said, Topic};
 use super::words;
-use crate::alert::{Kind, Target};
+use crate::alert::{Kind, Subject, Target};
 use crate::model::forecast::{self, Disconnect};
 use crate::model::freshness::{is_read, state_collectors};
 use crate::model::{AccountState, Collector, Health, Language, SeenResource, Sort, sanitize, say};
@@ -87,10 +87,11 @@ pub(crate) fn not_known_lines(account: &AccountState, reader: Reader) -> Vec<Str
 /// Whether an open incident names this collector as failing.
 fn is_told(account: &AccountState, collector: Collector, told: &[&IncidentRow]) -> bool {
     told.iter().any(|row| {
-        let its = match &row.key.resource {
-            Target::Group(group) => *group == collector.group(),
-            Target::Account => row.kind == Kind::BillingReport && collector == Collector::ExpectedBalance,
-            Target::Id(_) | Target::All(_) | Target::Of(..) | Target::Other(_) => false,
+        let its = match (&row.key.resource, &row.subject) {
+            (Target::Group(group), _) => *group == collector.group(),
+            (_, Subject::Unread { collectors }) => collectors.contains(&collector),
+            (_, Subject::Silent) => true,
+            _ => row.kind == Kind::BillingReport && collector == Collector::ExpectedBalance,
         };
         its && row.account == account.profile.name
     })

@@ -218,11 +218,16 @@ impl IncidentRow {
         }
     }
 
-    /// Whether somebody has to act. A stopped VM counts for one day only: it may be meant to be off.
+    /// Whether somebody has to act.
     pub(crate) fn needs_you(&self, now: DateTime<Utc>) -> bool {
-        let known = self.kind == Kind::VmStopped && now - self.since >= STOPPED_KNOWN_AFTER;
-        self.is_open() && !self.is_looked_after() && self.severity != Severity::Info && !known
+        self.is_open() && !self.is_looked_after() && is_problem(self.kind, self.severity, now - self.since)
     }
+}
+
+/// Whether an open incident of this age is a problem if nobody looks after it. A stopped VM counts for one day only: it
+/// may be meant to be off.
+pub(crate) fn is_problem(kind: Kind, severity: Severity, age: Duration) -> bool {
+    severity != Severity::Info && (kind != Kind::VmStopped || age < STOPPED_KNOWN_AFTER)
 }
 
 /// The last observation, the reason for the state if it adds something, and the cause. A cut-off has its date

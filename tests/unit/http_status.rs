@@ -4,7 +4,7 @@
 use super::account;
 
 use super::server::Server;
-use crate::alert::{Key, Kind, Phase, Severity};
+use crate::alert::{Key, Kind, Phase, Severity, Subject};
 use crate::model::forecast::Disconnect;
 use crate::model::mails::OutboxSummary;
 use crate::model::*;
@@ -125,6 +125,10 @@ async fn every_headline_reads_as_it_did() {
     fail(&mut unread, Collector::Sites, "status 500");
     let open = vec![row(Kind::VmStopped, Phase::Recovering), row(Kind::VmError, Phase::Firing)];
     put("incidents, and sites that cannot be read", &[&unread], open).await;
+    let failing = row(Kind::CollectorFailing, Phase::Firing);
+    let key = Key::account_wide(&failing.account, failing.kind);
+    let subject = Subject::Unread { collectors: vec![Collector::Sites] };
+    put("the same, as an incident", &[&unread], vec![IncidentRow { key, subject, ..failing }]).await;
     let acknowledged = IncidentRow { acknowledged: true, ..row(Kind::VmError, Phase::Firing) };
     let until = Some(read_at() + chrono::Duration::hours(1));
     // The problem may have begun since: it is not acknowledged.

@@ -4,7 +4,7 @@
 use super::account;
 use super::mail_support;
 
-use crate::alert::Kind;
+use crate::alert::{Decided, Event, Item, Kind, Severity};
 use crate::model::*;
 use account::*;
 use chrono::Duration;
@@ -45,6 +45,28 @@ fn accounts_without_number_make_a_mail_of_bounded_size() {
     let text = self::text(&write(&digest(&books, over.collect()), &books));
     let over = text.split("Resolved since").nth(1).unwrap();
     assert!(over.find("Site s0 ").unwrap() < over.find("Site s1 ").unwrap());
+}
+
+/// The page counts and calls the same.
+#[test]
+fn a_digest_leads_with_what_somebody_has_to_act_on() {
+    let books = [full("main")];
+    let subject = |items| write(&digest(&books, items), &books).subject;
+    let container = of_the_week(Kind::ContainerDisabled, 31, "Container shop");
+    let mut site = of_the_week(Kind::SiteError, 105, "Site site105.example.com");
+    site.incident.cause = Some(container.key.clone());
+    assert_eq!(subject(vec![container, site]), "[DIGEST] Container shop disabled (main)");
+    let ahead = |severity, edd| {
+        let event = Event::Digest("2026-03-01".parse().unwrap());
+        disconnect(event, severity, Some(computed(edd)))
+    };
+    let seen = |item| Item { muted: Some(Decided { acknowledged: Some(String::new()), silenced: None }), ..item };
+    let (far, near) = ("2026-04-10T11:00:00", "2026-03-04T11:00:00");
+    let no_problem = "[DIGEST] No new problems, 5 resources, paid until 31 May at least (main)";
+    assert_eq!(subject(vec![ahead(Severity::Info, far)]), no_problem);
+    assert_eq!(subject(vec![seen(ahead(Severity::Warning, far))]), no_problem);
+    assert!(subject(vec![ahead(Severity::Warning, far)]).starts_with("[DIGEST] Cut-off Fri 10 Apr"));
+    assert!(subject(vec![seen(ahead(Severity::Critical, near))]).starts_with("[DIGEST] Cut-off Wed 4 Mar"));
 }
 
 #[test]

@@ -6,13 +6,19 @@ use crate::alert::{CutOff, Item, Kind, Severity};
 use crate::mail::context::Context;
 use crate::model::forecast::{self, Disconnect};
 use crate::model::freshness::is_shown;
-use crate::model::{AccountName, AccountState, Collector, Health, PayBy, say};
+use crate::model::{AccountName, AccountState, Collector, Health, say};
 use crate::view::cut_off::day_to_pay;
 use crate::view::health;
-use crate::view::incidents::soonest;
+use crate::view::incidents::{is_problem, soonest};
 use crate::view::resources::entries;
 use crate::view::sentence::Part;
 use crate::view::{self, Due, Payer, words};
+
+/// Whether somebody has to act on an open incident, as the page counts it.
+pub(super) fn needs_you(item: &Item) -> bool {
+    let is_known = item.muted.is_some() || item.incident.cause.is_some();
+    !is_known && is_problem(item.key.kind, item.severity, item.at - item.began)
+}
 
 /// One account in the digest.
 pub(super) struct AccountWeek<'a> {
@@ -21,7 +27,7 @@ pub(super) struct AccountWeek<'a> {
     payer: Payer<'a>,
     /// The cut-off of the open incident, or that of the last report.
     disconnect: Disconnect,
-    /// The severity of the open incident of the cut-off.
+    /// The severity of the cut-off's open incident, unless that is far off, acknowledged or silenced.
     severity: Option<Severity>,
 }
 
@@ -38,7 +44,7 @@ impl<'a> AccountWeek<'a> {
             state: context.account(name),
             payer,
             disconnect: disconnect.unwrap_or(Disconnect::Unknown),
-            severity: incident.map(|item| item.severity),
+            severity: incident.filter(|item| needs_you(item)).map(|item| item.severity),
         }
     }
 
@@ -47,18 +53,20 @@ impl<'a> AccountWeek<'a> {
         (soonest(Some(self.disconnect)), self.name)
     }
 
-    /// Whether the account is overdue, or its balance used up, without an incident: its rule is off, or it has
-    /// only just happened.
-    pub(super) fn is_due_without_incident(&self) -> bool {
-        let used_up = self.payer.report.and_then(forecast::is_used_up) == Some(true);
-        self.severity.is_none() && (used_up || self.payer.by(self.disconnect) == Some(PayBy::Now))
+    /// Whether the cut-off is near or past, whoever acknowledged it and whether or not its rule is on.
+    pub(super) fn is_near(&self) -> bool {
+        self.payer.is_near(self.disconnect, self.payer.report.and_then(forecast::balance_now))
     }
 
-    /// `cut-off Wed 4 Mar: pay 275 RUB today`, if the cut-off is near or past.
-    pub(super) fn near_cut_off(&self) -> Option<Part> {
-        let severity = self.severity.or_else(|| self.is_due_without_incident().then_some(Severity::Critical));
-        let text = view::CutOff::of(self.disconnect, self.payer).sentence();
-        Some(Part { text, count: 1, severity: severity?, is_money: true })
+    /// `cut-off Wed 4 Mar: pay 275 RUB today`.
+    pub(super) fn cut_off(&self) -> String {
+        view::CutOff::of(self.disconnect, self.payer).sentence()
+    }
+
+    /// The cut-off, if somebody has to act.
+    pub(super) fn urgent_cut_off(&self) -> Option<Part> {
+        let severity = if self.is_near() { Severity::Critical } else { self.severity? };
+        Some(Part { text: self.cut_off(), count: 1, severity, is_money: true })
     }
 
     /// Its row: account, state, balance, pay by, what to pay for 30 days.

@@ -4,7 +4,7 @@
 mod accounts;
 mod unused;
 
-use self::accounts::AccountWeek;
+use self::accounts::{AccountWeek, needs_you};
 use super::body::{Body, Section, Table, Tone};
 use super::context::{Context, MOST_LISTED};
 use super::parts;
@@ -47,14 +47,13 @@ impl<'a> DigestMail<'a> {
         Self { facts, names, context, accounts, open, ended, not_known }
     }
 
-    /// Open incidents that are neither acknowledged nor silenced.
     fn needs(&self) -> impl Iterator<Item = &'a Item> {
-        self.open.iter().copied().filter(|item| item.muted.is_none())
+        self.open.iter().copied().filter(|item| needs_you(item))
     }
 
     /// The worst problem, or that all is well.
     fn sentence(&self) -> String {
-        let mut parts = self.accounts.iter().filter_map(AccountWeek::near_cut_off).collect::<Vec<_>>();
+        let mut parts = self.accounts.iter().filter_map(AccountWeek::urgent_cut_off).collect::<Vec<_>>();
         let problems = self.needs().filter(|item| item.key.kind != Kind::Disconnect);
         parts.extend(subject::by_resource(problems, self.context));
         if parts.is_empty() { self.calm() } else { sentence::worst_first(parts, self.context.language) }
@@ -132,9 +131,11 @@ impl<'a> DigestMail<'a> {
     }
 
     fn tone(&self) -> Tone {
+        if self.accounts.iter().any(AccountWeek::is_near) {
+            return Tone::Critical;
+        }
         match self.needs().map(|item| item.severity).max() {
             Some(worst) => worst.into(),
-            None if self.accounts.iter().any(AccountWeek::is_due_without_incident) => Tone::Critical,
             None if self.not_known.is_empty() && self.facts.waiting == 0 => Tone::Good,
             None => Tone::Warning,
         }
@@ -197,8 +198,8 @@ impl<'a> DigestMail<'a> {
         });
         let account = self.accounts.iter().find(|account| *account.name == item.key.account);
         let account = account.filter(|_| item.key.kind == Kind::Disconnect && item.ended().is_none());
-        let title = match account.and_then(AccountWeek::near_cut_off) {
-            Some(cut_off) => words::capital(&cut_off.text),
+        let title = match account {
+            Some(account) => words::capital(&account.cut_off()),
             None => parts::title(item, self.names.len() > 1, language),
         };
         let severity = match language {

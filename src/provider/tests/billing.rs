@@ -5,6 +5,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
+use crate::model::forecast::{self, Disconnect};
 use crate::model::{Edd, Money, OrderId, OrderState, Report};
 use crate::provider::error::ErrorKind;
 use crate::provider::hosts::RequestTiming;
@@ -272,6 +273,17 @@ fn a_moment_without_an_amount_costs_the_difference_of_the_balances_around_it() {
         assert_eq!((amounts, read.moments_rejected), (vec!["0.1".into(), "0.2".into(), "0.3".into()], 0));
         assert_eq!(notes.fields.into_iter().collect::<Vec<_>>(), [("moment.amount", 1)], "{odd}");
     }
+}
+
+/// An account with 100 RUB was told that it is overdue: its charge in 25 days counted as 0.
+#[test]
+fn the_balance_before_a_first_charge_without_an_amount_is_not_known() {
+    let mut json = report();
+    json["charge_moments"] = json!([moment("2026-03-02T00:00:00", "", "-1100.00", &order(4))]);
+    let report = read(&json).unwrap();
+    let at = report.moments.first().unwrap().at;
+    assert_eq!((forecast::balance_now(&report), forecast::next_charge(&report, at)), (None, None));
+    assert_eq!(forecast::disconnect(&report), Disconnect::At { at, computed: true });
 }
 
 #[test]
