@@ -67,10 +67,15 @@ pub(super) async fn ask(
     };
     let mut date = None;
     let report = result.and_then(|read| {
-        let Some(text) = &read.report.error else { return Ok(read) };
-        let message = format!("the report carries an error: {text}");
+        let failure = if let Some(text) = &read.report.error {
+            Failure::new(FailureKind::ReportError, format!("the report carries an error: {text}"))
+        } else if let Some(end) = end_of_old(&read.report, plan.clock.now()) {
+            Failure::new(FailureKind::Unusable, format!("the report is old, it ends at {end}"))
+        } else {
+            return Ok(read);
+        };
         date = matches!(read.report.edd, Edd::At(_)).then(|| date_alone(read.report));
-        Err(Failure::new(FailureKind::ReportError, message))
+        Err(failure)
     });
     Asked { report, date, halved }
 }
@@ -78,6 +83,12 @@ pub(super) async fn ask(
 /// Whether the provider may refuse the date alone, since it is too far away.
 fn is_refused(error: &ApiError) -> bool {
     matches!(error.kind, ErrorKind::Status(400 | 404, _))
+}
+
+/// The end of a report that tells nothing about the time ahead: one out of a cache would prove that no cut-off is ahead.
+fn end_of_old(report: &Report, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let is_silent = report.edd == Edd::Null && report.moments.is_empty();
+    report.date.filter(|&end| is_silent && end <= now)
 }
 
 /// A report that tells its date and nothing else.
@@ -106,4 +117,22 @@ pub(crate) async fn read_report(plan: &AccountPlan, deadline: Duration) -> Resul
         .await
         .report
         .map(|read| read.report)
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::Days;
+
+    use super::*;
+    use crate::model::forecast::tests::report;
+
+    #[test]
+    fn an_old_report_is_no_good_news() {
+        let empty = Report { moments: Moments::default(), ..report("100", "10", 5, Edd::Null) };
+        let (end, day) = (empty.date.unwrap(), Days::new(1));
+        assert_eq!(end_of_old(&empty, end - day), None);
+        assert_eq!(end_of_old(&empty, end), Some(end));
+        assert_eq!(end_of_old(&Report { edd: Edd::At(end + day), ..empty.clone() }, end), None, "a date counts");
+        assert_eq!(end_of_old(&report("100", "10", 5, Edd::Null), end), None, "so do charges ahead");
+    }
 }
