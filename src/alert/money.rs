@@ -30,20 +30,20 @@ pub(super) fn due(case: &Case<'_>, told: &Told) -> Due {
     }
     // If a cut-off returns before its end was mailed, it is the same one to this recipient.
     let knows = told.is_open();
-    let money = if knows { told.money.clone() } else { Money::default() };
+    let money = &told.money;
     let is_off = cut_off.is_overdue(case.now) && money.rung == Some(0);
     let due = match is_off {
         _ if !knows && matches!(case.role, Role::Escalation { .. }) => escalation(case, cut_off),
         // A report shows a payment; the next one decides.
         _ if case.incident.phase == Phase::Recovering => nothing(Why::Recovering),
-        true => deletion(case, cut_off, &money)
-            .unwrap_or_else(|| overdue(case, cut_off, told).or_later(next_deletion(case, cut_off, &money))),
-        false => ahead(case, cut_off, told, &money, knows),
+        true => deletion(case, cut_off, money)
+            .unwrap_or_else(|| overdue(case, cut_off, told).or_later(next_deletion(case, cut_off, money))),
+        false => ahead(case, cut_off, told, money, knows),
     };
     match (due, case.silenced) {
         // No silence stops a deletion, whether or not the mail about the cut-off itself left before the silence.
         (Due::Tell(..), Some(until)) => {
-            deletion(case, cut_off, &money).unwrap_or(Due::Nothing(Why::Silenced, Some(until)))
+            deletion(case, cut_off, money).unwrap_or(Due::Nothing(Why::Silenced, Some(until)))
         }
         (due, _) => due,
     }
@@ -180,9 +180,6 @@ pub(super) fn told_after(
     told: &mut Told,
 ) {
     let (Some(cut_off), now) = (case.cut_off, case.now) else { return };
-    if is_beginning {
-        told.money = Money::default();
-    }
     let rung = cut_off.rung(case.settings, now);
     let money = &mut told.money;
     match event {

@@ -73,6 +73,14 @@ pub(crate) struct Money {
     pub deletion: Option<u32>,
 }
 
+impl Money {
+    /// The times of mails that go once a day: they count for the next episode too.
+    pub(super) fn after_the_end(&self) -> Self {
+        let Self { tightest, extended_at, paid_at, .. } = *self;
+        Self { tightest, extended_at, paid_at, ..Self::default() }
+    }
+}
+
 /// A debt: its time, and the episode that began meanwhile.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Owed {

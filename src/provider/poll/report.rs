@@ -132,7 +132,11 @@ mod tests {
         let (end, day) = (empty.date.unwrap(), Days::new(1));
         assert_eq!(end_of_old(&empty, end - day), None);
         assert_eq!(end_of_old(&empty, end), Some(end));
-        assert_eq!(end_of_old(&Report { edd: Edd::At(end + day), ..empty.clone() }, end), None, "a date counts");
+        assert_eq!(
+            end_of_old(&Report { edd: Edd::At(end + day), ..empty.clone() }, end),
+            None,
+            "a date counts"
+        );
         assert_eq!(end_of_old(&report("100", "10", 5, Edd::Null), end), None, "so do charges ahead");
     }
 }

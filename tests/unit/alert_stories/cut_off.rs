@@ -315,6 +315,25 @@ fn two_backends_that_answer_in_turn_make_one_mail_and_then_at_most_one_of_a_kind
     assert!(all[0] == "rung:7" && all.len() <= 8, "{all:?}");
 }
 
+/// Each answers twice in a row, so that each second report of the rich one ends the incident.
+#[test]
+fn a_backend_without_a_cut_off_makes_no_rung_and_no_end_more_than_once_a_day() {
+    let mut world = World::healthy();
+    let from = world.now;
+    let mut of_days = Vec::new();
+    for _ in 0..3 {
+        for report in 0..24 * 6 {
+            world.pass(Duration::minutes(10));
+            let poor = (4_500, Edd::At(from + Duration::days(9)));
+            let (kopecks, edd) = if report % 4 < 2 { poor } else { (500_000, Edd::Null) };
+            world.report(bill(from, world.now, kopecks, edd));
+        }
+        of_days.push(world.take_ladder().join(" "));
+    }
+    // Only at first does the balance rise above its highest value of the day.
+    assert_eq!(of_days, ["rung:14 resolved rung:14 resolved", "rung:7 resolved", "rung:7 resolved"]);
+}
+
 #[test]
 fn mails_of_a_ladder_answer_its_first_up_to_the_last_safe_day_and_a_new_thread_from_it() {
     let mut world = World::healthy();

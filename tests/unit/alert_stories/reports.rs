@@ -39,7 +39,7 @@ fn only_reports_that_prove_it_are_an_all_clear() {
         World::healthy,
         "cut-off 53h, fail report error, heal report, paid => ops[disconnect]: rung:3
          report => ops[disconnect]: resolved
-         cut-off 53h => rung:3",
+         cut-off 53h, 1d => rung:3",
     );
 }
 
