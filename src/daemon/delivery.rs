@@ -112,9 +112,10 @@ pub(super) struct ServerHold {
 }
 
 impl ServerHold {
-    /// The hold after a failure; `before` is the hold before it.
+    /// The hold after a failure; `before` is the hold before it. Mails to several recipients fail together, which is one
+    /// failure of the server.
     pub(super) fn after(before: Option<&Self>, failure: &SendFailure, now: DateTime<Utc>) -> Self {
-        let failures = before.map_or(0, |hold| hold.failures) + 1;
+        let failures = before.map_or(0, |hold| hold.failures - usize::from(hold.is_on(now))) + 1;
         let pause = match failure.fault {
             Fault::Refuses | Fault::Login => failpoint::hasten(REFUSED_HOLD),
             // A server that asks for a pause of length zero is tried again like an unreachable one.
@@ -202,17 +203,19 @@ mod tests {
     fn a_server_that_cannot_be_used_is_asked_less_and_less_often() {
         let failure =
             SendFailure::from(SendError::Connection { reason: "refused".to_owned(), permanent: false });
-        let mut hold: Option<ServerHold> = None;
+        let (mut hold, mut at): (Option<ServerHold>, _) = (None, now());
         for seconds in [30, 120, 300, 900, 1800, 1800] {
-            let next = ServerHold::after(hold.as_ref(), &failure, now());
-            assert!(next.is_on(now() + Duration::seconds(seconds - 1)), "{seconds}");
-            assert!(!next.is_on(now() + Duration::seconds(seconds)), "{seconds}");
-            hold = Some(next);
+            // Each of six recipients waits for a mail.
+            for _ in 0..6 {
+                hold = Some(ServerHold::after(hold.as_ref(), &failure, at));
+            }
+            assert_eq!(hold.unwrap().ends(at), Some(at + Duration::seconds(seconds)));
+            at += Duration::seconds(seconds);
         }
-        let mut hold = hold.unwrap();
+        let mut hold = ServerHold::after(hold.as_ref(), &failure, at);
         hold.shorten();
-        assert!(hold.is_on(now() + Duration::seconds(29)) && !hold.is_on(now() + Duration::seconds(30)));
-        assert!(!hold.is_on(now() - Duration::hours(1)), "the clock was set back");
+        assert_eq!(hold.ends(at), Some(at + Duration::seconds(30)));
+        assert!(!hold.is_on(at - Duration::hours(1)), "the clock was set back");
     }
 
     #[test]
