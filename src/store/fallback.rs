@@ -32,7 +32,7 @@ pub(super) struct Left {
 /// The daemon knows all rows of these tables, so the memory's rows replace the file's.
 const KNOWN: [&str; 5] = ["incidents", "cut_offs", "notification_log", "in_flight", "standings"];
 /// These tables only grow. The daemon was told of people's decisions.
-const ADDED: [&str; 6] = ["sent", "reports", "episodes", "gaps", "silences", "chat_messages"];
+const ADDED: [&str; 5] = ["sent", "reports", "episodes", "silences", "chat_messages"];
 
 /// The rest of the way back. An acknowledgement that was taken back meanwhile is deleted, polls are added up,
 /// and first times are kept. A memory that began empty repeats the last reason of each incident.

@@ -30,7 +30,6 @@ impl Store {
         for (sql, before) in [
             (format!("DELETE FROM decisions WHERE decided_at < ?1 AND {forgotten}"), &before),
             ("DELETE FROM episodes WHERE ended_at < ?1".to_owned(), &long_ago),
-            ("DELETE FROM gaps WHERE until < ?1".to_owned(), &long_ago),
             (format!("DELETE FROM acks WHERE created_at < ?1 AND {forgotten}"), &before),
         ] {
             gone += transaction.execute(&sql, [before])?;
