@@ -23,7 +23,6 @@ impl Store {
         )?;
         gone += transaction.execute("DELETE FROM silences WHERE until < ?1", [&before])?;
         gone += transaction.execute("DELETE FROM chat_messages WHERE created_at < ?1", [&before])?;
-        gone += transaction.execute("DELETE FROM tallies WHERE day < ?1", [&before])?;
         let long_ago = stamp(now - KEEP_INCIDENTS);
         // The engine forgets incidents that ended this long ago, and the store forgets with it.
         let forgotten = "key NOT IN (SELECT key FROM incidents)";

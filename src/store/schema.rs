@@ -35,10 +35,6 @@ CREATE TABLE silences (
   id INTEGER PRIMARY KEY, pattern TEXT NOT NULL, created_at TEXT NOT NULL, until TEXT NOT NULL,
   comment TEXT NOT NULL
 ) STRICT;
-CREATE TABLE tallies (
-  day TEXT NOT NULL, account TEXT NOT NULL, polls INTEGER NOT NULL, failed INTEGER NOT NULL,
-  PRIMARY KEY (day, account)
-) STRICT;
 -- The last good report of each account, `body` as JSON: after a restart mails name amounts while none can be read.
 CREATE TABLE reports (account TEXT PRIMARY KEY, read_at TEXT NOT NULL, body TEXT NOT NULL) STRICT;
 -- The history that the page shows: each episode of an incident.
