@@ -1,5 +1,4 @@
-//! The past: episodes of incidents, and the times in which the daemon did not run. The store keeps it and the
-//! page shows it. Pure.
+//! The past: episodes of incidents. The store keeps it and the page shows it. Pure.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -60,6 +59,4 @@ pub(crate) struct History {
     pub more: bool,
     /// When the account was first watched; `None` if that is not known.
     pub watched_since: Option<DateTime<Utc>>,
-    /// The times in which the daemon did not run: from, to.
-    pub gaps: Vec<(DateTime<Utc>, DateTime<Utc>)>,
 }

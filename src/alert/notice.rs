@@ -85,19 +85,12 @@ pub(crate) struct Digest {
     pub from: DateTime<Utc>,
     pub to: DateTime<Utc>,
     pub accounts: Vec<DigestAccount>,
-    /// The number of mails sent in that time.
-    pub mails_sent: u64,
-    /// The number of recipients that are owed a mail which could not leave.
-    pub waiting: u64,
 }
 
-/// The polls of one account in the time of a digest.
+/// An account of a digest: an object with a name, as stores of earlier builds have it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub(crate) struct DigestAccount {
     pub name: AccountName,
-    /// All polls, including the failed ones.
-    pub polls: u64,
-    pub polls_failed: u64,
 }
 
 /// One incident in a mail.

@@ -2,7 +2,6 @@
 //! and asks the provider nothing. `routes` lists the endpoints at its top.
 
 mod accounts;
-mod bar;
 mod body;
 mod cards;
 mod chart;

@@ -15,7 +15,6 @@ use crate::alert::Kind;
 use crate::model::forecast::Disconnect;
 use crate::model::{Health, Language, Money, Noun, Sort, sanitize, say};
 use crate::view::chart::Chart;
-use crate::view::history::Bar;
 use crate::view::said::{Line, Topic};
 use crate::view::{
     AccountStatus, Billing, Card, Cards, CollectorRow, Query, Reader, ResourceRow, Status, Urgency, words,
@@ -26,22 +25,6 @@ const OPEN: Noun = Noun {
     en: ["open incident", "open incidents"],
     ru: ["открытая проблема", "открытые проблемы", "открытых проблем"],
 };
-
-/// The page shows bars of at most so many resources.
-const MOST_BARS: usize = 60;
-
-/// The contents of the page.
-pub(super) struct Shown<'a> {
-    pub status: &'a Status,
-    pub cards: &'a Cards,
-    /// The bar of each resource, in the order of the status; empty if the page shows none.
-    pub bars: Vec<Bar>,
-}
-
-/// Whether the page shows each resource with its last days.
-pub(super) fn has_bars(status: &Status, asked: &PageQuery) -> bool {
-    (1..=MOST_BARS).contains(&status.resources.total) && !lists_all(asked)
-}
 
 /// Whether resources of every state are listed.
 fn lists_all(asked: &PageQuery) -> bool {
@@ -54,7 +37,8 @@ fn is_filtered(query: &Query) -> bool {
 
 /// The page as HTML.
 pub(super) fn render(
-    Shown { status, cards, bars }: Shown<'_>,
+    status: &Status,
+    cards: &Cards,
     asked: &PageQuery,
     telemetry_path: &str,
     reader: Reader,
@@ -65,7 +49,7 @@ pub(super) fn render(
     let other = query::link(&PageQuery { refresh: !asked.refresh, ..asked.clone() }, "");
     let head = Head::new(headline.level, &title, asked.refresh, other, reader, asked.language);
     let (query, language) = (&asked.query, reader.language);
-    let page = Page { head, status, cards, bars, asked, query, telemetry_path, reader, language };
+    let page = Page { head, status, cards, asked, query, telemetry_path, reader, language };
     sanitize::document(page.render().expect("a template over owned values has no way to fail"))
 }
 
@@ -75,7 +59,6 @@ struct Page<'a> {
     head: Head,
     status: &'a Status,
     cards: &'a Cards,
-    bars: Vec<Bar>,
     asked: &'a PageQuery,
     query: &'a Query,
     telemetry_path: &'a str,

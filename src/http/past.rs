@@ -20,19 +20,6 @@ use crate::view::{IncidentRow, Reader, Urgency, history};
 /// The number of incidents on one page.
 const MOST: usize = 500;
 
-/// With more incidents there are no bars: a part of the incidents would show bad days as good.
-const MOST_IN_BARS: usize = 5_000;
-/// The longest time that the status page waits for the store.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
-
-/// The incidents that the bars show; `None` if they are not complete or the store is slow.
-pub(super) async fn recent(account: Option<String>, context: &Context) -> Option<History> {
-    let from = context.clock.now() - Duration::days(DAYS);
-    let past = Past { from, keys: None, account, most: MOST_IN_BARS };
-    let history = tokio::time::timeout(PATIENCE, read(context, past)).await.ok()?.ok()?;
-    (!history.more).then_some(history)
-}
-
 /// `/resource`.
 pub(super) async fn resource(asked: &str, headers: &HeaderMap, context: &Context) -> Response<Body> {
     const UNKNOWN: &str =

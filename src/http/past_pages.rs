@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::cards::Shown;
 use super::head::Head;
-use super::{bar, cards, query};
+use super::{cards, query};
 use crate::alert::Severity;
 use crate::model::{Language, sanitize, say};
 use crate::view::Card;
@@ -42,10 +42,6 @@ impl ResourcePage<'_> {
 
     fn severity(&self, row: &PastRow) -> String {
         severity(row.severity, self.head.language)
-    }
-
-    fn bar(&self) -> String {
-        bar::svg(&self.facts.bar)
     }
 
     fn past_link(&self) -> String {

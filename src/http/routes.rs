@@ -23,7 +23,7 @@ use crate::metrics::{Page, TargetKind, target_document};
 use crate::model::freshness::{state_collectors, was_tried};
 use crate::model::{AccountName, AccountState, Collector, Language, Snapshot};
 use crate::view::calendar::{self, Deadline};
-use crate::view::{About, Cards, IncidentRow, Payer, Reader, Status, resource};
+use crate::view::{About, Cards, IncidentRow, Payer, Reader, Status};
 
 /// The path for commands; see [`super::Control`].
 const CONTROL: &str = "/control/v1";
@@ -99,7 +99,7 @@ static ROUTES: [Route; 13] = {
     use Account::{Ignored, Past, Present};
     use Answer::{Awaited, Made};
     [
-        Route::get("/", Present, Awaited(|asked| Box::pin(status_page(asked)))),
+        Route::get("/", Present, Made(status_page)),
         Route::get(
             "/resource",
             Present,
@@ -256,7 +256,7 @@ fn compressed(
     }
 }
 
-async fn status_page(asked: Asked<'_>) -> Response<Body> {
+fn status_page(asked: &Asked<'_>) -> Response<Body> {
     let (context, headers, asked) = (asked.context, asked.request.headers(), asked.parsed());
     let (snapshot, alerting, now) = (context.snapshot.get(), context.alerting.get(), context.clock.now());
     let is_asked = |name: &AccountName| asked.query.is_of(name);
@@ -266,14 +266,7 @@ async fn status_page(asked: Asked<'_>) -> Response<Body> {
     let reader = Reader::new(language::of(asked.language, headers, &accounts), now);
     let status = Status::new(&snapshot, &alerting, &about(context), &asked.query, reader);
     let cards = Cards::of(&accounts, &rows, asked.all, reader);
-    let history = match page::has_bars(&status, &asked) {
-        true => past::recent(asked.query.account.clone(), context).await,
-        false => None,
-    };
-    let bars = history
-        .map(|history| resource::bars(&status.resources.rows, &history, |name| status.zone_of(name), reader));
-    let page = page::Shown { status: &status, cards: &cards, bars: bars.unwrap_or_default() };
-    html(page::render(page, &asked, &context.telemetry_path, reader))
+    html(page::render(&status, &cards, &asked, &context.telemetry_path, reader))
 }
 
 /// The cut-offs of all accounts, or one, as a calendar feed. After an error a calendar keeps the events that it

@@ -32,11 +32,11 @@ pub(super) struct Left {
 /// The daemon knows all rows of these tables, so the memory's rows replace the file's.
 const KNOWN: [&str; 5] = ["incidents", "cut_offs", "notification_log", "in_flight", "standings"];
 /// These tables only grow. The daemon was told of people's decisions.
-const ADDED: [&str; 6] = ["sent", "reports", "episodes", "gaps", "silences", "chat_messages"];
+const ADDED: [&str; 5] = ["sent", "reports", "episodes", "silences", "chat_messages"];
 
-/// The rest of the way back. An acknowledgement that was taken back meanwhile is deleted, polls are added up,
-/// and first times are kept. A memory that began empty repeats the last reason of each incident.
-const GIVE: [&str; 6] = [
+/// The rest of the way back. An acknowledgement that was taken back meanwhile is deleted, and first times are kept. A
+/// memory that began empty repeats the last reason of each incident.
+const GIVE: [&str; 5] = [
     "INSERT OR IGNORE INTO file.meta SELECT * FROM main.meta",
     "INSERT OR REPLACE INTO file.meta SELECT * FROM main.meta WHERE key NOT IN ('started', 'watched_since')",
     "DELETE FROM file.acks WHERE key IN (SELECT key FROM temp.acks_taken EXCEPT SELECT key FROM main.acks)",
@@ -48,12 +48,10 @@ const GIVE: [&str; 6] = [
          AND (id > (SELECT min(id) FROM main.decisions f WHERE f.key = m.key) OR reason IS NOT
            (SELECT reason FROM file.decisions f WHERE f.key = m.key ORDER BY id DESC LIMIT 1))
        ORDER BY id",
-    "INSERT INTO file.tallies SELECT day, account, polls, failed FROM main.tallies WHERE true
-       ON CONFLICT (day, account) DO UPDATE SET polls = polls + excluded.polls, failed = failed + excluded.failed",
 ];
 
-/// The memory only counts new polls, and notes which acknowledgements the file has.
-const BEGIN: &str = "DELETE FROM tallies; CREATE TEMP TABLE acks_taken AS SELECT key FROM main.acks";
+/// The memory notes which acknowledgements the file has.
+const BEGIN: &str = "CREATE TEMP TABLE acks_taken AS SELECT key FROM main.acks";
 
 impl Store {
     /// Whether the store runs in memory because its file cannot be used.

@@ -1,4 +1,4 @@
-//! Episodes of incidents and the times in which the daemon did not run, as rows: the past that the page shows.
+//! Episodes of incidents as rows: the past that the page shows.
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
@@ -7,20 +7,11 @@ use super::rows::{Columns as _, meta_moment, set_meta, stamp};
 use super::{Store, StoreError};
 use crate::alert::{Episode, History, Past, Title};
 
-/// The daemon notes each minute that it watches. A longer silence is a gap.
-const GAP_SECONDS: i64 = 180;
-
-/// A time in which the daemon did not run: from, until.
-type Gap = (DateTime<Utc>, DateTime<Utc>);
-
 impl Store {
-    /// Episodes that were open at or after a moment, the latest first, and the gaps since then.
+    /// Episodes that were open at or after a moment, the latest first.
     pub(crate) fn history(&self, past: &Past) -> Result<History, StoreError> {
-        let mut history = History {
-            watched_since: meta_moment(&self.connection, "watched_since")?,
-            gaps: self.gaps(past.from)?,
-            ..History::default()
-        };
+        let mut history =
+            History { watched_since: meta_moment(&self.connection, "watched_since")?, ..History::default() };
         match &past.keys {
             Some(keys) => {
                 for key in keys {
@@ -58,29 +49,15 @@ impl Store {
             })
         })
     }
-
-    fn gaps(&self, from: DateTime<Utc>) -> Result<Vec<Gap>, StoreError> {
-        let sql = "SELECT since, until FROM gaps WHERE until >= ?1 ORDER BY since LIMIT 1000";
-        self.all(sql, [stamp(from)], |row| Ok((row.moment(0)?, row.moment(1)?)))
-    }
 }
 
-/// Notes that the daemon watched until now, and the gap before it.
+/// Notes that the daemon watched until now.
 pub(super) fn watched(transaction: &Transaction<'_>, now: DateTime<Utc>) -> Result<(), StoreError> {
-    match meta_moment(transaction, "watched_until")? {
-        Some(until) if (now - until).num_seconds() > GAP_SECONDS => {
-            transaction.execute(
-                "INSERT OR REPLACE INTO gaps (since, until) VALUES (?1, ?2)",
-                [stamp(until), stamp(now)],
-            )?;
-        }
-        Some(_) => {}
-        None => {
-            transaction.execute(
-                "INSERT OR IGNORE INTO meta (key, value) VALUES ('watched_since', ?1)",
-                [now.to_rfc3339()],
-            )?;
-        }
+    if meta_moment(transaction, "watched_until")?.is_none() {
+        transaction.execute(
+            "INSERT OR IGNORE INTO meta (key, value) VALUES ('watched_since', ?1)",
+            [now.to_rfc3339()],
+        )?;
     }
     Ok(set_meta(transaction, "watched_until", &now.to_rfc3339())?)
 }

@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params}
 
 use super::incidents::digested_until_of;
 use super::rows::{Columns as _, meta, meta_moment, set_meta};
-use super::{Store, StoreError, chats, history, polls, sent, truth};
+use super::{Store, StoreError, chats, history, reports, sent, truth};
 use crate::alert::{Changes, CutOff, Digest, Incident, Key, Lane, Log, Stored};
 use crate::failpoint;
 pub(crate) use crate::model::mails::Rendered;
@@ -65,7 +65,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         write(&transaction, changes, mails, now)?;
-        polls::write_reports(&transaction, reports)?;
+        reports::write(&transaction, reports)?;
         if changes.is_started && meta(&transaction, "started")?.is_none() {
             set_meta(&transaction, "started", &now.to_rfc3339())?;
         }

@@ -12,7 +12,7 @@ mod incidents;
 mod log;
 mod ownership;
 mod place;
-mod polls;
+mod reports;
 mod retention;
 mod rows;
 mod schema;
@@ -207,19 +207,17 @@ impl Store {
         Self { connection, path: None, place: None, fallback: None, older: None }
     }
 
-    /// Notes that the daemon watched until now, and the polls and reports since the last call.
+    /// Notes that the daemon watched until now, and the reports since the last call.
     pub(crate) fn still_watching(
         &mut self,
-        polls: &[polls::Polls],
         reports: &[(AccountName, LastReport)],
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
         // A transaction that reads first could not wait for a command that writes meanwhile.
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        polls::add(&transaction, polls, now)?;
-        polls::write_reports(&transaction, reports)?;
+        reports::write(&transaction, reports)?;
         history::watched(&transaction, now)?;
-        // Digests count from the first start on.
+        // The first digest covers the time since the first start.
         transaction.execute(
             "INSERT OR IGNORE INTO meta (key, value) VALUES ('digested_until', ?1)",
             [now.to_rfc3339()],

@@ -23,14 +23,12 @@ impl Store {
         )?;
         gone += transaction.execute("DELETE FROM silences WHERE until < ?1", [&before])?;
         gone += transaction.execute("DELETE FROM chat_messages WHERE created_at < ?1", [&before])?;
-        gone += transaction.execute("DELETE FROM tallies WHERE day < ?1", [&before])?;
         let long_ago = stamp(now - KEEP_INCIDENTS);
         // The engine forgets incidents that ended this long ago, and the store forgets with it.
         let forgotten = "key NOT IN (SELECT key FROM incidents)";
         for (sql, before) in [
             (format!("DELETE FROM decisions WHERE decided_at < ?1 AND {forgotten}"), &before),
             ("DELETE FROM episodes WHERE ended_at < ?1".to_owned(), &long_ago),
-            ("DELETE FROM gaps WHERE until < ?1".to_owned(), &long_ago),
             (format!("DELETE FROM acks WHERE created_at < ?1 AND {forgotten}"), &before),
         ] {
             gone += transaction.execute(&sql, [before])?;

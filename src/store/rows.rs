@@ -13,8 +13,6 @@ use super::{Store, StoreError};
 pub(super) trait Columns {
     fn text(&self, index: usize) -> rusqlite::Result<String>;
 
-    fn count(&self, index: usize) -> rusqlite::Result<u64>;
-
     fn moment_if_any(&self, index: usize) -> Result<Option<DateTime<Utc>>, StoreError>;
 
     fn moment(&self, index: usize) -> Result<DateTime<Utc>, StoreError> {
@@ -33,10 +31,6 @@ pub(super) trait Columns {
 impl Columns for Row<'_> {
     fn text(&self, index: usize) -> rusqlite::Result<String> {
         self.get(index)
-    }
-
-    fn count(&self, index: usize) -> rusqlite::Result<u64> {
-        Ok(self.get::<_, i64>(index)?.unsigned_abs())
     }
 
     fn moment_if_any(&self, index: usize) -> Result<Option<DateTime<Utc>>, StoreError> {

@@ -35,19 +35,14 @@ CREATE TABLE silences (
   id INTEGER PRIMARY KEY, pattern TEXT NOT NULL, created_at TEXT NOT NULL, until TEXT NOT NULL,
   comment TEXT NOT NULL
 ) STRICT;
-CREATE TABLE tallies (
-  day TEXT NOT NULL, account TEXT NOT NULL, polls INTEGER NOT NULL, failed INTEGER NOT NULL,
-  PRIMARY KEY (day, account)
-) STRICT;
 -- The last good report of each account, `body` as JSON: after a restart mails name amounts while none can be read.
 CREATE TABLE reports (account TEXT PRIMARY KEY, read_at TEXT NOT NULL, body TEXT NOT NULL) STRICT;
--- The history that the page shows: each episode of an incident, and when the daemon did not run.
+-- The history that the page shows: each episode of an incident.
 CREATE TABLE episodes (
   key TEXT NOT NULL, episode INTEGER NOT NULL, since TEXT NOT NULL, ended_at TEXT, severity TEXT NOT NULL,
   title TEXT NOT NULL, PRIMARY KEY (key, episode)
 ) STRICT;
 CREATE INDEX episodes_by_end ON episodes (ended_at);
-CREATE TABLE gaps (since TEXT PRIMARY KEY, until TEXT NOT NULL) STRICT;
 ";
 
 /// Upgrades the store to the newest version in one transaction, and keeps a copy of an older one beside it.

@@ -1,4 +1,4 @@
-//! Mails that a server took, as rows: `outbox` shows them, and the digest counts them.
+//! Mails that a server took, as rows, which `outbox` shows.
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Params, Transaction, params};
@@ -42,12 +42,6 @@ impl Store {
     /// The time of the last mail that a server took.
     pub(crate) fn last_sent(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
         self.moment_of("SELECT max(sent_at) FROM sent", [])
-    }
-
-    /// The number of mails sent since a moment.
-    pub(crate) fn sent_since(&self, since: DateTime<Utc>) -> Result<u64, StoreError> {
-        let sql = "SELECT count(*) FROM sent WHERE sent_at >= ?1";
-        Ok(self.connection.query_row(sql, [stamp(since)], |row| row.count(0))?)
     }
 }
 

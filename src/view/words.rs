@@ -5,7 +5,7 @@ use chrono::{DateTime, Duration, Utc};
 use chrono_tz::Tz;
 
 use crate::alert::Severity;
-use crate::model::money::{self, Money};
+use crate::model::money::Money;
 use crate::model::sanitize::one_line;
 pub(crate) use crate::model::when::{day as subject_day, moment as sentence_moment};
 use crate::model::{Collector, Language, Noun, Sort, say};
@@ -28,8 +28,6 @@ pub(crate) const MAILS: Noun =
     Noun { en: ["mail", "mails"], ru: ["письмо", "письма", "писем"] };
 pub(crate) const EVENTS: Noun =
     Noun { en: ["more event", "more events"], ru: ["событие", "события", "событий"] };
-pub(crate) const INCIDENTS: Noun =
-    Noun { en: ["incident", "incidents"], ru: ["проблема", "проблемы", "проблем"] };
 pub(crate) const RECIPIENTS: Noun = Noun {
     en: ["recipient", "recipients"],
     ru: ["получателя", "получателей", "получателей"],
@@ -286,11 +284,6 @@ fn with_unit(mut number: String, currency: &str, language: Language) -> String {
         number.push_str(&unit(currency, language));
     }
     number
-}
-
-/// `21 312`.
-pub(crate) fn thousands(number: u64) -> String {
-    money::apart(&number.to_string(), Language::En)
 }
 
 #[cfg(test)]

@@ -284,7 +284,6 @@ fn the_pages_past_outlives_a_restart() {
     let resource = "/resource?account=main&kind=vm&id=10001";
     until("VMs were read", || !daemon.request("GET", resource).1.contains("not read yet"));
     let (_, page) = daemon.request("GET", resource);
-    for part in ["Since hostwatch began to watch (", ": 2 incidents, ", "hostwatch ack main/vm_error/10001"] {
-        assert!(page.contains(part), "{part} in {page}");
-    }
+    assert_eq!(page.matches("<th scope=\"row\"").count(), 2, "{page}");
+    assert!(page.contains("hostwatch ack main/vm_error/10001"), "{page}");
 }

@@ -121,7 +121,6 @@ async fn pages_of_an_account_with_trouble() {
         }],
         more: false,
         watched_since: Some(at(200)),
-        gaps: vec![(at(30), at(28))],
     };
     let paths = [
         "/?refresh=1",

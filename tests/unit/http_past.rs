@@ -1,4 +1,4 @@
-//! The past on the pages: bars of thirty days, and the incidents of the last days. The store answers both.
+//! The past on the pages: the incidents of the last days, which the store knows.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::account::*;
@@ -32,50 +32,21 @@ fn history() -> History {
         ],
         more: false,
         watched_since: Some(read_at() - Duration::days(60)),
-        gaps: vec![(read_at() - Duration::hours(30), read_at() - Duration::hours(28))],
     }
 }
 
-/// A resource that could not be read today is grey today.
+/// Title and icon say so.
 #[tokio::test]
-async fn a_resource_whose_state_is_not_known_is_not_green_today() {
+async fn a_resource_whose_state_is_not_known_is_not_green() {
     let mut book = full("main");
-    let server = Server::start(&[&book], false).await;
-    let green = server.get("/").await;
-    let days = |page: &str, class: &str| {
-        let bars = page.split("<svg class=\"bar\"").skip(1).map(|bar| bar.split("</svg>").next().unwrap());
-        let of = |bar: &str| {
-            bar.split(&format!("<path class=\"{class}\" d=\""))
-                .nth(1)
-                .map_or(0, |rest| rest.split('"').next().unwrap().matches('M').count())
-        };
-        bars.map(of).collect::<Vec<_>>()
-    };
-    // One site is switched off: that is known, and not green.
-    assert_eq!(days(green.text(), "well"), [29, 30, 30, 30, 30]);
-    assert!(green.text().contains("aria-label=\"Last 30 days: no incident\""), "{}", green.text());
     for collector in [Collector::Vms, Collector::Containers, Collector::Sites] {
         book.end(collector, ended(Some("status 503")), read_at() + Duration::minutes(1));
     }
     let server = Server::start(&[&book], false).await;
-    for (path, bars) in [("/", 5), ("/resource?account=main&kind=vm&id=17", 1)] {
-        let page = server.get(path).await;
-        let (well, missed) = (days(page.text(), "well"), days(page.text(), "missed"));
-        assert_eq!(well.iter().filter(|&&days| days == 29).count(), bars, "{path}: {well:?}");
-        assert_eq!(missed.iter().filter(|&&days| days == 1).count(), bars, "{path}: {missed:?}");
-        if path != "/" {
-            // Title and icon, too.
-            let title = page.text().split("<h1>").nth(1).unwrap();
-            assert!(title.starts_with("<span class=\"sign\" aria-hidden=\"true\">?</span>"), "{title}");
-            assert!(!page.text().contains("%231b6e3c"), "{}", page.text());
-        }
-    }
-    // Of the incidents each bar has its own.
-    *server.history.lock() = history();
-    let page = server.get("/").await;
-    assert_eq!(days(page.text(), "bad").iter().sum::<usize>(), 2, "both of one site: {}", page.text());
-    *server.history.lock() = History { more: true, ..history() };
-    assert!(!server.get("/").await.text().contains("class=\"bar\""), "a part of the incidents is no history");
+    let page = server.get("/resource?account=main&kind=vm&id=17").await;
+    let title = page.text().split("<h1>").nth(1).unwrap();
+    assert!(title.starts_with("<span class=\"sign\" aria-hidden=\"true\">?</span>"), "{title}");
+    assert!(!page.text().contains("%231b6e3c"), "{}", page.text());
 }
 
 #[tokio::test]
@@ -98,22 +69,19 @@ async fn days_are_asked_for_and_a_part_of_the_incidents_is_called_so() {
     }
 }
 
-/// Every episode is kept, not only the last. An unconfirmed incident is not kept, and a stopped daemon leaves a
-/// gap.
+/// Every episode is kept, not only the last. An unconfirmed incident is not kept.
 #[test]
-fn the_store_remembers_each_episode_and_when_nobody_watched() {
+fn the_store_remembers_each_episode_and_since_when_it_watches() {
     let mut world = World::healthy_with(AlertSettings { confirm_polls: 2, ..AlertSettings::defaults() });
     let start = world.now;
-    let (mut spans, mut gaps) = (Vec::new(), Vec::new());
+    let mut spans = Vec::new();
     for _ in 0..2 {
         let since = world.now + Duration::seconds(20);
         for state in ["error", "error", "active", "active"] {
             world.vms(&[(1, state)]);
         }
         spans.insert(0, (since, Some(world.now)));
-        let stopped = world.now;
         world.restart(Duration::days(2));
-        gaps.push((stopped, world.now));
     }
     world.vms(&[(1, "error")]);
     world.vms(&[(1, "active")]);
@@ -121,7 +89,7 @@ fn the_store_remembers_each_episode_and_when_nobody_watched() {
     let past = |keys, most| Past { from: start, keys, account: None, most };
     let all = store.history(&past(None, 10)).unwrap();
     let found: Vec<_> = all.episodes.iter().map(|one| (one.since, one.ended)).collect();
-    assert_eq!((found, &all.gaps, all.more), (spans.clone(), &gaps, false));
+    assert_eq!((found, all.more), (spans, false));
     assert_eq!(all.watched_since, Some(start), "the first commit");
     let (error, stuck) = (key(Kind::VmError, 1), key(Kind::VmStuck, 1));
     let title = |one: &Episode| forms::title(&one.title, &one.key, Language::En);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::alert_support::{Daemon, Fate, World, start as now};
 use super::store_log::{assert_same, found, known, world};
-use crate::alert::{Ack, Changes, History, Key, Kind, Lane, Muted, Past, Silence};
+use crate::alert::{Ack, Changes, Digest, DigestAccount, History, Key, Kind, Lane, Muted, Past, Silence};
 use crate::store::{Opened, Store, StoreError};
 use chrono::{DateTime, Duration, Utc};
 use rusqlite::Connection;
@@ -39,6 +39,12 @@ fn version(path: &Path) -> i64 {
     raw(path).query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap()
 }
 
+fn tables(path: &Path) -> Vec<String> {
+    let file = raw(path);
+    let mut rows = file.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").unwrap();
+    rows.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
 /// Writes a store as 0.2 did, with one VM in error and two mails sent.
 fn left_by_0_2(path: &Path) {
     let (schema, rows) = (
@@ -52,10 +58,6 @@ fn left_by_0_2(path: &Path) {
 
 fn vm(id: u64) -> Key {
     Key::new(&"main".parse().unwrap(), Kind::VmError, id)
-}
-
-fn polls(polls: u64, failed: u64) -> (crate::model::AccountName, (u64, u64)) {
-    ("main".parse().unwrap(), (polls, failed))
 }
 
 fn reasons(store: &Store, key: &Key) -> Vec<String> {
@@ -357,12 +359,11 @@ struct Before(Vec<String>, Option<DateTime<Utc>>);
 
 /// Adds rows that only the file has, and decisions of people before it fails.
 fn decide_before(world: &mut World, path: &Path) -> Before {
-    let only = "INSERT INTO gaps VALUES ('2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z');
-        INSERT INTO decisions VALUES (NULL, 'main/vm_error/99', '2026-01-01T00:00:00Z', 'told by 0.1')";
+    let only =
+        "INSERT INTO decisions VALUES (NULL, 'main/vm_error/99', '2026-01-01T00:00:00Z', 'told by 0.1')";
     raw(path).execute_batch(only).unwrap();
     let now = world.now;
     let store = world.system.store_mut();
-    store.still_watching(&[polls(10, 1)], &[], now).unwrap();
     for id in [1, 2] {
         store.acknowledge(&vm(id), 1, "before", now).unwrap();
         let silenced = store.silence("main/vm_stuck/*", now + Duration::hours(2), "before", now);
@@ -375,7 +376,6 @@ fn decide_before(world: &mut World, path: &Path) -> Before {
 }
 
 fn decide_meanwhile(store: &mut Store, now: DateTime<Utc>) {
-    store.still_watching(&[polls(5, 0)], &[], now).unwrap();
     assert!(store.take_back_ack(&vm(1)).unwrap() && store.end_silence(1, now).unwrap());
     store.acknowledge(&vm(3), 1, "meanwhile", now).unwrap();
     let silenced = store.silence("main/site_error/*", now + Duration::hours(2), "meanwhile", now);
@@ -394,17 +394,14 @@ fn is_home(what: &str, gives: Gives, world: &World, path: &Path, before: &Before
     let episodes = history.episodes.iter().map(|one| (one.key.clone(), one.ended.is_some()));
     assert_eq!(episodes.collect::<Vec<_>>(), [(vm(2), false), (vm(1), true)], "{what}");
 
-    let polled = file.week(world.now - Duration::days(7)).unwrap().polls["main"];
-    let is_file_new = matches!(gives, Gives::AllOnce(_) | Gives::Damaged);
-    assert_eq!(polled, if is_file_new { (5, 0) } else { (15, 1) }, "{what}");
     // Without its file, the daemon knows only the last reason of each incident.
     let has_all = gives != Gives::Damaged;
     let known_before =
         if has_all { &reasons_before[..] } else { &reasons_before[reasons_before.len() - 1..] };
     let learned = ["1 of 2 good polls", "OK in 2 polls in a row"].map(str::to_owned);
     assert_eq!(reasons(&file, &vm(1)), [known_before, &learned].concat(), "{what}");
-    let rows = (file.sent(99).unwrap().len(), history.gaps.len(), reasons(&file, &vm(99)).len());
-    assert_eq!(rows, if has_all { (world.received.len(), 1, 1) } else { (1, 0, 0) }, "{what}");
+    let rows = (file.sent(99).unwrap().len(), reasons(&file, &vm(99)).len());
+    assert_eq!(rows, if has_all { (world.received.len(), 1) } else { (1, 0) }, "{what}");
     assert_eq!(history.watched_since == *watched_since, has_all, "{what}");
 }
 
@@ -465,6 +462,9 @@ fn a_store_of_0_2_is_brought_up_once_there_is_room_for_a_copy_of_it() {
         assert_eq!((version(&path), version(&beside(&path, ".v7"))), (8, 7));
         raw(&beside(&path, ".v7")).execute_batch("SELECT raw FROM messages").unwrap();
         let store = open(&path);
+        let new = beside(&path, ".new");
+        drop(open(&new));
+        assert_eq!(tables(&path), tables(&new));
         assert_eq!((holds(&store), store.silences(now()).unwrap().acks.len()), ((1, 2), 1));
     }
 }
@@ -505,7 +505,7 @@ fn the_note_of_each_minute_waits_for_a_command_that_writes() {
         std::thread::sleep(std::time::Duration::from_millis(200));
         other.execute_batch("COMMIT").unwrap();
     });
-    store.still_watching(&[], &[], now()).unwrap();
+    store.still_watching(&[], now()).unwrap();
     command.join().unwrap();
     assert_eq!(store.restore().unwrap().watched_until, Some(now()));
     assert_ne!(store.data_version().unwrap(), version, "the daemon notices what a command wrote");
@@ -549,7 +549,7 @@ fn rows_are_deleted_after_their_time_unless_an_open_incident_needs_them() {
     type Ages = &'static [i64];
     // Rows that are so many days old, and the rows that are kept. Each row is named by its age. Incident 1 is
     // open, 99 is forgotten.
-    let table: [(&str, &str, &str, Ages, Ages); 13] = [
+    let table: [(&str, &str, &str, Ages, Ages); 11] = [
         ("sent", "message_id", "(?1, 'ops', '', '[]', ?2, ?2)", &[91, 89], &[89]),
         ("decisions", "reason", "(NULL, 'main/vm_error/1', ?2, ?1)", &[300, 91, 89], &[89]),
         ("decisions", "reason", "(NULL, 'main/vm_error/1', ?2, ?1)", &[300, 91], &[91]),
@@ -558,9 +558,7 @@ fn rows_are_deleted_after_their_time_unless_an_open_incident_needs_them() {
         ("acks", "comment", "('main/vm_error/1', 1, ?2, ?1)", &[300], &[300]),
         ("acks", "comment", "('main/vm_error/99', 1, ?2, ?1)", &[91], &[]),
         ("silences", "pattern", "(NULL, ?1, ?2, ?2, '')", &[91, 89], &[89]),
-        ("tallies", "account", "(substr(?2, 1, 10), ?1, 1, 0)", &[91, 89], &[89]),
         ("reports", "account", "(?1, ?2, '')", &[401, 399], &[399]),
-        ("gaps", "since", "(?1, ?2)", &[401, 399], &[399]),
         ("episodes", "title", "('main/vm_error/1', ?1, ?2, ?2, '', ?1)", &[401, 399], &[399]),
         ("episodes", "title", "('main/vm_error/1', ?1, ?2, NULL, '', ?1)", &[500], &[500]),
     ];
@@ -580,18 +578,31 @@ fn rows_are_deleted_after_their_time_unless_an_open_incident_needs_them() {
     }
 }
 
+/// Earlier builds of this version counted polls and noted when the daemon did not run.
 #[test]
-fn a_week_counts_polls_and_the_mails_that_were_sent() {
+fn a_store_with_counts_of_polls_and_an_owed_digest_of_them_opens() {
+    const COUNTS: &str = "
+        CREATE TABLE tallies (day TEXT, account TEXT, polls INTEGER, failed INTEGER);
+        INSERT INTO tallies VALUES ('2026-03-02', 'main', 10, 1);
+        CREATE TABLE gaps (since TEXT, until TEXT);
+        UPDATE standings SET body = json_set(body, '$.digest.mails_sent', 1, '$.digest.waiting', 0,
+          '$.digest.accounts[0].polls', 10, '$.digest.accounts[0].polls_failed', 1)";
     let (_directory, path) = place();
+    let mut world = world(Some(&path));
+    world.vms(&[(1, "error")]);
+    let (accounts, now) = (vec![DigestAccount { name: "main".parse().unwrap() }], world.now);
+    let owed = Digest { date: now.date_naive(), from: now - Duration::days(7), to: now, accounts };
+    world.system.log.owe_digest("ops", owed);
+    world.system.commit(&[], now).unwrap();
+    let known = known(&world);
+    drop(world);
+    raw(&path).execute_batch(COUNTS).unwrap();
     let mut store = open(&path);
-    let days_ago = |days| now() - Duration::days(days);
-    for (polled, days) in [(polls(100, 9), 9), (polls(10, 1), 2), (polls(5, 0), 0)] {
-        store.still_watching(&[polled], &[], days_ago(days)).unwrap();
-        send(&path, &format!("sent {days} days ago"), &[], days_ago(days));
-    }
-    let week = store.week(days_ago(7)).unwrap();
-    assert_eq!((week.polls["main"], week.mails_sent), ((15, 1), 2));
-    assert_eq!((store.last_sent().unwrap(), store.sent_since(now()).unwrap()), (Some(now()), 1));
+    assert_eq!(found(&store.restore().unwrap()), known);
+    store.prune(now).unwrap();
+    assert!(store.fall_back(&Muted::default(), now).unwrap());
+    assert_eq!(store.return_to_file(now).unwrap(), None);
+    assert_eq!(found(&store.restore().unwrap()), known);
 }
 
 #[test]

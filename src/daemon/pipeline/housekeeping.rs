@@ -1,5 +1,5 @@
-//! The pipeline's work by the clock: changes that others wrote into the store, the digest, the count of polls,
-//! and a store whose file fails.
+//! The pipeline's work by the clock: changes that others wrote into the store, the digest, and a store
+//! whose file fails.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -18,8 +18,6 @@ use crate::store::{KEEP_INCIDENTS, Store, StoreError};
 const DIGEST_AT_MOST_LATE: Duration = Duration::hours(24);
 /// The time that the first digest covers.
 const DIGEST_COVERS: Duration = Duration::days(7);
-/// The longest time that a digest covers, since polls are not counted for longer.
-const DIGEST_COVERS_AT_MOST: Duration = Duration::days(90);
 
 /// How often the store looks for its file, and tries to leave memory.
 const FILE_EVERY: Duration = Duration::seconds(10);
@@ -31,8 +29,6 @@ const PRUNE_EVERY: Duration = Duration::days(1);
 pub(in crate::daemon) struct Housekeeping {
     /// The time until which digests were decided.
     digested_until: DateTime<Utc>,
-    /// Polls that are not in the store yet: all, failed.
-    polls: BTreeMap<AccountName, (u64, u64)>,
     /// Accounts whose last report is not in the store yet.
     pub(super) reports_to_keep: BTreeSet<AccountName>,
     /// The version of the store after the last change by others.
@@ -58,13 +54,6 @@ impl Housekeeping {
     ) -> Result<Self, StoreError> {
         let (digested_until, last_sent) = (digested_until.unwrap_or(now), store.last_sent()?);
         Ok(Self { digested_until, store_notes, last_sent, ..Self::default() })
-    }
-
-    /// Counts a poll.
-    pub(super) fn polled(&mut self, account: &AccountName, success: bool) {
-        let counts = self.polls.entry(account.clone()).or_default();
-        counts.0 += 1;
-        counts.1 += u64::from(!success);
     }
 }
 
@@ -94,17 +83,14 @@ impl Pipeline {
         self.note_store_result(written);
     }
 
-    /// Notes that the daemon watched until now, and the results of polls.
+    /// Notes that the daemon watched until now, and the last reports.
     pub(super) fn note_watching(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
-        let polls: Vec<_> = std::mem::take(&mut self.housekeeping.polls).into_iter().collect();
         let reports = self.reports_to_keep();
-        let noted = self.published.store.lock().still_watching(&polls, &reports, now);
+        let noted = self.published.store.lock().still_watching(&reports, now);
         if noted.is_ok() {
             self.housekeeping.reports_to_keep.clear();
         }
         if let Err(error) = &noted {
-            // They are counted again.
-            self.housekeeping.polls.extend(polls);
             self.leave_file(error);
         }
         noted
@@ -185,22 +171,15 @@ impl Pipeline {
             return Ok(());
         }
         let from = self.digested_until(due.keys(), now)?;
-        let week = self.published.store.lock().week(from)?;
-        let waiting = self.log.debts(now).iter().filter(|one| one.error.is_some()).count() as u64;
         let mut by_recipient: BTreeMap<&String, Vec<(&AccountName, NaiveDate)>> = BTreeMap::new();
         for (account, date) in &due {
             let to = self.engine.watchers().get(account).into_iter().flat_map(|watcher| &watcher.to);
             to.for_each(|to| by_recipient.entry(to).or_default().push((account, *date)));
         }
         for (to, accounts) in by_recipient {
-            let polls = |(name, _): &(&AccountName, NaiveDate)| {
-                let (polls, polls_failed) = week.polls.get(name.as_str()).copied().unwrap_or_default();
-                DigestAccount { name: (*name).clone(), polls, polls_failed }
-            };
             let date = accounts.iter().map(|(_, date)| *date).max().unwrap_or_default();
-            let accounts = accounts.iter().map(polls).collect();
-            let digest = Digest { date, from, to: now, accounts, mails_sent: week.mails_sent, waiting };
-            self.log.owe_digest(to, digest);
+            let accounts = accounts.iter().map(|(name, _)| DigestAccount { name: (*name).clone() }).collect();
+            self.log.owe_digest(to, Digest { date, from, to: now, accounts });
         }
         self.commit(&[])?;
         self.housekeeping.digested_until = now;
@@ -220,7 +199,7 @@ impl Pipeline {
             let until = store.digested_until(account)?.filter(|&until| until < now);
             earliest = earliest.min(until.unwrap_or(now - DIGEST_COVERS));
         }
-        Ok(earliest.max(now - DIGEST_COVERS_AT_MOST))
+        Ok(earliest)
     }
 
     /// The accounts for which a digest fell due since the last one, with the date there.

@@ -220,7 +220,6 @@ impl Pipeline {
         let state = known.publish();
         let status = ended.then(|| state.collectors.get(&collector).cloned().unwrap_or_default());
         if let Some(status) = &status {
-            self.housekeeping.polled(&account, status.success);
             log_change(&before, status, &problems);
         }
         drop(span);

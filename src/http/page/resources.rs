@@ -1,4 +1,4 @@
-//! The resources on the status page: their states, their days, and the list with its links.
+//! The resources on the status page: their states, and the list with its links.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,6 @@ use super::{Page, is_filtered, lists_all};
 use crate::http::query;
 use crate::http::query::{Fold, PageQuery};
 use crate::model::{AccountName, Health, Language, Sort, say};
-use crate::view::history::Bar;
 use crate::view::{Query, ResourceRow, StateCount, words};
 
 /// The number of resources with a problem that are listed unless all are asked for.
@@ -37,19 +36,11 @@ impl Page<'_> {
         lists_all(self.asked)
     }
 
-    /// Each resource with its days.
-    pub(super) fn days(&self) -> Vec<(&ResourceRow, &Bar)> {
-        self.status.resources.rows.iter().zip(&self.bars).collect()
-    }
-
     /// The listed resources. Resources with an open incident are left out, since it is shown above.
     pub(super) fn rows(&self) -> Vec<&ResourceRow> {
         let rows = self.status.resources.rows.iter();
         if self.lists_all() {
             return rows.collect();
-        }
-        if !self.bars.is_empty() {
-            return Vec::new();
         }
         let known = self.incident_resources();
         let is_new = |row: &&ResourceRow| !known.contains(&(&row.account, row.kind, row.id));

@@ -136,7 +136,7 @@ impl<'a> DigestMail<'a> {
         }
         match self.needs().map(|item| item.severity).max() {
             Some(worst) => worst.into(),
-            None if self.not_known.is_empty() && self.facts.waiting == 0 => Tone::Good,
+            None if self.not_known.is_empty() => Tone::Good,
             None => Tone::Warning,
         }
     }
@@ -209,40 +209,15 @@ impl<'a> DigestMail<'a> {
         format!("{title}: {severity}, {when}{}", quiet.unwrap_or_default())
     }
 
-    /// The number of polls and mails since the last digest.
+    /// A section about the absence of the digest.
     fn health(&self) -> Section {
         let language = self.context.language;
-        let Digest { accounts, mails_sent, waiting, .. } = self.facts;
-        let number = |number: u64| match number {
-            0 => language.pick("none", "0").to_owned(),
-            number => words::thousands(number),
-        };
-        let polls: u64 = accounts.iter().map(|account| account.polls).sum();
-        let failed = number(accounts.iter().map(|account| account.polls_failed).sum());
-        let polled = match polls {
-            0 => language
-                .pick("No polls: nothing was watched", "Опросов не было: наблюдения не было")
-                .to_owned(),
-            polls => {
-                let polls = number(polls);
-                say!(language, "{polls} polls, {failed} failed", "Опросов: {polls}, неудачных: {failed}")
-            }
-        };
-        let (sent, waiting) = (number(*mails_sent), number(*waiting));
         let mut section = Section::new(language.pick("Monitoring health", "Работа самого наблюдения"));
-        section.lines = vec![
-            say!(
-                language,
-                "{polled}; mails sent: {sent}, waiting: {waiting}.",
-                "{polled}; писем отправлено: {sent}, ждут: {waiting}."
-            ),
-            language
-                .pick(
-                    "A week without this mail means that hostwatch, its machine or its mail is down.",
-                    "Если такого письма нет неделю, значит, не работает hostwatch, его машина или его почта.",
-                )
-                .to_owned(),
-        ];
+        let means = language.pick(
+            "A week without this mail means that hostwatch, its machine or its mail is down.",
+            "Если такого письма нет неделю, значит, не работает hostwatch, его машина или его почта.",
+        );
+        section.lines.push(means.to_owned());
         section
     }
 }

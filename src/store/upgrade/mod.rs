@@ -36,6 +36,7 @@ DELETE FROM decisions WHERE reason LIKE '{%' AND (json_extract(reason, '$.cause'
   IN ('hourly_limit', 'new_recipient', 'not_delivered', 'silence_ended', 'unexplained')
   OR json_type(reason, '$.cause.escalated') IS NOT NULL OR json_type(reason, '$.cause.covers_more') IS NOT NULL);
 DROP TABLE envelopes; DROP TABLE news; DROP TABLE named; DROP TABLE told; DROP TABLE held; DROP TABLE messages;
+DROP TABLE gaps; DROP TABLE tallies;
 ";
 
 /// Upgrades a store of version 7 in one transaction.

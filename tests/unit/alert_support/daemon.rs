@@ -72,7 +72,7 @@ impl Daemon {
         now: DateTime<Utc>,
     ) -> Self {
         let Self { mut store, muted, mails, handed, snapshot, max_per_hour, directory, .. } = self;
-        store.still_watching(&[], &[], until).unwrap();
+        store.still_watching(&[], until).unwrap();
         let mut new = Self {
             muted,
             mails,

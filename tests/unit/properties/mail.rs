@@ -131,9 +131,7 @@ pub fn mails(names: &[String]) -> Vec<Rendered> {
         date,
         from: now() - Duration::days(7),
         to: now(),
-        accounts: vec![DigestAccount { name: "main".parse().unwrap(), polls: 1000, polls_failed: 1 }],
-        mails_sent: 1,
-        waiting: 1,
+        accounts: vec![DigestAccount { name: "main".parse().unwrap() }],
     };
     let mut notices: Vec<Notice> = [
         (Form::Opened, Event::Opened),
