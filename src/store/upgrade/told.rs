@@ -1,56 +1,109 @@
-//! The knowledge of each recipient, from the mails of release 0.2. A waiting mail told nobody anything: its
-//! events are owed. A mail whose reply was lost may have told them.
+//! The knowledge of each recipient, from the mails of release 0.2 that surely arrived. The events of all other
+//! mails are owed.
+
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, Duration, Utc};
+use rusqlite::Connection;
 
-use super::incident;
-use super::money;
-use super::old::{Fate, OldIncident, recipient};
-use super::telling::Telling;
-use crate::alert::{Event, Kind, Severity};
-use crate::alert::{Hold, Notified, Owed, Told, What};
+use super::super::StoreError;
+use super::super::rows::Columns as _;
+use super::old::OldIncident;
+use super::truth::{Written, key_now};
+use crate::alert::{Event, Key, Kind, Money, Notified, Owed, Told, Value, What, days_left};
 
 /// An end that could not be mailed for this long lapses.
 const ENDS_LAPSE: Duration = Duration::days(7);
 
-/// A recipient's knowledge of an incident after these mails, the oldest first.
-pub(super) fn entry(
-    incident: &OldIncident,
-    to: &str,
-    tellings: &[Telling<'_>],
+/// The mails in the order in which they were made, and whether they arrived. A digest tells of no event.
+const MAILS: &str = "
+SELECT e.recipient, m.message_id, coalesce(e.ended_at, m.created_at), m.told,
+  (SELECT json_group_object(n.incident, n.episode) FROM news n WHERE n.message_id = m.message_id), e.state = 'sent'
+FROM envelopes e JOIN messages m USING (message_id) WHERE e.state <> 'withdrawn' AND m.lane <> 2 ORDER BY e.id";
+
+/// A line of a mail.
+struct Line<'a> {
+    event: &'a Event,
+    episode: u32,
+    message_id: &'a str,
+    at: DateTime<Utc>,
+}
+
+/// The entries of the notification log.
+pub(super) fn entries(
+    connection: &Connection,
+    old: &BTreeMap<Key, OldIncident>,
+    incidents: &BTreeMap<Key, Written>,
     now: DateTime<Utc>,
-) -> Notified {
-    let mut entry = Notified::default();
-    for telling in tellings {
-        let before = entry.told.clone();
-        match telling.fate {
-            Fate::Arrived => entry = Notified { told: after(before, telling), ..Notified::default() },
-            Fate::OnItsWay | Fate::Perhaps => entry.told = after(before, telling),
-            Fate::Dropped => {
-                let dropped = (incident.key.kind != Kind::Disconnect).then_some(telling.item.episode);
-                entry = Notified { told: after(before, telling), dropped, ..Notified::default() };
+) -> Result<BTreeMap<(Key, String), Notified>, StoreError> {
+    let mut entries: BTreeMap<(Key, String), Notified> = BTreeMap::new();
+    for ((key, to), mut entry) in mailed(connection, old)? {
+        let now_true = incidents.get(&key_now(&key)).map(|(incident, _)| incident);
+        let (Some(before), Some(incident)) = (old.get(&key), now_true) else { continue };
+        let has_lapsed = incident.ended.is_some_and(|ended| now - ended > ENDS_LAPSE);
+        let told = &mut entry.told;
+        of_incident(told, before, &to);
+        if let Value::Failing(all) = &incident.value {
+            if !told.is_open() {
+                continue;
             }
-            Fate::Waits => {
-                entry.owed.get_or_insert_with(|| telling.owed(incident));
-            }
-            Fate::Refused => {
-                entry.owed.get_or_insert_with(|| telling.owed(incident));
-                let mut hold = Hold::after(entry.refused, telling.mail.made_at);
-                hold.since = telling.mail.ended_at.unwrap_or(hold.since);
-                entry.refused = Some(hold);
+            // A recipient that was told of one failing collector knows the incident that all of them are now.
+            (told.episode, told.severity) = (incident.episode, Some(incident.severity));
+            told.set = all.keys().map(|collector| collector.as_str().to_owned()).collect();
+            entry.owed = None;
+        }
+        if !has_lapsed {
+            entries.entry((incident.key.clone(), to)).or_insert(entry);
+        }
+    }
+    Ok(entries)
+}
+
+/// The knowledge of each recipient of each incident, and the debts to it.
+fn mailed(
+    connection: &Connection,
+    old: &BTreeMap<Key, OldIncident>,
+) -> Result<BTreeMap<(Key, String), Notified>, StoreError> {
+    let mut all: BTreeMap<(Key, String), Notified> = BTreeMap::new();
+    let mut statement = connection.prepare(MAILS)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (to, message_id, at) = (recipient(&row.text(0)?), row.text(1)?, row.moment(2)?);
+        let (lines, episodes): (Vec<(Key, String)>, BTreeMap<String, u32>) = (row.json(3)?, row.json(4)?);
+        let has_arrived: bool = row.get(5)?;
+        for (key, text) in lines {
+            // This release has no mail of what else follows from an incident, and a flapping one is open.
+            let event = if text == "flapping" { Ok(Event::Opened) } else { text.parse() };
+            let (Ok(event), Some(incident)) = (event, old.get(&key)) else { continue };
+            let episode = episodes.get(&key.to_string()).copied().unwrap_or_default();
+            let entry = all.entry((key, to.clone())).or_default();
+            if has_arrived {
+                let line = Line { event: &event, episode, message_id: &message_id, at };
+                let told = after(std::mem::take(&mut entry.told), &line, incident);
+                *entry = Notified { told, ..Notified::default() };
+            } else {
+                let new = Owed { since: at, episode, began: incident.since, event: None, event_since: at };
+                entry.owed.get_or_insert(new);
             }
         }
     }
-    of_incident(&mut entry, incident, to, tellings);
-    settle_end(&mut entry, incident, now);
-    entry
+    Ok(all)
 }
 
-#[allow(clippy::wildcard_enum_match_arm)] // the others say that it is wrong
-fn after(mut told: Told, telling: &Telling<'_>) -> Told {
-    let (event, episode, at) = (&telling.item.event, telling.item.episode, telling.at());
+/// A recipient as the notification log names it: a bare address with its domain in lower case.
+fn recipient(mailbox: &str) -> String {
+    let bare = mailbox.rsplit_once('<').and_then(|(_, rest)| rest.strip_suffix('>')).unwrap_or(mailbox);
+    match bare.rsplit_once('@') {
+        Some((local, domain)) => format!("{local}@{}", domain.to_lowercase()),
+        None => bare.to_owned(),
+    }
+}
+
+/// A recipient's knowledge after one more line.
+fn after(mut told: Told, line: &Line<'_>, incident: &OldIncident) -> Told {
+    let &Line { event, episode, message_id, at } = line;
     if event.is_end() {
-        return Told { what: What::Over, episode, at, money: crate::alert::Money::default(), ..told };
+        return Told { what: What::Over, episode, at, money: Money::default(), ..told };
     }
     if !told.knows(episode) {
         told = Told {
@@ -58,7 +111,7 @@ fn after(mut told: Told, telling: &Telling<'_>) -> Told {
             episode,
             began: at,
             by_first_mail: *event == Event::Started,
-            thread: Some(telling.mail.id.clone()),
+            thread: Some(message_id.to_owned()),
             ..Told::default()
         };
     }
@@ -66,42 +119,45 @@ fn after(mut told: Told, telling: &Telling<'_>) -> Told {
     if let Event::Reminder(count) = event {
         told.reminders = *count;
     }
+    if incident.key.kind == Kind::Disconnect {
+        tell_money(&mut told.money, event, at, incident);
+    }
     told
 }
 
-/// Takes in notes of the old incident that concern all its recipients.
-fn of_incident(entry: &mut Notified, incident: &OldIncident, to: &str, tellings: &[Telling<'_>]) {
-    let told = &mut entry.told;
-    if told.is_open() {
-        told.severity = Some(incident.severity);
-    }
-    if told.episode != incident.episode || told.what == What::Nothing {
-        return;
-    }
-    told.arming = incident.arming;
-    if !told.is_open() {
-        return;
-    }
-    told.by_first_mail |= incident.pre_existing;
-    let thread = incident.threads.iter().find(|(mailbox, _)| recipient(mailbox) == to);
-    told.thread = thread.map(|(_, id)| id.clone()).or(told.thread.take());
-    if incident.key.kind == Kind::Disconnect {
-        told.money = money::told(incident, tellings);
-        let is_near = incident.severity == Severity::Critical || told.money.rung == Some(0);
-        told.severity = Some(if is_near { Severity::Critical } else { incident.severity });
+/// Takes in what a mail told of the cut-off.
+#[allow(clippy::wildcard_enum_match_arm)] // the others say nothing of the date
+fn tell_money(money: &mut Money, event: &Event, at: DateTime<Utc>, incident: &OldIncident) {
+    let ladder = incident.ladder();
+    money.date = ladder.told;
+    // A mail that names a date needs no other mail of the rung that the date was on. Of the two dates that were
+    // mailed last, the later one never hides a rung.
+    let of_date = ladder.told.max(ladder.told_before).map(|date| days_left(date, at));
+    match event {
+        Event::Rung(rung) => (money.rung, money.tightest) = (Some(*rung), Some((*rung, at))),
+        Event::Escalated => (money.rung, money.tightest) = (of_date, of_date.map(|rung| (rung, at))),
+        Event::Extended(_) | Event::Paid(_) => {
+            (money.rung, money.used_up, money.deletion) = (of_date, false, None);
+            let moved_at =
+                if matches!(event, Event::Paid(_)) { &mut money.paid_at } else { &mut money.extended_at };
+            *moved_at = Some(at);
+        }
+        Event::BalanceUsedUp => money.used_up = true,
+        Event::Deletion(left) => money.deletion = Some(*left),
+        _ => {}
     }
 }
 
-/// Owes the end of an incident that was told, since its end. An end of long ago lapses.
-fn settle_end(entry: &mut Notified, incident: &OldIncident, now: DateTime<Utc>) {
-    let now_true = incident::incident(incident);
-    entry.owed.iter_mut().for_each(|owed| owed.episode = owed.episode.min(now_true.episode));
-    let Some(ended) = now_true.ended.filter(|_| entry.told.is_open()) else { return };
-    let (episode, began) = (now_true.episode, incident.since);
-    let new = || Owed { since: ended, episode, began, event: None, event_since: ended };
-    let owed = entry.owed.get_or_insert_with(new);
-    if now - owed.since.min(ended) > ENDS_LAPSE {
-        entry.told.what = What::Over;
-        entry.owed = None;
+/// Takes in notes of the old incident that concern all its recipients.
+fn of_incident(told: &mut Told, incident: &OldIncident, to: &str) {
+    told.severity = Some(incident.severity).filter(|_| told.is_open());
+    if told.episode != incident.episode {
+        return;
+    }
+    told.arming = incident.arming;
+    if told.is_open() {
+        told.by_first_mail |= incident.pre_existing;
+        let thread = incident.threads.iter().find(|(mailbox, _)| recipient(mailbox) == to);
+        told.thread = thread.map(|(_, id)| id.clone()).or(told.thread.take());
     }
 }

@@ -5,33 +5,66 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use super::super::StoreError;
-use super::collectors;
 use super::incident::incident;
-use super::old::{OldIncident, OldStore, is_of_collector};
-use crate::alert::{CutOff, Incident, Phase};
+use super::old::{OldIncident, OldPhase};
+use crate::alert::{CutOff, Failing, Incident, Phase, Value};
 use crate::alert::{Key, Kind};
-use crate::model::AccountName;
+use crate::model::{AccountName, Collector};
 
 /// An incident, and the time at which its row was last written.
 pub(super) type Written = (Incident, String);
 
+/// The key under which an incident continues. Each failing collector had one; now an account has one for all.
+pub(super) fn key_now(key: &Key) -> Key {
+    if key.kind == Kind::CollectorFailing { Key::account_wide(&key.account, key.kind) } else { key.clone() }
+}
+
 /// Unknown states had an incident each, and have one for each sort of resource now: the next reading opens it anew.
-pub(super) fn incidents(old: &OldStore) -> BTreeMap<Key, Written> {
-    let each =
-        old.incidents.values().filter(|one| !is_of_collector(&one.key) && one.key.kind != Kind::UnknownState);
-    let each = each.map(|one| (incident(one), one.updated_at.clone()));
-    let all = each.chain(collectors::incidents(old));
+pub(super) fn incidents(old: &BTreeMap<Key, OldIncident>) -> BTreeMap<Key, Written> {
+    let is_alone = |one: &&OldIncident| !matches!(one.key.kind, Kind::CollectorFailing | Kind::UnknownState);
+    let each = old.values().filter(is_alone).map(|one| (incident(one), one.updated_at.clone()));
+    let of_collectors: Vec<_> = old.values().filter(|one| one.key.kind == Kind::CollectorFailing).collect();
+    let of_accounts = of_collectors.chunk_by(|one, next| one.key.account == next.key.account);
+    let all = each.chain(of_accounts.filter_map(joined));
     all.filter(|(one, _)| one.episode > 0 || one.phase != Phase::Resolved)
         .map(|(one, at)| (one.key.clone(), (one, at)))
         .collect()
 }
 
+/// The incident of an account's collectors, which is open while one of theirs is. Its words come from the one that is
+/// open longest; the next poll renews them.
+fn joined(all: &[&OldIncident]) -> Option<Written> {
+    let open = || all.iter().filter(|one| one.phase.is_open());
+    let newest = || all.iter().max_by_key(|one| one.last_change);
+    let root = open().min_by_key(|one| one.since).or_else(newest)?;
+    let failing = open().filter_map(|one| Some((collector(one)?, failing(one))));
+    let joined = Incident {
+        key: key_now(&root.key),
+        episode: all.iter().map(|one| incident(one).episode).max()?,
+        severity: open().map(|one| one.severity).max().unwrap_or(root.severity),
+        value: Value::Failing(failing.collect()),
+        cause: None,
+        ..incident(root)
+    };
+    Some((joined, root.updated_at.clone()))
+}
+
+fn collector(one: &OldIncident) -> Option<Collector> {
+    let named = one.key.resource.to_string();
+    Collector::ALL.into_iter().find(|collector| collector.as_str() == named)
+}
+
+fn failing(one: &OldIncident) -> Failing {
+    let good = if one.phase == OldPhase::Recovering { one.streak.max(1) } else { 0 };
+    Failing { since: one.since, read_at: one.last_observed, good, lasts: false }
+}
+
 /// The believed date of each account's cut-off.
 pub(super) fn cut_offs(
-    old: &OldStore,
+    old: &BTreeMap<Key, OldIncident>,
     now: DateTime<Utc>,
 ) -> Result<BTreeMap<AccountName, CutOff>, StoreError> {
-    let disconnects = old.incidents.values().filter(|one| one.key.kind == Kind::Disconnect);
+    let disconnects = old.values().filter(|one| one.key.kind == Kind::Disconnect);
     let known = disconnects.filter(|one| one.ladder.is_some() || one.calendar.is_some());
     known.map(|one| Ok((one.key.account.clone(), cut_off(one, now)?))).collect()
 }
@@ -45,9 +78,8 @@ fn cut_off(old: &OldIncident, now: DateTime<Utc>) -> Result<CutOff, StoreError> 
         }
         believed = serde_json::from_value(ladder)?;
     }
-    let ladder = old.ladder();
     // A move that no mail told is younger than every mail.
-    believed.paid_at = ladder.paid.then_some(now);
+    believed.paid_at = old.ladder().paid.then_some(now);
     (believed.clear, believed.calendar) = (old.streak, old.calendar);
     Ok(believed)
 }

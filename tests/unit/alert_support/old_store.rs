@@ -15,12 +15,18 @@ impl World {
     /// A world whose account 0.2 watched for these recipients, with the store that 0.2 wrote. Nothing is read
     /// yet.
     pub fn updated(fixture: &str, to: &[&str]) -> Self {
+        Self::updated_after(fixture, to, "")
+    }
+
+    /// The same after this SQL changed the store.
+    pub fn updated_after(fixture: &str, to: &[&str], sql: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("hw.db");
         let old = Connection::open(&path).unwrap();
         for part in ["schema", fixture] {
             old.execute_batch(&std::fs::read_to_string(file(part)).unwrap()).unwrap();
         }
+        old.execute_batch(sql).unwrap();
         let until = "SELECT value FROM meta WHERE key = 'watched_until'";
         let until: String = old.query_row(until, [], |row| row.get(0)).unwrap();
         old.close().unwrap();
@@ -55,12 +61,6 @@ impl World {
             })
         });
         told.collect()
-    }
-
-    /// The bytes of a mail that 0.2 made.
-    pub fn bytes_before_the_update(&self, id: &str) -> Vec<u8> {
-        let sql = "SELECT raw FROM messages WHERE message_id = ?1";
-        self.before_the_update().query_row(sql, [id], |row| row.get(0)).unwrap()
     }
 
     /// The copy of the old store, which the update keeps.
