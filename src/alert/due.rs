@@ -251,7 +251,7 @@ pub(super) fn told_after(case: &Case<'_>, before: &Told, event: &Event, message_
     let is_same = told.episode == incident.episode || goes_on;
     if event.is_end() {
         (told.what, told.episode, told.at) = (What::Over, incident.episode, now);
-        // What is watched again begins anew.
+        // A cut-off that is watched again begins anew.
         told.money = if *event == Event::Unwatched { Money::default() } else { told.money.after_the_end() };
         return told;
     }

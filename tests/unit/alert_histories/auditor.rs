@@ -21,6 +21,8 @@ pub struct Auditor {
     now: DateTime<Utc>,
     /// The time of the last start, or of the last waking.
     horizon: DateTime<Utc>,
+    /// The clock was set to a time before a poll.
+    was_set_back: bool,
     pub belief: Belief,
     pub account: Account,
     pub inbox: Inbox,
@@ -88,6 +90,7 @@ impl Auditor {
             max_per_hour: config.max_per_hour,
             now,
             horizon: now,
+            was_set_back: false,
             inbox: Inbox::default(),
             silences: Vec::new(),
             acks: BTreeMap::new(),
@@ -148,6 +151,7 @@ impl Auditor {
     /// The machine slept, or the clock was set: no remembered time may be in the future.
     pub fn wakes(&mut self, now: DateTime<Utc>) {
         self.horizon = now;
+        self.was_set_back |= self.polls.values().any(|one| one.ended > now);
         self.belief.wakes(now);
         self.account.wakes(now);
         self.inbox.wakes(now);
@@ -313,7 +317,10 @@ impl Auditor {
             assert!(self.account.has_dropped && *event == Event::Opened, "{}", what());
             return;
         }
-        if *event == Event::Unwatched {
+        if let Event::Dearer(_) = event {
+            // A report from before the clock was set back covers other days, so that a day's charge looks like a price.
+            assert!(self.was_set_back, "no order is dearer: {}", what());
+        } else if *event == Event::Unwatched {
             // A cut-off that is watched again and far off says no more than that it was not watched.
             assert!(self.is_off(key) || key.kind == Kind::Disconnect, "it is watched: {}", what());
         } else if event.is_end() {
