@@ -35,7 +35,10 @@ pub(super) async fn run(args: cli::Forecast) -> Result<Answer> {
             None
         };
         let profile = &account.profile;
-        let known = last.as_ref().and_then(|last| last.cut_off);
+        let known = last.as_ref().and_then(|last| match &report {
+            Ok(report) => last.known_beside(report, now),
+            Err(_) => last.cut_off,
+        });
         let shown = |forecast: AccountForecast| {
             forecast.knowing(known, profile, now).deleted_after(account.alert.deletion_days, now)
         };

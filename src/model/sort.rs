@@ -133,6 +133,8 @@ pub(crate) struct SeenResource<'a> {
     /// The container of a site.
     pub container: Option<u64>,
     pub read_at: Option<DateTime<Utc>>,
+    /// Whether the last complete listing showed it.
+    pub is_listed: bool,
 }
 
 impl AccountState {
@@ -153,13 +155,11 @@ impl AccountState {
     /// One resource, while it is listed.
     pub(crate) fn resource(&self, sort: Sort, id: u64) -> Option<SeenResource<'_>> {
         match sort {
-            Sort::Vm => self.vms.get(id.into()).map(|row| self.seen(row, self.vms.read_at)),
-            Sort::Container => {
-                self.containers.get(id.into()).map(|row| self.seen(row, self.containers.read_at))
-            }
+            Sort::Vm => self.vms.get(id.into()).map(|row| self.seen(row, &self.vms)),
+            Sort::Container => self.containers.get(id.into()).map(|row| self.seen(row, &self.containers)),
             Sort::Site => {
                 let listing = self.sites.get(self.homes.get(&id.into())?)?;
-                listing.get(id.into()).map(|row| self.seen(row, listing.read_at))
+                listing.get(id.into()).map(|row| self.seen(row, listing))
             }
         }
     }
@@ -178,10 +178,10 @@ impl AccountState {
         &'a self,
         listing: &'a Listing<T>,
     ) -> impl Iterator<Item = SeenResource<'a>> {
-        listing.rows.iter().map(|row| self.seen(row, listing.read_at))
+        listing.rows.iter().map(|row| self.seen(row, listing))
     }
 
-    fn seen<'a, T: Stated>(&'a self, row: &'a T, read_at: Option<DateTime<Utc>>) -> SeenResource<'a> {
+    fn seen<'a, T: Stated>(&'a self, row: &'a T, listing: &Listing<T>) -> SeenResource<'a> {
         SeenResource {
             account: &self.profile.name,
             kind: T::SORT,
@@ -190,7 +190,8 @@ impl AccountState {
             state: row.state_name(),
             health: row.health(),
             container: row.container(),
-            read_at,
+            read_at: listing.read_at,
+            is_listed: listing.empty_since.is_none() && !listing.missing.contains(&row.id().into()),
         }
     }
 }

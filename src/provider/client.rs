@@ -131,6 +131,11 @@ impl Client {
         Ok(Self { shared: Arc::clone(&self.shared), poll: Some(Arc::new(poll)) })
     }
 
+    /// A person asks for a poll, perhaps after a payment: the next one begins although the last ones were refused.
+    pub(super) fn ask_anew(&self, group: Group) {
+        self.shared.standings[group as usize].lock().ask_anew();
+    }
+
     pub(super) fn endpoint(&self, collector: Collector, id: &str) -> Result<Endpoint, ApiError> {
         Endpoint::new(&self.shared.settings, &self.shared.redactor, collector, id)
     }

@@ -47,6 +47,11 @@ impl Standing {
         Some((why, until - now))
     }
 
+    /// Lets the next poll begin although the last ones were refused. A pause that the provider asked for stays.
+    pub(super) fn ask_anew(&mut self) {
+        self.until.take_if(|(_, why)| *why != Why::AskedToWait);
+    }
+
     /// Lets a poll begin, or returns why the group is not asked.
     pub(super) fn begin(&mut self, now: Instant) -> Result<PollCount, ErrorKind> {
         if let Some((why, retry_in)) = self.left_alone(now) {
@@ -89,7 +94,7 @@ impl Standing {
         let is_accepted = (200..300).contains(&status);
         if is_accepted {
             (self.refused_polls, self.accepted) = (0, true);
-            self.until.take_if(|(_, why)| *why != Why::AskedToWait);
+            self.ask_anew();
         }
         if let Some(poll) = poll {
             poll.accepted |= is_accepted;
@@ -179,6 +184,12 @@ mod tests {
             assert_eq!(poll(&mut standing, now, &[402]), Ok(()));
         }
         assert_eq!(poll(&mut standing, now, &[402]), not_asked(Why::Refused, 300));
+        standing.ask_anew();
+        assert_eq!(poll(&mut standing, now, &[402]), Ok(()), "a person asks");
+        let mut standing = Standing::default();
+        standing.pause(Duration::from_secs(60), now);
+        standing.ask_anew();
+        assert_eq!(poll(&mut standing, now, &[200]), not_asked(Why::AskedToWait, 60));
     }
 
     #[test]

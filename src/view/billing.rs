@@ -151,6 +151,15 @@ impl LastReading {
         forecast::proves_nothing(report, known, is_new_bare)
     }
 
+    /// The cut-off that was mailed, unless this newer report shows a payment or an earlier date.
+    pub(crate) fn known_beside(&self, report: &Report, now: DateTime<Utc>) -> Option<Disconnect> {
+        let foreseen = forecast::foreseen_balance(&self.report.report(), now);
+        let is_payment = foreseen < forecast::balance_now(report);
+        let is_earlier =
+            |known: &Disconnect| forecast::disconnect(report).at().is_some_and(|at| Some(at) < known.at());
+        self.cut_off.filter(|known| !is_payment && !is_earlier(known))
+    }
+
     /// The billing facts of an account; `None` if no report was ever read.
     pub(crate) fn of<'a>(
         state: &AccountState,
@@ -189,15 +198,9 @@ impl BillingFacts {
         }
     }
 
-    /// Adds the cut-off that was mailed. A past cut-off stays until the account has money again, since the date
-    /// in a report may then be that of the next charge.
+    /// Adds the cut-off that was mailed: it holds until the reports of an hour or a payment move it.
     pub(crate) fn knowing(self, known: Option<Disconnect>, payer: &Payer<'_>) -> Self {
-        let is_past = |known: &Disconnect| {
-            *known == Disconnect::Now || known.at().is_some_and(|at| at <= payer.reader.now)
-        };
-        let is_paid = self.balance.is_some_and(|balance| balance.is_positive());
-        let Some(disconnect) = known.filter(is_past).filter(|_| !is_paid) else { return self };
-        self.cut_off(disconnect, payer)
+        known.map_or(self, |disconnect| self.cut_off(disconnect, payer))
     }
 
     /// Whether a cut-off is ahead, so that one order less may move it.

@@ -68,6 +68,7 @@ pub(super) fn not_known(account: &AccountState, told: &[&IncidentRow], reader: R
         )
     }));
     unknown.extend(unknown_states(account, language));
+    unknown.extend(Sort::ALL.into_iter().filter_map(|sort| not_listed(account, sort, language)));
     let said = |text| Said::one(text, Topic::Reading, Some(&profile.name));
     unknown.into_iter().map(said).collect()
 }
@@ -95,6 +96,15 @@ fn is_told(account: &AccountState, collector: Collector, told: &[&IncidentRow]) 
         };
         its && row.account == account.profile.name
     })
+}
+
+/// `2 VMs not in the last listing`. They may be gone.
+fn not_listed(account: &AccountState, sort: Sort, language: Language) -> Option<String> {
+    let count = account.resources_of(sort).filter(|seen| !seen.is_listed).count();
+    let resources = language.count(count, words::noun_of(sort));
+    let said =
+        || say!(language, "{resources} not in the last listing", "нет в последнем списке: {resources}");
+    (count > 0).then(said)
 }
 
 /// `unknown state: files-8 (rebooting)`.

@@ -127,12 +127,13 @@ impl ResourceRow {
     }
 }
 
-/// All resources. A stale state counts as unknown; so does a fine state that the last poll did not show.
+/// All resources. A stale state counts as unknown; so does a fine state that the last poll or listing did not show.
 pub(crate) fn entries(account: &AccountState, now: DateTime<Utc>) -> impl Iterator<Item = SeenResource<'_>> {
     account.resources().map(move |seen| {
         let collector = seen.kind.seen_by();
         let is_known = is_fresh(&account.profile, collector, seen.read_at, now)
-            && (seen.health != Health::Fine || is_shown(account, collector, seen.read_at));
+            && (seen.health != Health::Fine
+                || (seen.is_listed && is_shown(account, collector, seen.read_at)));
         SeenResource { health: if is_known { seen.health } else { Health::Unknown }, ..seen }
     })
 }

@@ -9,7 +9,7 @@ use crate::model::forecast::Disconnect;
 use crate::model::*;
 use crate::terminal::forecast::AccountForecast;
 use crate::terminal::{Answer, Forecasts, Style};
-use crate::view::{LastReading, Reader};
+use crate::view::LastReading;
 use account::*;
 
 const HOSTILE: &str = "sh\u{1b}[2Jop\r\n\u{202e}\u{9b}31m and a name that goes on for longer than any line";
@@ -50,24 +50,26 @@ fn an_account_that_is_paid_for() {
     insta::assert_snapshot!("forecast_paid_80", text(&forecasts, 80));
 }
 
-/// Its report names the next charge; the daemon's mail named the day before yesterday.
+/// A report right after it names another date, which is the next charge's or not believed yet.
 #[test]
-fn an_account_that_is_off_stays_so_until_it_is_paid() {
-    let off = Disconnect::At { at: read_at() - chrono::Duration::days(2), computed: false };
-    let ahead = Disconnect::At { at: read_at() + chrono::Duration::days(2), computed: false };
-    for (balance, known, is_off) in
-        [("-5", off, true), ("-5", Disconnect::Now, true), ("-5", ahead, false), ("5", off, false)]
-    {
-        let mut report = report(balance, "10");
-        report.edd = Edd::At(read_at() + chrono::Duration::days(1));
-        let one = forecast("main", report).knowing(Some(known), &profile("main"), read_at());
-        let billing = one.billing.as_ref().unwrap();
-        assert_eq!(billing.facts.disconnect == known, is_off, "{balance} {known:?}");
-        assert_eq!(
-            billing.facts.by(Reader::english(chrono_tz::Tz::UTC, read_at())) == Some(PayBy::Now),
-            is_off,
-            "{balance} {known:?}"
-        );
+fn the_cut_off_that_was_mailed_stays_until_a_payment_or_an_earlier_date() {
+    let day = |days| Disconnect::At { at: read_at() + chrono::Duration::days(days), computed: false };
+    for (balance, known, days, holds) in [
+        ("-5", day(-2), 1, true),
+        ("-5", Disconnect::Now, 1, true),
+        ("-5", day(2), 20, true),
+        ("-5", day(2), 1, false),
+        ("5", day(-2), 1, false),
+    ] {
+        let mut account = KnownAccount::new(Arc::new(profile("main")));
+        account.apply(Read::ExpectedBalance(report("-5", "10")), read_at());
+        let mut last = LastReading::of(account.state(), []).unwrap();
+        last.cut_off = Some(known);
+        let newer = Report { edd: Edd::At(day(days).at().unwrap()), ..report(balance, "10") };
+        let known_beside = last.known_beside(&newer, read_at());
+        assert_eq!(known_beside, Some(known).filter(|_| holds), "{balance} {known:?} {days}");
+        let one = forecast("main", newer).knowing(known_beside, &profile("main"), read_at());
+        assert_eq!(one.answer, Answer::NeedsYou, "{balance} {known:?} {days}");
     }
 }
 

@@ -88,7 +88,9 @@ async fn follow(poller: Poller, collector: Collector, schedule: Schedule) {
                 () = wait_for_tick(&poller, &schedule, again) => {}
                 () = awaited.comes(took), if !failed => {}
                 Ok(()) = looks.changed(), if sees_states(collector) => {}
-                Ok(()) = asked.changed(), if sees_states(collector) => {}
+                Ok(()) = asked.changed(), if sees_states(collector) => {
+                    poller.plan.client.ask_anew(collector.group());
+                }
             }
         }
     };
