@@ -1,12 +1,11 @@
-//! Access control for listeners that others can reach: TLS, passwords, the limit of concurrent scrapes. All
-//! listeners of a daemon share one guard.
+//! Access control for listeners that others can reach: TLS and passwords. All listeners of a daemon share
+//! one guard.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::header::{self, HeaderValue};
 use hyper::{HeaderMap, Response, StatusCode};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::body::Body;
 use super::response::{text, with};
@@ -17,18 +16,14 @@ use super::web_config::{Admission, Checks, ReloadingConfig, WebConfig};
 pub(crate) struct Guard {
     config: Option<ReloadingConfig>,
     checks: Checks,
-    scrapes: Option<Arc<Semaphore>>,
 }
 
 impl Guard {
     /// A guard with `config` and its path. The file is read again when it or a file that it names changes.
-    /// `max_requests` scrapes are served at a time (0: any number); others are refused.
-    pub(crate) fn new(config: Option<(&Path, WebConfig)>, max_requests: usize) -> Self {
-        let scrapes = max_requests.min(Semaphore::MAX_PERMITS);
+    pub(crate) fn new(config: Option<(&Path, WebConfig)>) -> Self {
         Self {
             config: config.map(|(path, config)| ReloadingConfig::new(path, config)),
             checks: Checks::new(),
-            scrapes: (scrapes > 0).then(|| Arc::new(Semaphore::new(scrapes))),
         }
     }
 
@@ -46,12 +41,6 @@ impl Guard {
             Admission::Busy => Err(Refusal::Passwords),
         }
     }
-
-    /// A permit for one scrape, held until the page is sent; `None` without a limit.
-    pub(super) fn scrape(&self) -> Result<Option<OwnedSemaphorePermit>, Refusal> {
-        let Some(scrapes) = &self.scrapes else { return Ok(None) };
-        Arc::clone(scrapes).try_acquire_owned().map(Some).map_err(|_| Refusal::Scrapes)
-    }
 }
 
 /// The reason why a request is refused.
@@ -60,12 +49,10 @@ pub(super) enum Refusal {
     Credentials,
     /// Too many password checks are queued.
     Passwords,
-    Scrapes,
 }
 
 impl From<Refusal> for Response<Body> {
     fn from(refusal: Refusal) -> Self {
-        const LATER: (HeaderName, &str) = (header::RETRY_AFTER, "1");
         const CHALLENGE: &str = "Basic realm=\"hostwatch\", charset=\"UTF-8\"";
         let (status, words, header) = match refusal {
             Refusal::Credentials => (
@@ -76,12 +63,7 @@ impl From<Refusal> for Response<Body> {
             Refusal::Passwords => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 "503: too many passwords are being checked; try again later\n",
-                LATER,
-            ),
-            Refusal::Scrapes => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "503: too many scrapes at one time (--web.max-requests)\n",
-                LATER,
+                (header::RETRY_AFTER, "1"),
             ),
         };
         with(text(status, words), [header])

@@ -73,7 +73,7 @@ impl Place {
 
     async fn serve(&self, tls: &str, rest: &str) -> Server {
         let path = self.config(tls, rest);
-        let guard = Arc::new(Guard::new(Some((&path, WebConfig::read(&path).unwrap())), 40));
+        let guard = Arc::new(Guard::new(Some((&path, WebConfig::read(&path).unwrap()))));
         let guarded = |listener: Listener| listener.guarded(guard);
         Server::start_with(&[&full("main")], false, ConnectionLimits::default(), guarded).await
     }
