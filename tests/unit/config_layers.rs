@@ -263,7 +263,7 @@ fn the_store_is_under_the_state_directory_or_beside_the_file_when_relative() {
 }
 
 /// Lines in the account of the base, and tables below it.
-const CHANGES: [&str; 26] = [
+const CHANGES: [&str; 25] = [
     "base_url = 'https://h'\nhosting_token = 't'",
     "base_url = 'https://h'\nhosting_token = 't'\nhosting_auth_scheme = ''\n[schedule]\ncontainers = ''",
     "time_zone = 'Europe/Moscow'\nbilling_username = 'u'\nbilling_password = 'p'",
@@ -286,7 +286,6 @@ const CHANGES: [&str; 26] = [
     "[schedule]\nvms = '*/10 * * * * *'",
     "[schedule]\nvms = '*/30 * * * * *'",
     "[schedule]\ndigest = ''",
-    "[metrics]\nallow = ['hosting_*', 'process_open_fds']\ndeny = ['*_info']",
     "[heartbeat]\nurl = 'https://hc.example.com/uuid?x=1'",
     "[defaults]\nproxy = 'socks5h://u:hunter2@127.0.0.1:1080'",
     "[email]\nsmtp_url = 'smtp://u%40x@mail.example.com'\npassword_file = 'p'\nca_file = 'ca.pem'\n\
