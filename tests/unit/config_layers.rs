@@ -202,20 +202,6 @@ fn accounts_override_shared_settings_key_by_key() {
 }
 
 #[test]
-fn accounts_come_from_a_directory_too() {
-    let shop = BASE.replace("main", "shop");
-    let place = Place::new(BASE)
-        .with("accounts.d/10-shop.toml", &shop)
-        .with("accounts.d/.hidden.toml", "nonsense")
-        .with("accounts.d/README", "nonsense")
-        .with("accounts.d/20-none.toml", "");
-    let settings = place.load(&[("HOSTWATCH_ACCOUNTS__SHOP__CURRENCY", "EUR")]);
-    let names: Vec<&str> = settings.accounts.iter().map(|account| account.name().as_str()).collect();
-    assert_eq!(names, ["main", "shop"]);
-    assert_eq!(settings.accounts[1].profile.currency, "EUR");
-}
-
-#[test]
 fn a_secret_comes_from_a_file_or_a_credential() {
     let account = "[accounts.main]\npanel_url = 'https://p'\n";
     let place =
