@@ -467,8 +467,9 @@ pub(crate) struct Log {
 
 fn telemetry_path(text: &str) -> Result<String, &'static str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/-._~".contains(c);
-    if text.len() == 1 || !text.starts_with('/') || !text.chars().all(plain) {
-        return Err("expected a path of letters, digits and '/-._~', such as /metrics");
+    // Paths of requests have one slash for several.
+    if text.len() == 1 || !text.starts_with('/') || text.contains("//") || !text.chars().all(plain) {
+        return Err("expected a path of letters, digits, '-._~' and single slashes, such as /metrics");
     }
     if http::is_taken(text) {
         return Err("hostwatch serves something else there; take another path, such as /metrics");

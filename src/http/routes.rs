@@ -127,7 +127,7 @@ pub(crate) fn is_taken(path: &str) -> bool {
 
 /// Whether a path is for health checks, which may use any host name.
 pub(super) fn is_health(path: &str) -> bool {
-    matches!(path, HEALTHY | READY)
+    matches!(&*folded(path), HEALTHY | READY)
 }
 
 /// Several `account=` parameters are ambiguous: one account alone, or all of them, would be a wrong answer.

@@ -83,7 +83,7 @@ fn listen_addresses_as_the_exporter_toolkit_takes_them() {
 
 #[test]
 fn usage_errors_exit_with_2() {
-    let table: [&[&str]; 19] = [
+    let table: [&[&str]; 21] = [
         &[],
         &["rehearse", "--days=-1"],
         &["status", "--url=ftp://x"],
@@ -94,6 +94,8 @@ fn usage_errors_exit_with_2() {
         &["run", "--log.level=loud"],
         &["run", "--web.listen-address=nonsense"],
         &["run", "--web.telemetry-path=metrics"],
+        &["run", "--web.telemetry-path=//metrics"],
+        &["run", "--web.telemetry-path=/a//metrics"],
         &["run", "--web.systemd-socket", "--web.listen-address=:1"],
         &["run", "--web.telemetry-path=/a\r\nb"],
         &["why"],
