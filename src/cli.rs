@@ -446,9 +446,6 @@ pub(crate) struct Web {
     /// TLS, passwords and response headers, in the exporter toolkit's format (YAML); read anew when it changes
     #[arg(long = "web.config.file", value_name = "FILE")]
     pub config_file: Option<PathBuf>,
-    /// Scrapes served at a time, others are turned away (503); 0 for any number
-    #[arg(long = "web.max-requests", value_name = "N", default_value_t = 40)]
-    pub max_requests: usize,
     /// Path of the metrics
     #[arg(long = "web.telemetry-path", value_name = "PATH", default_value = "/metrics", value_parser = telemetry_path)]
     pub telemetry_path: String,
@@ -470,8 +467,9 @@ pub(crate) struct Log {
 
 fn telemetry_path(text: &str) -> Result<String, &'static str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/-._~".contains(c);
-    if text.len() == 1 || !text.starts_with('/') || !text.chars().all(plain) {
-        return Err("expected a path of letters, digits and '/-._~', such as /metrics");
+    // Paths of requests have one slash for several.
+    if text.len() == 1 || !text.starts_with('/') || text.contains("//") || !text.chars().all(plain) {
+        return Err("expected a path of letters, digits, '-._~' and single slashes, such as /metrics");
     }
     if http::is_taken(text) {
         return Err("hostwatch serves something else there; take another path, such as /metrics");

@@ -343,10 +343,6 @@ pub(crate) const KEYS: &[KeyRow] = keys! {
     "metrics.state_series" Text "\"all\""
         "`all`: a series for each known state, 1 for the current one; `current`: that one only, advised from \
          some 2,000 sites."
-    "metrics.allow" Texts "[]"
-        "Patterns (`*` any run of characters, `?` one) of the metrics that are written; `[]` for all. They hold \
-         for hostwatch's own metrics too: the shipped alert rules need `hostwatch_*`."
-    "metrics.deny" Texts "[]" "Patterns of metrics that are not written, although `allow` has them."
     "metrics.stale_after" Duration "\"\""
         "How long a collector's last good listing is served while polls fail. `\"\"`: ten of the longest gap \
          between its ticks, at least 15 min."

@@ -1,4 +1,4 @@
-//! The configuration: defaults, TOML file, `accounts.d` and environment, checked as a whole. All errors are
+//! The configuration: defaults, TOML file and environment, checked as a whole. All errors are
 //! reported together, one a line. It reads files, but asks no host and reads no clock.
 
 mod account;

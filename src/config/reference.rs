@@ -86,8 +86,7 @@ hostwatch reads, each layer over the one before:
 
 1. the defaults below;
 2. the TOML file that `--config.file` (or `HOSTWATCH_CONFIG_FILE`) names;
-3. `accounts.d/*.toml` beside it, in order of their names; they hold only `[accounts.NAME]` tables;
-4. environment variables such as `HOSTWATCH_STORE__PATH` or `HOSTWATCH_ACCOUNTS__MAIN__TIME_ZONE`: the key with `__`
+3. environment variables such as `HOSTWATCH_STORE__PATH` or `HOSTWATCH_ACCOUNTS__MAIN__TIME_ZONE`: the key with `__`
    between its levels. `HOSTWATCH_` is in capitals; after it case does
    not matter, and `_` stands for the `-` of the name of an account in the files. An account that no file names has its
    name in small letters. Lists are separated by commas, or written as in TOML.

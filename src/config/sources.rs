@@ -1,8 +1,8 @@
-//! The layers of a configuration (defaults, files, environment), merged by figment into one tree of values that
+//! The layers of a configuration (defaults, file, environment), merged by figment into one tree of values that
 //! know their origin. It does not interpret them.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use figment::error::Kind;
 use figment::providers::{Format, Toml};
@@ -26,7 +26,7 @@ pub(super) struct Sources {
     pub main: String,
 }
 
-/// Reads and merges all layers. `None` if the main file cannot be read, since other errors would then be noise.
+/// Reads and merges all layers. `None` if the file cannot be read, since other errors would then be noise.
 pub(super) fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Option<Sources> {
     let mut sources = Sources {
         values: Value::from(Dict::new()),
@@ -36,14 +36,11 @@ pub(super) fn read(path: Option<&Path>, env: &Environment, findings: &mut Findin
         main: path.map_or_else(|| "environment".to_owned(), |path| path.display().to_string()),
     };
     if let Some(path) = path {
-        sources.add_file(path, false, findings)?;
-        for extra in account_files(path, findings) {
-            sources.add_file(&extra, true, findings);
-        }
+        sources.add_file(path, findings)?;
     }
     let names: Vec<String> = sources.accounts.keys().cloned().collect();
     for variable in environment::variables(env, &names, findings) {
-        sources.note(&variable.data, &variable.metadata.name, None);
+        sources.note(&variable.data, &variable.metadata.name);
         sources.figment = sources.figment.merge(variable);
     }
     sources.values = sources.figment.data().ok()?.remove(&Profile::Default).unwrap_or_default().into();
@@ -62,63 +59,28 @@ impl Sources {
         Some(file.map_or_else(|| metadata.name.to_string(), |path| path.display().to_string()))
     }
 
-    /// Merges a file: the main one, or one of `accounts.d`. `None` if it is unusable.
-    fn add_file(&mut self, path: &Path, accounts_alone: bool, findings: &mut Findings) -> Option<()> {
+    /// Merges the file. `None` if it is unusable.
+    fn add_file(&mut self, path: &Path, findings: &mut Findings) -> Option<()> {
         let source = path.display().to_string();
         let refuse = |why| findings.error(&source, "", format!("{why}; name the file with --config.file"));
         let text = read_file::text(path).map_err(refuse).ok()?;
         let data = Toml::string(&text).data().map_err(|error| refuse_text(&source, &error, findings)).ok()?;
-        let tables = data.values().flat_map(Dict::keys).filter(|_| accounts_alone);
-        for name in tables.filter(|name| *name != "accounts") {
-            let message = "only [accounts.NAME] tables belong in accounts.d; move it to the main file";
-            findings.error(&source, name, message);
-        }
-        self.note(&data, &source, Some(findings));
+        self.note(&data, &source);
         self.figment = std::mem::take(&mut self.figment)
             .merge(Layer { metadata: Toml::file_exact(path).metadata(), data });
         Some(())
     }
 
-    /// Notes the accounts and tables that a layer names. Two files may not name the same account.
-    fn note(&mut self, data: &Map<Profile, Dict>, source: &str, mut findings: Option<&mut Findings>) {
+    /// Notes the accounts and tables that a layer names.
+    fn note(&mut self, data: &Map<Profile, Dict>, source: &str) {
         let accounts = data.values().filter_map(|table| table.get("accounts")?.as_dict());
         for name in accounts.flat_map(Dict::keys) {
-            let first = self.accounts.entry(name.clone()).or_insert_with(|| source.to_owned());
-            if first != source
-                && let Some(findings) = &mut findings
-            {
-                let message = format!("this account is in {first} too; keep one of them");
-                findings.error(source, &format!("accounts.{name}"), message);
-            }
+            self.accounts.entry(name.clone()).or_insert_with(|| source.to_owned());
         }
         if data.values().any(|table| table.get("email").is_some_and(|email| email.as_dict().is_some())) {
             self.email.get_or_insert_with(|| source.to_owned());
         }
     }
-}
-
-/// `accounts.d/*.toml` beside the main file, sorted by name.
-fn account_files(main: &Path, findings: &mut Findings) -> Vec<PathBuf> {
-    let directory = main.parent().unwrap_or(Path::new("")).join("accounts.d");
-    let entries = match std::fs::read_dir(&directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
-        Err(error) => {
-            let message = format!(
-                "cannot be listed: {}; give hostwatch access, or remove it",
-                read_file::reason(&error)
-            );
-            findings.error(&directory.display().to_string(), "", message);
-            return Vec::new();
-        }
-    };
-    let visible = |path: &PathBuf| {
-        let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        !hidden && path.extension().is_some_and(|extension| extension == "toml")
-    };
-    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(visible).collect();
-    files.sort();
-    files
 }
 
 /// Reports why a text is no TOML. The line itself is not quoted, since it can hold a secret.

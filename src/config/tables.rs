@@ -6,37 +6,17 @@ use super::findings::Findings;
 use super::values;
 use super::view::View;
 use crate::http::{self, WebSettings};
-use crate::metrics::{MetricsSettings, Selection, StateSeries, families};
-use crate::model::nearest::nearest;
-use crate::model::pattern::matches_pattern;
+use crate::metrics::{MetricsSettings, StateSeries};
 
 /// Reads the settings for all accounts; `stale_after` is each account's own.
 pub(super) fn metrics(view: &View<'_>, findings: &mut Findings) -> MetricsSettings {
-    let allow = patterns(view, "metrics.allow", findings);
-    let deny = patterns(view, "metrics.deny", findings);
-    MetricsSettings { state_series: state_series(view, findings), selection: Selection { allow, deny } }
-}
-
-/// Patterns of metric names. A pattern that matches no metric is a typing error.
-fn patterns(view: &View<'_>, key: &str, findings: &mut Findings) -> Vec<String> {
-    let names: Vec<&str> = families().map(|family| family.name).collect();
-    let texts: Vec<String> = view.get(key).unwrap_or_default();
-    for pattern in &texts {
-        if !names.iter().any(|name| matches_pattern(pattern, name)) {
-            let near = nearest(pattern, &names);
-            view.error(key, findings, format!("'{pattern}' matches no metric; did you mean '{near}'?"));
-        }
-    }
-    texts
-}
-
-fn state_series(view: &View<'_>, findings: &mut Findings) -> StateSeries {
     let parse = |text: &str| match text {
         "all" => Ok(StateSeries::All),
         "current" => Ok(StateSeries::Current),
         _ => Err(format!("no choice '{text}'; allowed are \"all\" and \"current\"")),
     };
-    view.parsed("metrics.state_series", findings, parse).unwrap_or_default()
+    let state_series = view.parsed("metrics.state_series", findings, parse).unwrap_or_default();
+    MetricsSettings { state_series }
 }
 
 /// The default name of a store.

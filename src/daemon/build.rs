@@ -275,7 +275,6 @@ fn restore(opened: Opened, accounts: &Accounts, own: &Arc<Own>, clock: &Clock) -
 
 fn own_metrics(settings: &Settings, now: DateTime<Utc>) -> Arc<Own> {
     let own = Arc::new(Own::new(VERSION, COMMIT).with_process());
-    own.select(settings.metrics.selection.clone());
     own.heartbeat_configured(settings.heartbeat_url.is_some());
     own.external_url(settings.web.external_url.as_ref().map(AsRef::as_ref));
     own.reload(true, now);
@@ -289,7 +288,7 @@ fn first_page(
     engine: &Engine,
     now: DateTime<Utc>,
 ) -> Encoder {
-    let mut encoder = Encoder::new(settings.metrics.clone());
+    let mut encoder = Encoder::new(settings.metrics);
     for (account, known) in known {
         encoder.set_incidents(account, engine.exported(account, now));
         encoder.refresh(known.state(), &Collector::ALL, now);

@@ -37,7 +37,7 @@ impl BoundSockets {
         // Lasting errors are found before passing ones.
         let config = config(web)?;
         let sockets = if web.systemd_socket { passed()? } else { bind(&web.listen_addresses).await? };
-        Ok(Self::new(config, web.max_requests, sockets))
+        Ok(Self::new(config, sockets))
     }
 
     /// Binds any free port of loopback.
@@ -46,10 +46,10 @@ impl BoundSockets {
     /// As [`Self::open`].
     pub(crate) async fn open_anywhere(web: &cli::Web) -> Result<Self> {
         let anywhere = ListenAddress { host: "127.0.0.1".to_owned(), port: 0 };
-        Ok(Self::new(config(web)?, web.max_requests, bind(&[anywhere]).await?))
+        Ok(Self::new(config(web)?, bind(&[anywhere]).await?))
     }
 
-    fn new(config: Option<(&Path, WebConfig)>, max_requests: usize, sockets: Vec<BoundSocket>) -> Self {
+    fn new(config: Option<(&Path, WebConfig)>, sockets: Vec<BoundSocket>) -> Self {
         let has = |what: fn(&WebConfig) -> bool| config.as_ref().is_some_and(|(_, config)| what(config));
         let (tls, passwords) = (has(WebConfig::has_tls), has(WebConfig::has_users));
         if let Some((path, config)) = &config {
@@ -57,7 +57,7 @@ impl BoundSockets {
                 tracing::warn!("{}: {note}", path.display());
             }
         }
-        Self { sockets, guard: Arc::new(Guard::new(config, max_requests)), tls, passwords }
+        Self { sockets, guard: Arc::new(Guard::new(config)), tls, passwords }
     }
 
     /// Logs the addresses and their guards.

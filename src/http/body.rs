@@ -7,35 +7,23 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
-use tokio::sync::OwnedSemaphorePermit;
 
 use crate::metrics::Identity;
 
 /// The bytes of a response; their number is always known.
 #[derive(Debug)]
-pub(super) struct Body {
-    content: Content,
-    /// The permit of a scrape. It is released once all bytes are sent or the client has disconnected.
-    _place: Option<OwnedSemaphorePermit>,
-}
-
-#[derive(Debug)]
-enum Content {
+pub(super) enum Body {
     Pieces(VecDeque<Bytes>),
     Inflated(Box<Identity>),
 }
 
 impl Body {
     pub(super) fn pieces(pieces: impl Into<VecDeque<Bytes>>) -> Self {
-        Self { content: Content::Pieces(pieces.into()), _place: None }
+        Self::Pieces(pieces.into())
     }
 
     pub(super) fn inflated(page: Identity) -> Self {
-        Self { content: Content::Inflated(Box::new(page)), _place: None }
-    }
-
-    pub(super) fn keeping(self, place: Option<OwnedSemaphorePermit>) -> Self {
-        Self { _place: place, ..self }
+        Self::Inflated(Box::new(page))
     }
 }
 
@@ -53,9 +41,9 @@ impl HttpBody for Body {
         self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let piece = match &mut self.get_mut().content {
-            Content::Pieces(pieces) => pieces.pop_front(),
-            Content::Inflated(page) => page.next(),
+        let piece = match self.get_mut() {
+            Self::Pieces(pieces) => pieces.pop_front(),
+            Self::Inflated(page) => page.next(),
         };
         Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
     }
@@ -65,9 +53,9 @@ impl HttpBody for Body {
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(match &self.content {
-            Content::Pieces(pieces) => pieces.iter().map(|piece| piece.len() as u64).sum(),
-            Content::Inflated(page) => page.left(),
+        SizeHint::with_exact(match self {
+            Self::Pieces(pieces) => pieces.iter().map(|piece| piece.len() as u64).sum(),
+            Self::Inflated(page) => page.left(),
         })
     }
 }

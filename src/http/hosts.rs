@@ -209,7 +209,9 @@ mod tests {
         let all = foreign.iter().map(|name| (name, 421)).chain(malformed.iter().map(|name| (name, 400)));
         for (name, refused) in all {
             assert_eq!(status("GET", "/metrics", &[("Host", name)], false), Some(refused), "{name:?}");
-            assert_eq!(status("GET", "/-/healthy", &[("Host", name)], false), None, "{name:?}");
+            for health in ["/-/healthy", "/-/ready", "//-/healthy", "/-//ready", "/%2d/healthy"] {
+                assert_eq!(status("GET", health, &[("Host", name)], false), None, "{name:?} {health}");
+            }
             assert_eq!(status("GET", "/metrics", &[("Host", name)], true), None, "{name:?}");
         }
         let whole = status("GET", "http://evil.example/metrics", &[("Host", "127.0.0.1")], false);

@@ -38,10 +38,10 @@ pub(super) async fn answer(
     let mut response = match (refusal, guard.zip(config.as_deref())) {
         (Some(refusal), _) => refusal,
         (None, Some((guard, config))) => match guard.admit(config, request.headers()).await {
-            Ok(()) => routes::answer(request, body, context, Some(guard)).await,
+            Ok(()) => routes::answer(request, body, context, true).await,
             Err(refusal) => refusal.into(),
         },
-        (None, None) => routes::answer(request, body, context, guard).await,
+        (None, None) => routes::answer(request, body, context, guard.is_some()).await,
     };
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Limited};
@@ -11,10 +10,9 @@ use hyper::header;
 use hyper::{Method, Request, Response, StatusCode};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::oneshot;
 
 use super::body::Body;
-use super::guard::{Guard, Refusal};
 use super::negotiate::Coding;
 use super::query::PageQuery;
 use super::response::{PLAIN, html, text, typed, with};
@@ -65,7 +63,6 @@ struct Asked<'a> {
     request: &'a Request<()>,
     body: Incoming,
     context: &'a Context,
-    guard: Option<&'a Arc<Guard>>,
 }
 
 impl<'a> Asked<'a> {
@@ -130,7 +127,7 @@ pub(crate) fn is_taken(path: &str) -> bool {
 
 /// Whether a path is for health checks, which may use any host name.
 pub(super) fn is_health(path: &str) -> bool {
-    matches!(path, HEALTHY | READY)
+    matches!(&*folded(path), HEALTHY | READY)
 }
 
 /// Several `account=` parameters are ambiguous: one account alone, or all of them, would be a wrong answer.
@@ -160,18 +157,19 @@ fn folded(path: &str) -> Cow<'_, str> {
     folded.into()
 }
 
-/// Answers a request that was admitted. Only one endpoint reads the request's body.
+/// Answers a request that was admitted. Only one endpoint reads the request's body. `is_guarded` is false on the
+/// daemon's own socket.
 pub(super) async fn answer(
     request: &Request<()>,
     body: Incoming,
     context: &Context,
-    guard: Option<&Arc<Guard>>,
+    is_guarded: bool,
 ) -> Response<Body> {
     let path = &*folded(request.uri().path());
     let is_metrics = path == context.telemetry_path;
     let found = if is_metrics { Some(&METRICS) } else { ROUTES.iter().find(|route| route.path == path) };
     // Commands that change something are only answered on the daemon's own socket.
-    let Some(route) = found.filter(|route| !OWN.contains(&route.path) || guard.is_none()) else {
+    let Some(route) = found.filter(|route| !OWN.contains(&route.path) || !is_guarded) else {
         return text(StatusCode::NOT_FOUND, "404: nothing is served here\n");
     };
     let is_get = route.method == Method::GET;
@@ -184,7 +182,7 @@ pub(super) async fn answer(
         let refusal = text(StatusCode::METHOD_NOT_ALLOWED, "405: not with this method\n");
         return with(refusal, allowed);
     }
-    let asked = Asked { request, body, context, guard };
+    let asked = Asked { request, body, context };
     if route.account != Account::Ignored && query::names_several_accounts(asked.query()) {
         return text(StatusCode::BAD_REQUEST, SEVERAL_ACCOUNTS);
     }
@@ -199,13 +197,9 @@ pub(super) async fn answer(
 /// The metrics of the provider's data as last encoded, and the daemon's own with their present values.
 fn metrics(asked: &Asked<'_>) -> Response<Body> {
     let context = asked.context;
-    let place = match place(asked) {
-        Ok(place) => place,
-        Err(refusal) => return refusal.into(),
-    };
     let (format, escaping) = negotiate::format(asked.request.headers());
     let own = context.own.encode(format == negotiate::PageFormat::OpenMetrics);
-    let mut response = compressed(asked.request, &context.page.get(), own, PLAIN, place);
+    let mut response = compressed(asked.request, &context.page.get(), own, PLAIN);
     let content_type = format.content_type(escaping).try_into().expect("a media type is ASCII");
     response.headers_mut().insert(header::CONTENT_TYPE, content_type);
     with(response, [(header::VARY, "Accept, Accept-Encoding")])
@@ -213,28 +207,18 @@ fn metrics(asked: &Asked<'_>) -> Response<Body> {
 
 /// The targets for service discovery. After an error Prometheus keeps the targets that it had.
 async fn targets(asked: Asked<'_>, kind: TargetKind) -> Response<Body> {
-    // A large document of targets costs as much as a scrape, so it counts as one.
-    let place = match place(&asked) {
-        Ok(place) => place,
-        Err(refusal) => return refusal.into(),
-    };
     let (snapshot, account) = (asked.context.snapshot.get(), asked.parsed().query.account);
     // The document of 20,000 sites takes longer than other requests may wait.
     let made =
         tokio::task::spawn_blocking(move || target_document(&snapshot, kind, account.as_deref())).await;
     match made.expect("writing a document neither panics nor is aborted") {
         Some(Ok(page)) => {
-            let response = compressed(asked.request, &page, Vec::new(), "application/json", place);
+            let response = compressed(asked.request, &page, Vec::new(), "application/json");
             with(response, [(header::VARY, "Accept-Encoding"), (header::CACHE_CONTROL, "no-store")])
         }
         Some(Err(why)) => typed(StatusCode::SERVICE_UNAVAILABLE, PLAIN, format!("503: {why}\n")),
         None => text(StatusCode::NOT_FOUND, "404: no account of this name is configured\n"),
     }
-}
-
-/// A permit among the concurrent scrapes, if their number is limited.
-fn place(asked: &Asked<'_>) -> Result<Option<OwnedSemaphorePermit>, Refusal> {
-    asked.guard.map_or(Ok(None), |guard| guard.scrape())
 }
 
 /// A page and an addition to it, in the requested compression.
@@ -243,13 +227,12 @@ fn compressed(
     page: &Page,
     tail: Vec<u8>,
     content_type: &'static str,
-    place: Option<OwnedSemaphorePermit>,
 ) -> Response<Body> {
     let (body, coding) = match negotiate::coding(request.headers()) {
         Coding::Gzip => (Body::pieces(page.gzip(&tail)), Some("gzip")),
         Coding::Identity => (Body::inflated(page.identity(tail)), None),
     };
-    let response = typed(StatusCode::OK, content_type, body.keeping(place));
+    let response = typed(StatusCode::OK, content_type, body);
     match coding {
         Some(coding) => with(response, [(header::CONTENT_ENCODING, coding)]),
         None => response,

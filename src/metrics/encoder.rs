@@ -72,9 +72,7 @@ impl Encoder {
             let mut is_shown = false;
             for family in of(part) {
                 scratch.clear();
-                if !settings.selection.hides(family.name) {
-                    write(family, part, &given, scratch);
-                }
+                write(family, part, &given, scratch);
                 is_shown |= !scratch.is_empty();
                 changed |= place(families, compressor, (name, part), family, scratch);
             }

@@ -8,12 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use parking_lot::{Mutex, MutexGuard, RwLock};
+use parking_lot::{Mutex, MutexGuard};
 use prometheus::Registry;
 
 use super::family::{Family, Type};
 use super::openmetrics;
-use super::settings::Selection;
 use super::vectors::{self, AnyVector, CounterVec, GaugeVec, HistogramVec, own_metrics};
 use crate::model::mails::OutboxSummary;
 use crate::model::{AccountName, Collector, CollectorStatus, Group};
@@ -123,7 +122,6 @@ pub(crate) struct Own {
     /// Held while several series change together, and while a page is made, so that no page shows half an
     /// update.
     whole: Mutex<()>,
-    selection: RwLock<Selection>,
     vectors: Vectors,
 }
 
@@ -135,7 +133,7 @@ impl Own {
         for result in Notification::ALL {
             vectors.notifications.begin(&[result.as_str()]);
         }
-        Self { registry: Registry::new(), whole: Mutex::default(), selection: RwLock::default(), vectors }
+        Self { registry: Registry::new(), whole: Mutex::default(), vectors }
     }
 
     /// Adds the `process_*` metrics of this process, which each page reads from `/proc/self`.
@@ -214,11 +212,6 @@ impl Own {
         if let Some(url) = url {
             self.vectors.web_info.with_label_values(&[url.trim_end_matches('/')]).set(1.0);
         }
-    }
-
-    /// Replaces the selection of families on the page.
-    pub(crate) fn select(&self, selection: Selection) {
-        *self.selection.write() = selection;
     }
 
     /// Counts values that the interface does not list, or that are of another type. With a count of 0 the
@@ -312,19 +305,16 @@ impl Own {
 
     /// The current metrics: text 0.0.4, or OpenMetrics 1.0.0 with its `# EOF`.
     pub(crate) fn encode(&self, openmetrics: bool) -> Vec<u8> {
-        let selection = self.selection.read();
         let mut text = Vec::with_capacity(16 * 1024);
         {
             let _whole = self.lock();
             let mut vectors = self.vectors.all();
             vectors.sort_by_key(|vector| vector.family().name);
-            for vector in vectors.iter().filter(|vector| !selection.hides(vector.family().name)) {
+            for vector in vectors {
                 vector.write(&mut text);
             }
         }
-        let mut process = self.registry.gather();
-        process.retain(|family| !selection.hides(family.name()));
-        prometheus::Encoder::encode(&prometheus::TextEncoder::new(), &process, &mut text)
+        prometheus::Encoder::encode(&prometheus::TextEncoder::new(), &self.registry.gather(), &mut text)
             .expect("families with samples encode into memory");
         if openmetrics { openmetrics::from_text(&String::from_utf8_lossy(&text)) } else { text }
     }

@@ -53,7 +53,7 @@ by `* on (account, vm) group_left (name) hosting_vm_info`. `_state` families are
 and 0 on the other known ones (with `state_series = \"current\"`: only the current one). A state that
 the provider's documentation does not list adds a series of its own.
 
-`[metrics]` of the configuration can leave families out (`allow`, `deny`).
+`metric_relabel_configs` of Prometheus can leave families out.
 ";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Name patterns of the configuration: for resources in alert rules, and for metrics.
+//! Name patterns for resources, in alert rules and silences.
 
 /// `*` matches any run of characters and `?` one; other characters match themselves, in the same case.
 pub(crate) fn matches_pattern(pattern: &str, name: &str) -> bool {

@@ -189,12 +189,12 @@ fn a_reload_keeps_unchanged_parts() {
     wait_for(&smtp, "main/credentials_rejected/vm opened");
     // An account that comes and goes.
     let second = account("second", provider.address);
-    std::fs::create_dir(daemon.directory.path().join("accounts.d")).unwrap();
-    let file = daemon.directory.path().join("accounts.d/second.toml");
-    std::fs::write(&file, second).unwrap();
+    let file = daemon.config();
+    let first = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("{first}{second}")).unwrap();
     daemon.signal("HUP");
     until("its series", || daemon.page().contains("hosting_containers{account=\"second\""));
-    std::fs::remove_file(&file).unwrap();
+    std::fs::write(&file, first).unwrap();
     daemon.signal("HUP");
     until("no series of it", || !daemon.page().contains("account=\"second\""));
 }

@@ -27,7 +27,7 @@ fn run_has_the_defaults_of_the_contract() {
     assert_eq!(addresses, ["127.0.0.1:10245"]);
     assert_eq!(run.web.telemetry_path, "/metrics");
     assert!(!run.web.enable_lifecycle && !run.web.systemd_socket);
-    assert_eq!((run.web.config_file, run.web.max_requests), (None, 40));
+    assert_eq!(run.web.config_file, None);
     assert_eq!((run.log.level, run.log.format), (telemetry::Level::Info, telemetry::LogFormat::Logfmt));
     assert_eq!(run.config.file, PathBuf::from(CONFIG_FILE));
 }
@@ -43,7 +43,6 @@ fn every_flag_of_run() {
         "--web.telemetry-path=/probe/metrics",
         "--web.enable-lifecycle",
         "--web.config.file=web.yml",
-        "--web.max-requests=0",
         "--log.level=debug",
         "--log.format=json",
     ])
@@ -56,7 +55,7 @@ fn every_flag_of_run() {
     assert_eq!(addresses, ["[::1]:9000", ":9001"]);
     assert_eq!((run.config.file, run.web.telemetry_path), ("x.toml".into(), "/probe/metrics".to_owned()));
     assert!(run.web.enable_lifecycle);
-    assert_eq!((run.web.config_file, run.web.max_requests), (Some("web.yml".into()), 0));
+    assert_eq!(run.web.config_file, Some("web.yml".into()));
     assert_eq!((run.log.level, run.log.format), (telemetry::Level::Debug, telemetry::LogFormat::Json));
 }
 
@@ -84,7 +83,7 @@ fn listen_addresses_as_the_exporter_toolkit_takes_them() {
 
 #[test]
 fn usage_errors_exit_with_2() {
-    let table: [&[&str]; 20] = [
+    let table: [&[&str]; 21] = [
         &[],
         &["rehearse", "--days=-1"],
         &["status", "--url=ftp://x"],
@@ -95,7 +94,8 @@ fn usage_errors_exit_with_2() {
         &["run", "--log.level=loud"],
         &["run", "--web.listen-address=nonsense"],
         &["run", "--web.telemetry-path=metrics"],
-        &["run", "--web.max-requests=-1"],
+        &["run", "--web.telemetry-path=//metrics"],
+        &["run", "--web.telemetry-path=/a//metrics"],
         &["run", "--web.systemd-socket", "--web.listen-address=:1"],
         &["run", "--web.telemetry-path=/a\r\nb"],
         &["why"],

@@ -202,20 +202,6 @@ fn accounts_override_shared_settings_key_by_key() {
 }
 
 #[test]
-fn accounts_come_from_a_directory_too() {
-    let shop = BASE.replace("main", "shop");
-    let place = Place::new(BASE)
-        .with("accounts.d/10-shop.toml", &shop)
-        .with("accounts.d/.hidden.toml", "nonsense")
-        .with("accounts.d/README", "nonsense")
-        .with("accounts.d/20-none.toml", "");
-    let settings = place.load(&[("HOSTWATCH_ACCOUNTS__SHOP__CURRENCY", "EUR")]);
-    let names: Vec<&str> = settings.accounts.iter().map(|account| account.name().as_str()).collect();
-    assert_eq!(names, ["main", "shop"]);
-    assert_eq!(settings.accounts[1].profile.currency, "EUR");
-}
-
-#[test]
 fn a_secret_comes_from_a_file_or_a_credential() {
     let account = "[accounts.main]\npanel_url = 'https://p'\n";
     let place =
@@ -263,7 +249,7 @@ fn the_store_is_under_the_state_directory_or_beside_the_file_when_relative() {
 }
 
 /// Lines in the account of the base, and tables below it.
-const CHANGES: [&str; 26] = [
+const CHANGES: [&str; 25] = [
     "base_url = 'https://h'\nhosting_token = 't'",
     "base_url = 'https://h'\nhosting_token = 't'\nhosting_auth_scheme = ''\n[schedule]\ncontainers = ''",
     "time_zone = 'Europe/Moscow'\nbilling_username = 'u'\nbilling_password = 'p'",
@@ -286,7 +272,6 @@ const CHANGES: [&str; 26] = [
     "[schedule]\nvms = '*/10 * * * * *'",
     "[schedule]\nvms = '*/30 * * * * *'",
     "[schedule]\ndigest = ''",
-    "[metrics]\nallow = ['hosting_*', 'process_open_fds']\ndeny = ['*_info']",
     "[heartbeat]\nurl = 'https://hc.example.com/uuid?x=1'",
     "[defaults]\nproxy = 'socks5h://u:hunter2@127.0.0.1:1080'",
     "[email]\nsmtp_url = 'smtp://u%40x@mail.example.com'\npassword_file = 'p'\nca_file = 'ca.pem'\n\

@@ -68,7 +68,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("listenfd", &["daemon"]),
     ("bcrypt", &["http"]),
     ("serde_saphyr", &["http"]),
-    ("x509_parser", &["http", "trust", "provider"]),
+    ("x509_parser", &["trust", "provider"]),
     ("anyhow", &["daemon", "commands", "cli", "main"]),
 ];
 

@@ -45,10 +45,7 @@ fn containers() {
     bare.updated = None;
     bare.in_transfer = None;
     let book = of([Read::Containers(all(vec![container(31, "ENABLED"), bare]))]);
-    insta::assert_snapshot!(text(
-        &book,
-        MetricsSettings { state_series: StateSeries::Current, ..MetricsSettings::default() }
-    ));
+    insta::assert_snapshot!(text(&book, MetricsSettings { state_series: StateSeries::Current }));
 }
 
 #[test]
@@ -59,8 +56,7 @@ fn sites() {
         Read::Containers(all(vec![container(31, "ENABLED")])),
         Read::Sites(ContainerId::new(31), all(vec![site(104, 31, "Active"), secure])),
     ]);
-    let text =
-        text(&book, MetricsSettings { state_series: StateSeries::Current, ..MetricsSettings::default() });
+    let text = text(&book, MetricsSettings { state_series: StateSeries::Current });
     let sites: String =
         text.lines().filter(|line| line.contains("site")).map(|line| format!("{line}\n")).collect();
     insta::assert_snapshot!(sites);

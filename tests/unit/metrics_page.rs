@@ -7,6 +7,7 @@ use super::properties::exposition::{self, PageFormat};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::metrics::own::{IncidentLabels, Notification};
@@ -214,6 +215,24 @@ fn families_vanish_when_stale_and_the_disconnect_does_not() {
     fill(&mut book, past);
     encoder.refresh(book.state(), &Collector::ALL, past);
     assert!(families(&body(&encoder, b"")).contains_key("hosting_vm_state"));
+}
+
+#[test]
+fn a_collector_that_is_switched_off_leaves_nothing_on_the_page() {
+    let book = full("main");
+    let mut encoder = Encoder::new(MetricsSettings::default());
+    encoder.refresh(book.state(), &Collector::ALL, read_at());
+    let mut less = profile("main");
+    less.collectors = [Collector::Vms].into();
+    let book = book.with_profile(Arc::new(less));
+    assert!(encoder.refresh(book.state(), &Collector::ALL, read_at()));
+    let page = body(&encoder, b"");
+    for prefix in
+        ["hosting_billing", "hosting_site", "hosting_container", "hosting_ip", "hosting_ssh", "hosting_cron"]
+    {
+        assert!(!page.contains(prefix), "{prefix} in {page}");
+    }
+    assert!(page.contains("hosting_vm_info{"));
 }
 
 #[test]

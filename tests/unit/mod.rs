@@ -49,7 +49,6 @@ mod mail_telegram;
 mod mail_webhook;
 mod metrics_golden;
 mod metrics_page;
-mod metrics_selection;
 mod packaging;
 mod properties;
 mod rules;

@@ -41,7 +41,7 @@ impl Accounts {
             watchers: watchers.collect(),
             mail_writer: MailWriter::of(settings),
             digest: settings.digest.clone(),
-            metrics: settings.metrics.clone(),
+            metrics: settings.metrics,
             has_heartbeat: settings.heartbeat_url.is_some(),
             gaps: settings.accounts.iter().map(|account| (account.name().clone(), gaps(account))).collect(),
         }

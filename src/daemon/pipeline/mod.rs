@@ -316,7 +316,6 @@ impl Pipeline {
         let Accounts { profiles, watchers, mail_writer, digest, metrics, has_heartbeat, gaps } = accounts;
         self.published.show_heartbeat(has_heartbeat);
         self.looking.gaps = gaps;
-        self.own.select(metrics.selection.clone());
         self.encoder.configure(metrics);
         let names: Vec<AccountName> = self.known.keys().cloned().collect();
         let mut snapshot = (*self.snapshot.get()).clone();

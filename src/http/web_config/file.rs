@@ -3,7 +3,6 @@
 //! wrong place.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -18,22 +17,16 @@ pub(super) struct File {
     pub tls_server_config: Option<Tls>,
     pub http_server_config: Option<Http>,
     pub basic_auth_users: Option<BTreeMap<String, SecretString>>,
-    pub rate_limit: Option<RateLimit>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Tls {
-    pub cert: Option<String>,
-    pub key: Option<SecretString>,
-    pub client_ca: Option<String>,
     pub cert_file: Option<String>,
     pub key_file: Option<String>,
     pub client_auth_type: Option<String>,
     pub client_ca_file: Option<String>,
-    pub client_allowed_sans: Option<Vec<String>>,
     pub min_version: Option<String>,
-    pub max_version: Option<String>,
     pub cipher_suites: Option<Vec<String>>,
     pub prefer_server_cipher_suites: Option<bool>,
     pub curve_preferences: Option<Vec<String>>,
@@ -46,13 +39,9 @@ pub(super) struct Http {
     pub headers: Option<BTreeMap<String, String>>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RateLimit {
-    /// A duration in Go's form.
-    pub interval: Option<String>,
-    pub burst: Option<u32>,
-}
+/// The keys of the toolkit that are refused. If one of them were ignored, more clients could come in than its
+/// author wants.
+const REFUSED: [&str; 6] = ["cert", "client_allowed_sans", "client_ca", "key", "max_version", "rate_limit"];
 
 /// Reads the text; an empty one is a file without keys.
 ///
@@ -70,6 +59,9 @@ fn in_words(error: &Error) -> String {
         None => String::new(),
     };
     let what = if let Error::SerdeUnknownField { field, expected, .. } = error {
+        if REFUSED.contains(&field.as_str()) {
+            return format!("{place}hostwatch does not have the toolkit's key '{field}'; remove it");
+        }
         format!("unknown key '{field}'; did you mean '{}'?", nearest(field, expected))
     } else if let Error::DuplicateMappingKey { key, .. } = error {
         format!("the key '{}' is there twice; keep one", key.as_deref().unwrap_or_default())
@@ -82,11 +74,6 @@ fn in_words(error: &Error) -> String {
     format!("{place}{what}")
 }
 
-/// A duration as Go writes it: `1s`, `1m30s`, `250ms`, `0`.
-pub(super) fn duration(text: &str) -> Option<Duration> {
-    if text == "0" { Some(Duration::ZERO) } else { humantime::parse_duration(text).ok() }
-}
-
 #[cfg(test)]
 mod tests {
     use secrecy::ExposeSecret as _;
@@ -94,20 +81,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_key_of_the_toolkit_is_known() {
+    fn every_key_is_known() {
         let text = r#"
 tls_server_config:
-  cert: |
-    -----BEGIN CERTIFICATE-----
-  key: k
-  client_ca: ca
   cert_file: server.crt
   key_file: server.key
   client_auth_type: RequireAndVerifyClientCert
   client_ca_file: ca.crt
-  client_allowed_sans: [prometheus.example.com, 192.0.2.1]
   min_version: TLS12
-  max_version: TLS13
   cipher_suites:
     - TLS_AES_128_GCM_SHA256
   prefer_server_cipher_suites: true
@@ -120,14 +101,10 @@ http_server_config:
 basic_auth_users:
   alice: $2y$10$mDwo.lAisC94iLAyP81MCesa29IzH37oigHC/42V2pdJlUprsJPze
   42: "hash"
-rate_limit:
-  interval: "1s"
-  burst: 20
 "#;
         let file = parse(text).unwrap();
         let tls = file.tls_server_config.unwrap();
-        assert_eq!(tls.cert.unwrap(), "-----BEGIN CERTIFICATE-----\n");
-        assert_eq!(tls.client_allowed_sans.unwrap(), ["prometheus.example.com", "192.0.2.1"]);
+        assert_eq!(tls.client_ca_file.as_deref(), Some("ca.crt"));
         assert_eq!(tls.prefer_server_cipher_suites, Some(true));
         let http = file.http_server_config.unwrap();
         assert_eq!(http.http2, Some(false));
@@ -135,8 +112,17 @@ rate_limit:
         let users = file.basic_auth_users.unwrap();
         assert!(users["alice"].expose_secret().starts_with("$2y$10$mDwo"));
         assert!(users.contains_key("42"));
-        let rate = file.rate_limit.unwrap();
-        assert_eq!((rate.interval.as_deref(), rate.burst), (Some("1s"), Some(20)));
+    }
+
+    /// A `client_allowed_sans` that were ignored would let in every client of the authority.
+    #[test]
+    fn keys_of_the_toolkit_that_are_not_here_are_refused() {
+        for key in ["cert", "client_allowed_sans", "client_ca", "key", "max_version", "rate_limit"] {
+            let want = format!("hostwatch does not have the toolkit's key '{key}'; remove it");
+            let tls = parse(&format!("tls_server_config:\n  cert_file: x\n  {key}: s3cret\n")).unwrap_err();
+            assert_eq!(tls, format!("line 3, column 3: {want}"));
+            assert_eq!(parse(&format!("{key}: [s3cret]")).unwrap_err(), format!("line 1, column 1: {want}"));
+        }
     }
 
     #[test]
@@ -164,44 +150,21 @@ rate_limit:
             ),
             ("basic_auth_users: s3cret\n", "line 1, column 19: "),
             ("basic_auth_users: [s3cret]\n", "line 1, column 19: "),
-            ("rate_limit: {burst: s3cret}\n", "line 1, column 21: "),
             ("http_server_config: {http2: s3cret}\n", "line 1, column 29: "),
             ("tls_server_config: {cert_file: [s3cret]}\n", "line 1, column 32: "),
-            ("tls_server_config: {key: {s3cret: s3cret}}\n", "line 1, column 26: "),
+            ("tls_server_config: {key_file: {s3cret: s3cret}}\n", "line 1, column 31: "),
             ("basic_auth_users:\n  a: 's3cret\n", "line "),
             ("a: b: s3cret\n", "line "),
             ("- s3cret\n", "line 1"),
             ("s3cret\n", "line 1"),
             ("basic_auth_users: {a: *s3cret}\n", "line 1"),
-            ("rate_limit: {}\n---\nbasic_auth_users: {a: s3cret}\n", "line "),
+            ("http_server_config: {}\n---\nbasic_auth_users: {a: s3cret}\n", "line "),
         ];
         for (text, want) in table {
             let error = parse(text).expect_err(text);
             assert!(error.starts_with(want), "{text}: {error}");
             assert!(!error.contains("s3cret"), "{text}: {error}");
             assert_eq!(error.lines().count(), 1, "{error}");
-        }
-    }
-
-    #[test]
-    fn durations_as_go_writes_them() {
-        let table = [
-            ("0", Some(0)),
-            ("0s", Some(0)),
-            ("1s", Some(1000)),
-            ("250ms", Some(250)),
-            ("1m30s", Some(90_000)),
-            ("1.5h", Some(5_400_000)),
-            ("1000us", Some(1)),
-            ("", None),
-            ("1", None),
-            ("s", None),
-            ("-1s", None),
-            ("1.2.3s", None),
-            ("99999999999999999999h", None),
-        ];
-        for (text, millis) in table {
-            assert_eq!(duration(text), millis.map(Duration::from_millis), "{text}");
         }
     }
 }

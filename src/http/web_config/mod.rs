@@ -1,10 +1,8 @@
-//! `--web.config.file`: TLS, client certificates, passwords, headers and rate limit, in the file format of the
-//! Prometheus exporter toolkit. All errors are reported together, with file, key and remedy.
+//! `--web.config.file`: TLS, client certificates, passwords and headers, in the file format of the Prometheus
+//! exporter toolkit. All errors are reported together, with file, key and remedy.
 
-mod clients;
 mod file;
 mod findings;
-mod names;
 mod reload;
 mod tls;
 mod users;
@@ -12,7 +10,6 @@ mod users;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use hyper::header::{self, HeaderName, HeaderValue};
 use rustls::ServerConfig;
@@ -46,20 +43,12 @@ pub(crate) struct WebConfig {
     certificates: bool,
     /// Headers of every response.
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
-    pub(super) rate: Option<Rate>,
     /// Notes about valid settings that deserve attention, one a line.
     notes: Vec<String>,
     /// All files that were read.
     files: Vec<FileStamp>,
     /// Cancelled once another configuration is in force. Connections made under this one then end.
     pub(super) replaced: CancellationToken,
-}
-
-/// A token bucket: it gains one request each interval and holds at most `burst`.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Rate {
-    pub interval: Duration,
-    pub burst: u32,
 }
 
 impl WebConfig {
@@ -88,10 +77,9 @@ impl WebConfig {
         }
         let headers = http.headers.unwrap_or_default();
         let headers = headers.iter().filter_map(|(name, value)| header(name, value, &mut findings)).collect();
-        let rate = file.rate_limit.and_then(|rate| rate_limit(&rate, &mut findings));
         let users = Users::read(file.basic_auth_users.unwrap_or_default(), &mut findings);
         let (notes, files) = findings.finish()?;
-        Ok(Self { tls, users, certificates, headers, rate, notes, files, replaced: CancellationToken::new() })
+        Ok(Self { tls, users, certificates, headers, notes, files, replaced: CancellationToken::new() })
     }
 
     /// The configuration for TLS handshakes; `None` for plain connections.
@@ -126,7 +114,6 @@ impl fmt::Debug for WebConfig {
         f.debug_struct("WebConfig")
             .field("tls", &self.has_tls())
             .field("users", &self.users)
-            .field("rate", &self.rate)
             .field("files", &self.files)
             .finish_non_exhaustive()
     }
@@ -155,24 +142,6 @@ fn header(name: &str, value: &str, findings: &mut WebFindings) -> Option<(Header
     Some((header.clone(), value))
 }
 
-fn rate_limit(rate: &file::RateLimit, findings: &mut WebFindings) -> Option<Rate> {
-    let interval = match rate.interval.as_deref().map(file::duration) {
-        Some(None) => {
-            findings.error("rate_limit.interval", "is no duration; write one such as 1s, 250ms or 1m30s");
-            return None;
-        }
-        Some(Some(interval)) if !interval.is_zero() => interval,
-        // As in the toolkit, 0 or an absent value means no limit.
-        Some(Some(_)) | None => return None,
-    };
-    let burst = rate.burst.unwrap_or(0);
-    if burst == 0 {
-        findings.error("rate_limit.burst", "must be 1 or more, or every request would be refused");
-        return None;
-    }
-    Some(Rate { interval, burst })
-}
-
 /// Reads a web file without putting it in force.
 #[cfg(fuzzing)]
 pub(crate) fn read_text(text: &str) {
@@ -195,7 +164,7 @@ mod tests {
     fn an_empty_file_asks_for_nothing() {
         let config = read("").unwrap();
         assert!(!config.has_tls() && !config.has_users() && config.headers.is_empty());
-        assert_eq!((config.rate, config.notes().len()), (None, 0));
+        assert_eq!(config.notes().len(), 0);
     }
 
     #[test]
@@ -227,20 +196,16 @@ http_server_config:
     X-Frame-Options: ALLOW
     Server: nginx
     X-XSS-Protection: "1\n2"
-rate_limit:
-  interval: 1
-  burst: 3
 basic_auth_users:
   alice: hunter2
 "#;
         let wrong = read(text).unwrap_err();
         let want = [
-            "web.yml: tls_server_config.min_version: no such version; did you mean TLS13?",
+            "web.yml: tls_server_config.min_version: no such version; write TLS12 or TLS13",
             "web.yml: tls_server_config: names no certificate; add cert_file and key_file",
             "web.yml: http_server_config.headers.Server: this header cannot be set",
             "web.yml: http_server_config.headers.X-Frame-Options: allowed are deny and sameorigin",
             "web.yml: http_server_config.headers.X-XSS-Protection: holds characters",
-            "web.yml: rate_limit.interval: is no duration",
             "web.yml: basic_auth_users.alice: is not a bcrypt hash",
         ];
         for want in want {
@@ -248,16 +213,6 @@ basic_auth_users:
         }
         assert_eq!(wrong.split("\nweb.yml: ").count(), want.len(), "{wrong}");
         assert!(!wrong.contains("hunter2"));
-    }
-
-    #[test]
-    fn a_rate_needs_both_its_numbers() {
-        let rate = |text: &str| read(&format!("rate_limit: {text}")).map(|config| config.rate);
-        let want = Rate { interval: Duration::from_millis(500), burst: 3 };
-        assert_eq!(rate("{interval: 500ms, burst: 3}"), Ok(Some(want)));
-        assert_eq!(rate("{interval: 0, burst: 3}"), Ok(None));
-        assert_eq!(rate("{burst: 3}"), Ok(None));
-        assert!(rate("{interval: 1s}").unwrap_err().contains("rate_limit.burst: must be 1 or more"));
     }
 
     #[test]

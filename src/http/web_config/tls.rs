@@ -9,12 +9,9 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::version::{TLS12, TLS13};
 use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion};
-use secrecy::ExposeSecret as _;
 
-use super::clients::Clients;
 use super::file;
 use super::findings::WebFindings;
-use super::names::{self, Version};
 
 /// The TLS configuration; `None` if TLS is off or the configuration is wrong.
 pub(super) fn read(tls: &file::Tls, findings: &mut WebFindings) -> Option<Arc<ServerConfig>> {
@@ -29,11 +26,7 @@ pub(super) fn read(tls: &file::Tls, findings: &mut WebFindings) -> Option<Arc<Se
     };
     let builder = ServerConfig::builder_with_provider(Arc::new(provider)).with_protocol_versions(&versions);
     let builder = builder.map_err(|error| failed(error, findings)).ok()?;
-    let config = match clients? {
-        Some(verifier) => builder.with_client_cert_verifier(verifier),
-        None => builder.with_no_client_auth(),
-    };
-    let config = config.with_single_cert(chain, key);
+    let config = builder.with_client_cert_verifier(clients?).with_single_cert(chain, key);
     let mut config = config.map_err(|error| failed(error, findings)).ok()?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Some(Arc::new(config))
@@ -44,18 +37,14 @@ fn pair(
     tls: &file::Tls,
     findings: &mut WebFindings,
 ) -> Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
-    let inline_key = tls.key.as_ref().map(|key| key.expose_secret());
-    if [&tls.cert, &tls.cert_file].into_iter().flatten().all(String::is_empty)
-        && inline_key.unwrap_or_default().is_empty()
-        && tls.key_file.as_deref().unwrap_or_default().is_empty()
-    {
+    if [&tls.cert_file, &tls.key_file].into_iter().flatten().all(String::is_empty) {
         // The toolkit takes this for a server without TLS. Nobody who writes the table means that.
         findings.error("tls_server_config", "names no certificate; add cert_file and key_file");
         return None;
     }
-    let chain = pem("cert", tls.cert.as_deref(), tls.cert_file.as_deref(), findings);
-    let key = pem("key", inline_key, tls.key_file.as_deref(), findings);
-    let chain = chain.and_then(|pem| certificates(&pem, "cert", findings));
+    let chain = pem("cert_file", tls.cert_file.as_deref(), findings);
+    let key = pem("key_file", tls.key_file.as_deref(), findings);
+    let chain = chain.and_then(|pem| certificates(&pem, "cert_file", findings));
     let key = key?;
     let Ok(key) = PrivateKeyDer::from_pem_slice(&key) else {
         findings.error("tls_server_config.key_file", "holds no unencrypted private key in PEM");
@@ -64,32 +53,23 @@ fn pair(
     Some((chain?, key))
 }
 
-/// The contents of a key, or of the file that it names. One of the two must be given.
-fn pem(name: &str, inline: Option<&str>, path: Option<&str>, findings: &mut WebFindings) -> Option<Vec<u8>> {
-    let key = format!("tls_server_config.{name}_file");
-    match (inline.filter(|text| !text.is_empty()), path.filter(|path| !path.is_empty())) {
-        (Some(_), Some(_)) => {
-            findings.error(&key, format!("is there beside {name}; keep one of the two"));
-            None
-        }
-        (Some(text), None) => Some(text.as_bytes().to_vec()),
-        (None, Some(path)) => {
-            let path = findings.beside(path);
-            findings.bytes(&path, &key)
-        }
-        (None, None) => {
-            findings.error(&key, "is missing; name a PEM file");
-            None
-        }
-    }
+/// The contents of the file that a key names.
+fn pem(key: &str, path: Option<&str>, findings: &mut WebFindings) -> Option<Vec<u8>> {
+    let key = format!("tls_server_config.{key}");
+    let Some(path) = path.filter(|path| !path.is_empty()) else {
+        findings.error(&key, "is missing; name a PEM file");
+        return None;
+    };
+    let path = findings.beside(path);
+    findings.bytes(&path, &key)
 }
 
-fn certificates(pem: &[u8], name: &str, findings: &mut WebFindings) -> Option<Vec<CertificateDer<'static>>> {
+fn certificates(pem: &[u8], key: &str, findings: &mut WebFindings) -> Option<Vec<CertificateDer<'static>>> {
     let read = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
     match read {
         Ok(certificates) if !certificates.is_empty() => Some(certificates),
         Ok(_) | Err(_) => {
-            findings.error(&format!("tls_server_config.{name}_file"), "holds no certificate in PEM");
+            findings.error(&format!("tls_server_config.{key}"), "holds no certificate in PEM");
             None
         }
     }
@@ -97,30 +77,14 @@ fn certificates(pem: &[u8], name: &str, findings: &mut WebFindings) -> Option<Ve
 
 /// The allowed versions, the newest first. After an error TLS 1.2 and 1.3.
 fn versions(tls: &file::Tls, findings: &mut WebFindings) -> Vec<&'static SupportedProtocolVersion> {
-    let mut read = |key: &str, name: Option<&str>, default: Version| {
-        let found = names::find(name.filter(|name| !name.is_empty())?, names::VERSIONS);
-        let key = format!("tls_server_config.{key}");
-        let version = found
-            .map_err(|near| findings.error(&key, format!("no such version; did you mean {near}?")))
-            .unwrap_or(default);
-        Some((key, version))
-    };
-    let least = read("min_version", tls.min_version.as_deref(), Version::Tls12);
-    let most = read("max_version", tls.max_version.as_deref(), Version::Tls13);
-    if let Some((key, Version::Older)) = &least {
-        findings.note(format!("{key}: TLS before 1.2 is not spoken; taken as TLS12"));
-    }
-    let least = least.map_or(Version::Tls12, |(_, version)| version.max(Version::Tls12));
-    let most = match most {
-        Some((key, version)) if version < least => {
-            findings.error(&key, "leaves no version; write TLS13, or remove it");
-            Version::Tls13
+    match tls.min_version.as_deref() {
+        Some("TLS13") => return vec![&TLS13],
+        None | Some("" | "TLS12") => {}
+        Some(_) => {
+            findings.error("tls_server_config.min_version", "no such version; write TLS12 or TLS13");
         }
-        Some((_, version)) => version,
-        None => Version::Tls13,
-    };
-    let known = [(Version::Tls13, &TLS13), (Version::Tls12, &TLS12)];
-    known.into_iter().filter(|(one, _)| (least..=most).contains(one)).map(|(_, version)| version).collect()
+    }
+    vec![&TLS13, &TLS12]
 }
 
 /// Names the accepted keys that have no effect.
@@ -136,68 +100,41 @@ fn note_without_effect(tls: &file::Tls, findings: &mut WebFindings) {
     }
 }
 
+/// The `client_auth_type` that requires a certificate.
+const REQUIRE: &str = "RequireAndVerifyClientCert";
+
 /// Whether a certificate is required.
 pub(super) fn requires_certificates(tls: &file::Tls) -> bool {
-    let auth = tls.client_auth_type.as_deref().and_then(|name| names::find(name, names::CLIENT_AUTH).ok());
-    auth.is_some_and(|auth| auth.require)
+    tls.client_auth_type.as_deref() == Some(REQUIRE)
 }
 
-/// The verifier of client certificates. `Some(None)` for none, `None` if the configuration is wrong.
+/// The verifier of client certificates; `None` if the configuration is wrong.
 fn clients(
     tls: &file::Tls,
     provider: &CryptoProvider,
     findings: &mut WebFindings,
-) -> Option<Option<Arc<dyn ClientCertVerifier>>> {
-    const KEY: &str = "tls_server_config.client_auth_type";
-    let name = tls.client_auth_type.as_deref().filter(|name| !name.is_empty()).unwrap_or("NoClientCert");
-    let auth = names::find(name, names::CLIENT_AUTH);
-    let auth =
-        auth.map_err(|near| findings.error(KEY, format!("no such type; did you mean {near}?"))).ok()?;
-    let given = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
-    let has_ca = given(&tls.client_ca) || given(&tls.client_ca_file);
-    if has_ca && !auth.ask {
-        findings.error(KEY, "a client CA is named and no client is asked; write RequireAndVerifyClientCert");
-        return None;
-    }
-    if tls.client_allowed_sans.is_some() && !auth.require {
-        findings.error(KEY, "client_allowed_sans needs RequireAndVerifyClientCert or RequireAnyClientCert");
-        return None;
-    }
-    if tls.client_allowed_sans.as_ref().is_some_and(Vec::is_empty) {
-        findings.error("tls_server_config.client_allowed_sans", "is empty; name somebody, or remove it");
-        return None;
-    }
-    if !auth.ask {
-        return Some(None);
-    }
-    let mut issued = None;
-    if auth.verify {
-        let pem = pem("client_ca", tls.client_ca.as_deref(), tls.client_ca_file.as_deref(), findings)?;
-        issued = Some(authority(&pem, provider, findings)?);
-    } else {
-        findings
-            .note(format!("{KEY}: {name} takes any certificate; only RequireAndVerifyClientCert is secure"));
-    }
-    let allowed = tls.client_allowed_sans.clone().unwrap_or_default();
-    let algorithms = provider.signature_verification_algorithms;
-    Some(Some(Arc::new(Clients { issued, required: auth.require, allowed, algorithms })))
-}
-
-/// Checks that a certificate was issued by one of these.
-fn authority(
-    pem: &[u8],
-    provider: &CryptoProvider,
-    findings: &mut WebFindings,
 ) -> Option<Arc<dyn ClientCertVerifier>> {
+    const CA: &str = "client_ca_file";
+    let path = tls.client_ca_file.as_deref().filter(|path| !path.is_empty());
+    match (tls.client_auth_type.as_deref().unwrap_or_default(), path) {
+        ("" | "NoClientCert", None) => return Some(WebPkiClientVerifier::no_client_auth()),
+        (REQUIRE | "VerifyClientCertIfGiven", Some(_)) => {}
+        _ => {
+            let remedy = format!("write {REQUIRE} with {CA}, or remove both");
+            findings.error("tls_server_config.client_auth_type", remedy);
+            return None;
+        }
+    }
+    let pem = pem(CA, path, findings)?;
+    let key = format!("tls_server_config.{CA}");
     let mut roots = RootCertStore::empty();
-    for certificate in certificates(pem, "client_ca", findings)? {
+    for certificate in certificates(&pem, CA, findings)? {
         if let Err(error) = roots.add(certificate) {
-            findings.error("tls_server_config.client_ca_file", format!("holds a bad certificate: {error}"));
+            findings.error(&key, format!("holds a bad certificate: {error}"));
             return None;
         }
     }
     let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::new(provider.clone()));
-    let built = builder.build().map_err(|error| error.to_string());
-    let failed = |error| findings.error("tls_server_config.client_ca_file", error);
-    built.map_err(failed).ok()
+    let builder = if requires_certificates(tls) { builder } else { builder.allow_unauthenticated() };
+    builder.build().map_err(|error| findings.error(&key, error.to_string())).ok()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::time::Duration;
 
-use crate::metrics::{Encoder, MetricsSettings, Own, Selection, StateSeries};
+use crate::metrics::{Encoder, MetricsSettings, Own, StateSeries};
 use crate::model::*;
 use proptest::collection::vec;
 use proptest::option;
@@ -63,7 +63,6 @@ fn profile() -> impl Strategy<Value = Profile> {
 fn settings() -> impl Strategy<Value = MetricsSettings> {
     any::<bool>().prop_map(|all| MetricsSettings {
         state_series: if all { StateSeries::All } else { StateSeries::Current },
-        selection: Selection::default(),
     })
 }
 
@@ -100,7 +99,7 @@ proptest! {
     #[test]
     fn a_page_is_the_same_however_it_is_encoded(profile in profile(), settings in settings(), steps in vec(step(), 0..12), wait in prop_oneof![3 => Just(0_i64), 1 => 0..2000_i64]) {
         let mut book = account::book(profile);
-        let (mut by_part, mut at_once) = (Encoder::new(settings.clone()), Encoder::new(settings.clone()));
+        let (mut by_part, mut at_once) = (Encoder::new(settings), Encoder::new(settings));
         for encoder in [&mut by_part, &mut at_once] {
             let incidents = AccountIncidents { are_known: true, series: Vec::new() };
             encoder.set_incidents(&book.state().profile.name, incidents);
@@ -117,9 +116,8 @@ proptest! {
         by_part.refresh(book.state(), &Collector::ALL, now);
         prop_assert!(!by_part.refresh(book.state(), &Collector::ALL, now), "nothing was read, and the page changed");
         // Everything is encoded again.
-        let deny = vec!["hosting_*".to_owned()];
-        at_once.configure(MetricsSettings { selection: Selection { allow: vec![], deny }, ..settings.clone() });
-        at_once.configure(settings.clone());
+        let others = [StateSeries::All, StateSeries::Current].map(|state_series| MetricsSettings { state_series });
+        others.into_iter().chain([settings]).for_each(|settings| at_once.configure(settings));
         at_once.refresh(book.state(), &Collector::ALL, now);
         let page = inflated(&by_part.page(), b"");
         prop_assert_eq!(&page, &inflated(&at_once.page(), b""));
