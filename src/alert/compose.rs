@@ -18,8 +18,9 @@ use super::notice::{Form, Item, NotRead, Notice, Started, Summary};
 use super::notified::{Told, What};
 use super::reason::Cause;
 use super::rules::clean;
+use super::subject::Subject;
 use crate::model::freshness::state_collectors;
-use crate::model::{AccountName, WEBHOOK};
+use crate::model::{AccountName, Collector, WEBHOOK};
 
 /// Programs read webhooks: each incident is a post of its own, and no limit holds any back.
 pub(super) fn is_webhook(to: &str) -> bool {
@@ -240,6 +241,7 @@ impl Log {
         let severity =
             if is_money(key) { told.severity.unwrap_or(incident.severity) } else { incident.severity };
         let missed = entry.owed.as_ref().filter(|_| event == Event::WasDown);
+        let is_end = event.is_end();
         let is_of_money = is_money(key) && event != Event::Unwatched;
         let says = if is_of_money { self.said_by_cut_off(&key.account, to, facts) } else { Vec::new() };
         Some(Item {
@@ -253,7 +255,7 @@ impl Log {
             before: known.clone(),
             thread,
             as_of,
-            incident: incident.clone(),
+            incident: if is_end { ended(incident, known) } else { incident.clone() },
             cut_off,
             covers,
             says,
@@ -262,6 +264,14 @@ impl Log {
             deleted_at: facts.deleted_at(key),
         })
     }
+}
+
+/// An incident as the mail about its end names it: with all collectors that the recipient was told of.
+fn ended(incident: &Incident, told: &Told) -> Incident {
+    let Subject::Unread { collectors } = &incident.subject else { return incident.clone() };
+    let is_its = |one: &Collector| collectors.contains(one) || told.set.contains(one.as_str());
+    let collectors = Collector::ALL.into_iter().filter(is_its).collect();
+    Incident { subject: Subject::Unread { collectors }, ..incident.clone() }
 }
 
 /// The accounts that a mail is about.
