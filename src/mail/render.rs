@@ -158,7 +158,7 @@ fn pairs(notice: &Notice) -> Vec<(String, String)> {
 }
 
 /// The event of a summary, which belongs to no incident.
-pub(super) const SUMMARY: &str = "summary";
+const SUMMARY: &str = "summary";
 
 /// The pair of a mail that is about no incident.
 fn head(account: Option<&AccountName>, what: &str, event: &str) -> (String, String) {
