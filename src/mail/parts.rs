@@ -7,7 +7,7 @@ use super::context::Context;
 use crate::alert::{Event, Incident, Item, Key, Kind, Notice, Subject};
 use crate::model::{AccountName, Health, Language, SeenResource, Sort, sanitize, say};
 use crate::view::forms::{self, Clause, Tense};
-use crate::view::{reasons, words};
+use crate::view::{health, reasons, words};
 
 /// The number of names in a list of offline resources.
 pub(super) const MOST_NAMES: usize = 20;
@@ -137,6 +137,21 @@ pub(super) fn named(seen: &SeenResource<'_>, language: Language) -> String {
 /// The words about problems that get no mail of their own.
 pub(super) const fn no_separate_mails(language: Language) -> &'static str {
     language.pick("no separate mails", "отдельных писем не будет")
+}
+
+/// The parts of these accounts that are not known: `main: Cannot read sites since Sun 1 Mar 14:00 MSK: why`.
+pub(super) fn not_known<'a>(
+    accounts: impl IntoIterator<Item = &'a AccountName>,
+    context: &Context<'_>,
+) -> Section {
+    let language = context.language;
+    let of = |name: &AccountName| -> Vec<String> {
+        let lines = context.account(name).map(|state| health::not_known_lines(state, context.reader()));
+        let nothing = || vec![language.pick("Nothing was read yet", "Данных ещё не было").to_owned()];
+        lines.unwrap_or_else(nothing).into_iter().map(|line| format!("{name}: {line}")).collect()
+    };
+    let list = words::first(accounts.into_iter().flat_map(of).collect(), MOST_NAMES, language);
+    Section { list, ..Section::new(language.pick("Not known", "Неизвестно")) }
 }
 
 /// A warning that hostwatch itself runs on something that these accounts pay for.

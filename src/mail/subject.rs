@@ -91,8 +91,8 @@ pub(super) fn words(notice: &Notice, context: &Context<'_>) -> String {
 
 /// `[INFO] Watching 43 resources; everything is fine (main)`.
 pub(super) fn of_start(notice: &Notice, facts: &Started, context: &Context<'_>) -> Subject {
-    let severity = started_severity(facts, &notice.items);
-    let said = watching(facts, &notice.items, context);
+    let severity = started_severity(notice, facts, context);
+    let said = watching(notice, facts, context);
     line(Bracket::Of(severity), &said, &notice.accounts, context.language)
 }
 
@@ -183,12 +183,12 @@ fn literal(text: &str, room: usize) -> String {
     if line.contains("=?") { sanitize::one_line(&line.replace("=?", "= ?"), room) } else { line }
 }
 
-/// `watching 43 resources; everything is fine`. A resource is called fine only if it was read.
-pub(super) fn watching(facts: &Started, items: &[Item], context: &Context<'_>) -> String {
+/// `watching 43 resources; everything is fine`. Nothing is called fine unless everything is known.
+pub(super) fn watching(notice: &Notice, facts: &Started, context: &Context<'_>) -> String {
     let language = context.language;
-    let mut parts = by_resource(items, context);
+    let mut parts = by_resource(&notice.items, context);
     // A cut-off has a mail of its own.
-    let cut_offs = facts.needs.saturating_sub(items.len());
+    let cut_offs = facts.needs.saturating_sub(notice.items.len());
     if cut_offs > 0 {
         let text = match facts.overdue {
             true => language.pick("account overdue", "просрочена оплата"),
@@ -206,9 +206,9 @@ pub(super) fn watching(facts: &Started, items: &[Item], context: &Context<'_>) -
         }
         parts => Some(sentence::several(parts, PROBLEMS, language)),
     };
-    let unread = (!facts.unread.is_empty())
+    let missing = (!common::not_known(&notice.accounts, context).is_empty())
         .then(|| language.pick("some data is missing", "часть данных не получена").to_owned());
-    let mut said: Vec<String> = [needs, unread].into_iter().flatten().collect();
+    let mut said: Vec<String> = [needs, missing].into_iter().flatten().collect();
     if said.is_empty() {
         said.push(language.pick("everything is fine", "всё в порядке").to_owned());
     }
@@ -217,17 +217,18 @@ pub(super) fn watching(facts: &Started, items: &[Item], context: &Context<'_>) -
 }
 
 /// The severity of a first-start mail.
-pub(super) fn started_severity(facts: &Started, items: &[Item]) -> Severity {
-    let worst = items.iter().map(|item| item.severity).chain(facts.severity).max().unwrap_or(Severity::Info);
-    let wants_someone = facts.needs > 0 || facts.disconnect || !facts.unread.is_empty();
+pub(super) fn started_severity(notice: &Notice, facts: &Started, context: &Context<'_>) -> Severity {
+    let severities = notice.items.iter().map(|item| item.severity);
+    let worst = severities.chain(facts.severity).max().unwrap_or(Severity::Info);
+    let wants_someone =
+        facts.needs > 0 || facts.disconnect || !common::not_known(&notice.accounts, context).is_empty();
     if wants_someone { worst.max(Severity::Warning) } else { worst }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::alert::NotRead;
-    use crate::model::Collector;
+    use crate::unit::account::{book, full, profile, read_at, snapshot};
 
     #[test]
     fn a_name_is_no_encoded_word() {
@@ -240,27 +241,28 @@ mod tests {
     #[test]
     fn unread_resources_are_never_called_fine() {
         let from = "hostwatch <hostwatch@example.com>".parse().unwrap();
-        let snapshot = crate::model::Snapshot::default();
-        let context = Context::new(&from, &snapshot, chrono::DateTime::UNIX_EPOCH);
-        let facts = |needs, unread: &[NotRead]| Started {
-            resources: 43,
-            needs,
-            disconnect: needs > 0,
-            unread: unread.to_vec(),
-            ..Started::default()
-        };
-        let off = Started { overdue: true, severity: Some(Severity::Critical), ..facts(1, &[]) };
-        assert_eq!(started_severity(&off, &[]), Severity::Critical);
-        let (account, why) = ("main".parse().unwrap(), "down".to_owned());
-        let down = [NotRead { account, collector: Collector::Vms, why }];
-        for (facts, want) in [
-            (facts(0, &[]), "watching 43 resources; everything is fine"),
-            (facts(1, &[]), "watching 43 resources; 1 problem: cut-off ahead"),
-            (off, "watching 43 resources; 1 problem: account overdue"),
-            (facts(0, &down), "watching 43 resources; some data is missing"),
-            (facts(1, &down), "watching 43 resources; 1 problem: cut-off ahead; some data is missing"),
+        let of = |needs| Started { resources: 43, needs, disconnect: needs > 0, ..Started::default() };
+        let off = Started { overdue: true, severity: Some(Severity::Critical), ..of(1) };
+        let (known, unread) = (full("main"), book(profile("main")));
+        for (facts, account, severity, want) in [
+            (of(0), &known, Severity::Info, "watching 43 resources; everything is fine"),
+            (of(1), &known, Severity::Warning, "watching 43 resources; 1 problem: cut-off ahead"),
+            (off, &known, Severity::Critical, "watching 43 resources; 1 problem: account overdue"),
+            (of(0), &unread, Severity::Warning, "watching 43 resources; some data is missing"),
+            (
+                of(1),
+                &unread,
+                Severity::Warning,
+                "watching 43 resources; 1 problem: cut-off ahead; some data is missing",
+            ),
         ] {
-            assert_eq!(watching(&facts, &[], &context), want);
+            let snapshot = snapshot([account]);
+            let context = Context::new(&from, &snapshot, read_at());
+            let accounts = vec![account.state().profile.name.clone()];
+            let form = Form::Started(facts.clone());
+            let notice = Notice { form, items: Vec::new(), to: String::new(), accounts };
+            assert_eq!(watching(&notice, &facts, &context), want);
+            assert_eq!(started_severity(&notice, &facts, &context), severity, "{want}");
         }
     }
 }

@@ -94,7 +94,7 @@ pub(crate) fn render_webhook(
     let alerts = match &notice.form {
         Form::Digest(facts) => vec![about_all(Event::Digest(facts.date), Severity::Info)],
         Form::Started(facts) => {
-            let severity = subject::started_severity(facts, &notice.items);
+            let severity = subject::started_severity(notice, facts, context);
             let each = notice.items.iter().take(MOST_ALERTS - 1).map(|item| alone(item, target, context));
             std::iter::once(about_all(Event::Started, severity)).chain(each).collect()
         }

@@ -41,6 +41,25 @@ fn first_start_lists_the_worst_and_counts_the_rest() {
     assert!(!text(&unread).contains("everything is fine"));
 }
 
+/// A report that was read may still not tell the balance or the cut-off.
+#[test]
+fn the_first_mail_calls_nothing_fine_that_is_not_known() {
+    let first = |report: Report| {
+        let mut main = full("main");
+        main.apply(Read::ExpectedBalance(report), read_at());
+        let facts = Started { resources: 5, ..Started::default() };
+        mail(&notice(Form::Started(facts), vec![]), &snapshot([&main]))
+    };
+    assert_eq!(first(report("5000", "10")).subject, "[INFO] Watching 5 resources; everything is fine (main)");
+    let unknown = first(Report { edd: Edd::Unknown, ..report("5000", "10") });
+    assert_eq!(unknown.subject, "[WARNING] Watching 5 resources; some data is missing (main)");
+    assert!(
+        text(&unknown).contains("main: Cut-off not known: the report does not say"),
+        "{}",
+        text(&unknown)
+    );
+}
+
 /// A mail about many resources: the number of header pairs, and of entries in its part in JSON.
 fn in_bounds(rendered: &Rendered) -> (usize, usize) {
     let raw = String::from_utf8(rendered.raw.clone()).unwrap();
