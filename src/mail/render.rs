@@ -27,9 +27,10 @@ pub(crate) fn render(notice: &Notice, id: &str, context: &Context<'_>) -> Result
     })
 }
 
-/// The subject of a notice.
-pub(crate) fn subject_of(notice: &Notice, context: &Context<'_>) -> String {
-    content(notice, context).0.line
+/// The subject of a notice, and the first line of its mail.
+pub(crate) fn first_lines_of(notice: &Notice, context: &Context<'_>) -> (String, String) {
+    let (subject, body) = content(notice, context);
+    (subject.line, body.lead)
 }
 
 /// Subject and contents, for every medium.
