@@ -28,10 +28,6 @@ pub(super) const fn since_label(language: Language) -> &'static str {
 
 /// One incident in full. `room`: how many more names of offline resources fit into the mail.
 pub(super) fn section(item: &Item, several: bool, room: &mut usize, context: &Context<'_>) -> Section {
-    in_full(item, several, room, context, since_label(context.language))
-}
-
-fn in_full(item: &Item, several: bool, room: &mut usize, context: &Context<'_>, since: &str) -> Section {
     let language = context.language;
     let state = context.account(&item.key.account);
     let over = item.event.is_end();
@@ -42,7 +38,7 @@ fn in_full(item: &Item, several: bool, room: &mut usize, context: &Context<'_>, 
     if let Some(which) = state.and_then(|state| advice::which(&item.key, state, language)) {
         section.row(words::sort_label(which.sort, language), which.in_full());
     }
-    section.rows.extend(when(item, since, context));
+    section.rows.extend(when(item, context));
     let why = why(item, language).map(|why| (language.pick("Why", "Почему письмо").to_owned(), why));
     section.rows.extend(why);
     if !over {
@@ -66,29 +62,6 @@ fn in_full(item: &Item, several: bool, room: &mut usize, context: &Context<'_>, 
 /// The label of the advice.
 pub(super) const fn to_do(language: Language) -> &'static str {
     language.pick("What to do", "Что делать")
-}
-
-/// Several incidents of one resource in full, the worst first.
-pub(super) fn section_of_several(
-    items: &[&Item],
-    several: bool,
-    room: &mut usize,
-    context: &Context<'_>,
-) -> Section {
-    let language = context.language;
-    let mut all = Section::default();
-    for item in items {
-        let clause = [Clause::at(&item.incident, &item.event)];
-        let problem = words::capital(&forms::tails(&clause, false, language));
-        let since = say!(language, "{problem} since", "{problem}, началось");
-        let Section { rows, lines, list, .. } = in_full(item, several, room, context, &since);
-        all.rows.extend(rows);
-        all.lines.extend(lines);
-        all.list.extend(list);
-    }
-    all.rows = parts::unique(all.rows);
-    all.lines = parts::unique(all.lines);
-    all
 }
 
 /// `VM web-1 was in error`, with the account if the mail is about several.
@@ -128,8 +101,8 @@ const fn error(language: Language) -> &'static str {
     language.pick("Error", "Ошибка")
 }
 
-/// `since`, or `From` and `To` if it is over; empty for an incident that has only just begun.
-pub(super) fn when(item: &Item, since: &str, context: &Context<'_>) -> Vec<(String, String)> {
+/// `Since`, or `From` and `To` if it is over; empty for an incident that has only just begun.
+pub(super) fn when(item: &Item, context: &Context<'_>) -> Vec<(String, String)> {
     let (reader, language) = (context.of(&item.key.account), context.language);
     let (began, until) = (item.began, parts::until(item));
     let lasted = words::lasted(until - began, language);
@@ -144,7 +117,7 @@ pub(super) fn when(item: &Item, since: &str, context: &Context<'_>) -> Vec<(Stri
     } else if until - began < SAID_FROM {
         Vec::new()
     } else {
-        vec![(since, format!("{began_at} ({lasted})"))]
+        vec![(since_label(language), format!("{began_at} ({lasted})"))]
     };
     rows.into_iter().map(|(label, value)| (label.to_owned(), value)).collect()
 }

@@ -104,38 +104,9 @@ pub(super) fn parts<'a>(items: impl IntoIterator<Item = &'a Item>, context: &Con
 
 /// The same with one part a resource, which has all its problems.
 pub(super) fn by_resource<'a>(items: impl IntoIterator<Item = &'a Item>, context: &Context<'_>) -> Vec<Part> {
-    let problems = resources(items, context).into_iter().map(|resource| resource.problem);
-    sentence::groups(problems).iter().map(|group| group.part(context.language)).collect()
-}
-
-/// The items of a mail about one resource.
-pub(super) struct Resource<'a> {
-    pub problem: Problem<'a>,
-    /// The worst first.
-    pub items: Vec<&'a Item>,
-}
-
-/// Items by resource. Ended and open ones stay apart.
-pub(super) fn resources<'a>(
-    items: impl IntoIterator<Item = &'a Item>,
-    context: &Context<'_>,
-) -> Vec<Resource<'a>> {
-    let mut found: Vec<Resource<'a>> = Vec::new();
-    for item in items {
-        let problem = problem(item, context);
-        let told = Telling::from(&item.event);
-        let is_it = |known: &&mut Resource<'a>| {
-            known.problem.is_of_same(&problem) && Telling::from(&known.items[0].event) == told
-        };
-        match found.iter_mut().find(is_it) {
-            Some(known) => {
-                known.problem.and(&problem);
-                known.items.push(item);
-            }
-            None => found.push(Resource { problem, items: vec![item] }),
-        }
-    }
-    found
+    let problems = items.into_iter().map(|item| problem(item, context));
+    let groups = sentence::groups(sentence::of_resources(problems));
+    groups.iter().map(|group| group.part(context.language)).collect()
 }
 
 /// One item with its time or duration.
