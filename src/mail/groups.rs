@@ -22,7 +22,7 @@ struct Group<'a> {
 }
 
 /// All groups, with at most `most` names.
-pub(super) fn sections(items: &[Item], several: bool, most: usize, context: &Context<'_>) -> Vec<Section> {
+pub(super) fn sections(items: &[&Item], several: bool, most: usize, context: &Context<'_>) -> Vec<Section> {
     let language = context.language;
     let groups = grouped(items, context);
     let shares = shares(&groups, most);
@@ -75,9 +75,9 @@ fn shares(groups: &[Group<'_>], mut room: usize) -> Vec<usize> {
 }
 
 /// The groups, in the order of their first items.
-fn grouped<'a>(items: &'a [Item], context: &Context<'_>) -> Vec<Group<'a>> {
+fn grouped<'a>(items: &[&'a Item], context: &Context<'_>) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
-    for item in items {
+    for &item in items {
         let problem = subject::problem(item, context);
         match groups.iter_mut().find(|group| group.problem.is_like(&problem)) {
             // A kind whose noun has no plural gets a part for each incident.

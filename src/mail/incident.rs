@@ -7,10 +7,10 @@ use super::body::Section;
 use super::context::Context;
 use super::parts::{self, MOST_NAMES, named, title};
 use super::tense;
-use crate::alert::{Cause, Detail, Item, Kind};
+use crate::alert::{Cause, CutOff, Detail, Event, Item, Kind, Subject, Wrong};
 use crate::model::{AccountState, ContainerId, Language, sanitize, say};
 use crate::view::forms::{self, Clause};
-use crate::view::words::{few, first};
+use crate::view::words::{all_of, collected, few, first};
 use crate::view::{advice, reasons, words};
 
 /// The duration of an incident is shown from here on.
@@ -31,10 +31,13 @@ pub(super) fn section(item: &Item, several: bool, room: &mut usize, context: &Co
     let language = context.language;
     let state = context.account(&item.key.account);
     let over = item.event.is_end();
-    let title = if over { past_title(item, several, language) } else { title(item, several, language) };
+    let title = if over { past_title(item, several, context) } else { title(item, several, language) };
     let mut section = Section::new(title);
     let (label, seen) = observed(item, language);
-    section.row(label, seen);
+    // A cut-off has no state: its date is in the heading.
+    if !seen.is_empty() {
+        section.row(label, seen);
+    }
     if let Some(which) = state.and_then(|state| advice::which(&item.key, state, language)) {
         section.row(words::sort_label(which.sort, language), which.in_full());
     }
@@ -65,8 +68,10 @@ pub(super) const fn to_do(language: Language) -> &'static str {
 }
 
 /// `VM web-1 was in error`, with the account if the mail is about several.
-fn past_title(item: &Item, several: bool, language: Language) -> String {
-    let was = words::capital(&past(item, language));
+fn past_title(item: &Item, several: bool, context: &Context<'_>) -> String {
+    let is_unwatched = item.event == Event::Unwatched;
+    let was = if is_unwatched { unwatched(item, context) } else { past(item, context.language) };
+    let was = words::capital(&was);
     let account = if several { format!("{}: ", item.key.account) } else { String::new() };
     sanitize::one_line(&format!("{account}{was}"), 160)
 }
@@ -75,6 +80,50 @@ fn past_title(item: &Item, several: bool, language: Language) -> String {
 pub(super) fn past(item: &Item, language: Language) -> String {
     let clause = Clause::new(item.incident.wrong(), tense::was(item));
     forms::one(&item.incident.subject, &item.key, &[clause], language)
+}
+
+/// The last news of an incident that nothing watches any more: `VM web-1, was in error`; `account main, was overdue`.
+pub(super) fn unwatched(item: &Item, context: &Context<'_>) -> String {
+    let language = context.language;
+    let (incident, account) = (&item.incident, &item.key.account);
+    match &incident.subject {
+        _ if item.key.kind == Kind::Disconnect => {
+            let was = cut_off_was(item, context);
+            say!(language, "account {account}, {was}", "аккаунт {account}, {was}")
+        }
+        Subject::Unread { collectors } => {
+            let names: Vec<&str> = collectors.iter().map(|&one| collected(one, language)).collect();
+            let what = all_of(&names, language);
+            say!(language, "{what}, could not be read", "{what}, данных не было")
+        }
+        Subject::Silent => {
+            language.pick("provider API, did not answer", "API провайдера, не отвечал").to_owned()
+        }
+        subject if incident.wrong() == Wrong::Itself => forms::name(subject, &item.key, language),
+        subject => {
+            let was = Clause::new(incident.wrong(), tense::was(item));
+            let name = forms::name(subject, &item.key, language);
+            format!("{name}, {}", forms::tails(&[was], false, language))
+        }
+    }
+}
+
+/// `was overdue`. A cut-off that is not watched is only known from the recipient's last mail.
+fn cut_off_was(item: &Item, context: &Context<'_>) -> String {
+    let language = context.language;
+    let (cut_off, told) = (item.cut_off.as_ref(), &item.before.money);
+    if told.rung == Some(0) || cut_off.is_some_and(|one| one.is_overdue(item.at)) {
+        return language.pick("was overdue", "была просрочена оплата").to_owned();
+    }
+    let Some(edd) = cut_off.and_then(CutOff::date).or(told.date) else {
+        return language.pick("was to be cut off", "ожидалось отключение").to_owned();
+    };
+    let reader = context.of(&item.key.account);
+    let day = match language {
+        Language::En => reader.day_of(edd),
+        Language::Ru => reader.on_day(reader.date(edd)),
+    };
+    say!(language, "cut-off was due {day}", "отключение ожидалось {day}")
 }
 
 /// The observation with its label: `State`, `error`.
@@ -86,11 +135,15 @@ pub(super) fn observed(item: &Item, language: Language) -> (&'static str, String
             let name = sanitize::one_line(state, 300);
             let words = forms::state(&name, language);
             let value = if words == name { name } else { format!("{words} ({name})") };
-            (language.pick("State", "Состояние"), value)
+            let is_last = item.event == Event::Unwatched;
+            let last = language.pick("Last state", "Последнее состояние");
+            (if is_last { last } else { language.pick("State", "Состояние") }, value)
         }
         (_, Kind::BalanceDrop) => (language.pick("Balance", "Баланс"), words::capital(&said)),
         (_, Kind::OrderCost) => (language.pick("Cost", "Стоимость"), words::capital(&said)),
-        _ if item.event.is_end() => (language.pick("Now", "Сейчас"), words::capital(&said)),
+        _ if item.event.is_end() && item.event != Event::Unwatched => {
+            (language.pick("Now", "Сейчас"), words::capital(&said))
+        }
         (_, Kind::CollectorFailing | Kind::CredentialsRejected) => (error(language), said),
         (_, Kind::BillingReport) => (error(language), words::capital(&said)),
         _ => (language.pick("Problem", "Проблема"), words::capital(&said)),
@@ -101,7 +154,8 @@ const fn error(language: Language) -> &'static str {
     language.pick("Error", "Ошибка")
 }
 
-/// `Since`, or `From` and `To` if it is over; empty for an incident that has only just begun.
+/// `Since`, or `From` and `To` if it is over; empty for an incident that has only just begun. For an incident
+/// that nothing watches any more: until when it was watched.
 pub(super) fn when(item: &Item, context: &Context<'_>) -> Vec<(String, String)> {
     let (reader, language) = (context.of(&item.key.account), context.language);
     let (began, until) = (item.began, parts::until(item));
@@ -109,7 +163,10 @@ pub(super) fn when(item: &Item, context: &Context<'_>) -> Vec<(String, String)> 
     let times = parts::times(item, language);
     let times = if times.is_empty() { times } else { format!(",{times}") };
     let (began_at, until_at) = (reader.moment(began), reader.moment(until));
-    let rows = if item.event.is_end() && words::is_one_minute(began, until) {
+    let rows = if item.event == Event::Unwatched {
+        let label = language.pick("Not watched from", "Наблюдение до");
+        vec![(since_label(language), began_at), (label, until_at)]
+    } else if item.event.is_end() && words::is_one_minute(began, until) {
         vec![(language.pick("When", "Когда"), format!("{until_at} ({lasted}{times})"))]
     } else if item.event.is_end() {
         let to = (language.pick("To", "Закончилось"), format!("{until_at} ({lasted}{times})"));

@@ -18,10 +18,8 @@ pub(crate) mod settings;
 pub(crate) mod smtp;
 mod started;
 mod subject;
-mod summary;
 mod telegram;
 mod tense;
-mod unwatched;
 mod webhook;
 
 pub(crate) use context::{Context, LivesOn, RenderError};

@@ -31,14 +31,6 @@ pub(super) fn accounts(notice: &Notice, language: Language) -> String {
     }
 }
 
-/// `, Sun 1 Mar 15:00 MSK`: the time of the first of its items.
-pub(super) fn when(notice: &Notice, context: &Context<'_>) -> String {
-    let first = notice.items.first();
-    first.map_or_else(String::new, |first| {
-        format!(", {}", context.of(&first.key.account).moment(until(first)))
-    })
-}
-
 /// The end of an incident, if the mail is about that; otherwise the time of the mail.
 pub(super) fn until(item: &Item) -> DateTime<Utc> {
     item.incident.ended.filter(|_| item.event.is_end()).unwrap_or(item.at)
@@ -102,10 +94,11 @@ pub(super) fn title(item: &Item, several: bool, language: Language) -> String {
     if several { format!("{}: {name}", item.key.account) } else { name }
 }
 
-/// Open incidents before ended ones, each in their order.
+/// Open incidents, then those that nothing watches any more, then ended ones, each in their order.
 pub(super) fn open_first(items: &[Item]) -> Vec<&Item> {
-    let (over, open): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| item.event.is_end());
-    open.into_iter().chain(over).collect()
+    let mut all: Vec<&Item> = items.iter().collect();
+    all.sort_by_key(|item| (item.event.is_end(), item.event != Event::Unwatched));
+    all
 }
 
 /// Each of them once, in their order.
@@ -116,15 +109,6 @@ pub(super) fn unique<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
         }
         found
     })
-}
-
-/// The line below a list that is cut short.
-pub(super) fn too_many(left_out: usize, language: Language) -> String {
-    say!(
-        language,
-        "Too many for one mail: {left_out} are not listed; hostwatch incidents shows all.",
-        "Для одного письма слишком много: не перечислено ещё {left_out}; все покажет команда hostwatch incidents."
-    )
 }
 
 /// A name, or the id of a nameless resource, with its state if that is not the usual one.

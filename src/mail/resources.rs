@@ -1,11 +1,12 @@
-//! Mails about resources and collectors: opened, ended, still open. Pure.
+//! Mails about incidents of resources and collectors: opened, ended, still open, no longer watched, held back by
+//! the hourly limit. Pure.
 
 use super::body::Body;
 use super::context::{Context, MOST_LISTED};
 use super::parts::{self, accounts};
 use super::tense::Telling;
 use super::{groups, incident, subject, tense};
-use crate::alert::{Form, Item, Notice, Subject};
+use crate::alert::{Form, Item, Notice, Subject, Summary};
 use crate::model::{sanitize, say};
 use crate::view::forms::{self, Clause, Tense};
 use crate::view::words::{self, capital};
@@ -16,12 +17,29 @@ const LONGEST_LEAD: usize = 300;
 /// The contents of a mail about incidents.
 pub(super) fn body(notice: &Notice, context: &Context<'_>) -> Body {
     let several = notice.accounts.len() > 1;
-    let sections = groups::sections(&notice.items, several, MOST_LISTED, context);
-    let lasts =
-        notice.items.first().is_some_and(|first| !first.event.is_end() && !first.key.kind.is_momentary());
+    let items = parts::open_first(&notice.items);
+    let sections = groups::sections(&items, several, MOST_LISTED, context);
+    let lasts = items.first().is_some_and(|first| !first.event.is_end() && !first.key.kind.is_momentary());
     let acks = lasts && matches!(notice.form, Form::Opened | Form::Reminder);
     let content = (lead(notice, context), sections);
-    parts::body(&notice.items, acks, &notice.accounts, content, context.language)
+    let mut body = parts::body(items, acks, &notice.accounts, content, context.language);
+    if let Form::Summary(facts) = &notice.form {
+        body.notes.push(held_back(notice, facts, context));
+    }
+    body
+}
+
+/// The note of a mail in place of several that the hourly limit held back.
+fn held_back(notice: &Notice, facts: &Summary, context: &Context<'_>) -> String {
+    let language = context.language;
+    let (mails, reader) =
+        (language.count(facts.max_per_hour, words::MAILS), context.of_first(&notice.accounts));
+    let since = reader.since(facts.since);
+    say!(
+        language,
+        "The limit of {mails} an hour held these back {since}: email.max_per_hour; mails about a cut-off do not wait.",
+        "Письма задержаны {since}: достигнут предел, {mails} в час (email.max_per_hour); письма об отключении не ждут."
+    )
 }
 
 /// The first line: the subject's sentence with the time and the account.
@@ -41,7 +59,15 @@ fn lead(notice: &Notice, context: &Context<'_>) -> String {
         }
     };
     let what = capital(&sanitize::one_line(&what, LONGEST_LEAD));
-    format!("{what} ({}).", accounts(notice, language))
+    let lead = format!("{what} ({}).", accounts(notice, language));
+    if notice.form != Form::Unwatched {
+        return lead;
+    }
+    say!(
+        language,
+        "{lead} It may still be so; no mail will say when it is over.",
+        "{lead} Проблема могла остаться; письма о её окончании не будет."
+    )
 }
 
 fn alone(item: &Item, notice: &Notice, context: &Context<'_>) -> String {
@@ -70,7 +96,7 @@ fn alone(item: &Item, notice: &Notice, context: &Context<'_>) -> String {
                 "уже восстановлено: {was}{times}, {period}"
             )
         }
-        Telling::Unwatched => format!("{words} {}", reader.since(until)),
+        Telling::Unwatched => format!("{words}, {}", reader.moment(until)),
         Telling::StillSo => format!("{words}, {since}"),
         Telling::Begun if item.key.kind.is_momentary() => {
             let seen = reader.moment(item.began);

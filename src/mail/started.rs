@@ -16,7 +16,7 @@ pub(super) fn body(notice: &Notice, facts: &Started, context: &Context<'_>) -> B
     let watching = words::capital(&subject::watching(notice, facts, context));
     let mut sections = Vec::new();
     let several = notice.accounts.len() > 1;
-    let problems = groups::sections(&notice.items, several, MOST_STARTED, context);
+    let problems = groups::sections(&parts::open_first(&notice.items), several, MOST_STARTED, context);
     // Severity comes first, then money.
     let worst = notice.items.iter().map(|item| item.severity).max();
     let money = facts.disconnect.then(|| cut_off(facts, language));

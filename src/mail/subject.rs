@@ -1,15 +1,18 @@
 //! Subject lines: severity or result in brackets, the sentence of `view`, and the accounts at the end. Pure.
 
 use super::context::Context;
+use super::incident;
 use super::parts as common;
 use super::tense::{self, Telling};
 use crate::alert::{Event, Form, Item, Notice, Severity, Started};
 use crate::model::{AccountName, Language, Noun, sanitize, say};
 use crate::view::sentence::{self, Part, Problem};
-use crate::view::words::{self, PROBLEMS, capital};
+use crate::view::words::{self, EVENTS, PROBLEMS, capital};
 
 /// The length that phones and lists still show.
 const LONGEST: usize = 150;
+/// The length of the last news of an incident that nothing watches any more.
+const LONGEST_WAS: usize = 120;
 /// The noun for several ends.
 const OVER: Noun = Noun {
     en: ["problem over", "problems over"],
@@ -71,7 +74,7 @@ pub(super) fn line(bracket: Bracket, said: &str, accounts: &[AccountName], langu
 /// The subject of a mail about resources, collectors and orders.
 pub(super) fn of(notice: &Notice, context: &Context<'_>) -> Subject {
     let language = context.language;
-    let Some(first) = notice.items.first() else {
+    let Some(&first) = common::open_first(&notice.items).first() else {
         let nothing = language.pick("nothing to report", "сообщать не о чем");
         return line(Bracket::Of(Severity::Info), nothing, &notice.accounts, language);
     };
@@ -80,11 +83,23 @@ pub(super) fn of(notice: &Notice, context: &Context<'_>) -> Subject {
 
 /// The words about the items, with which the first line begins too.
 pub(super) fn words(notice: &Notice, context: &Context<'_>) -> String {
-    match notice.items.as_slice() {
-        [one] => alone(one, context),
-        several => {
-            let what = if notice.form == Form::Closed { OVER } else { PROBLEMS };
-            sentence::several(&by_resource(several, context), what, context.language)
+    let language = context.language;
+    let items = common::open_first(&notice.items);
+    match (&notice.form, items.as_slice()) {
+        (_, [one]) => alone(one, context),
+        (Form::Unwatched, [first, others @ ..]) => {
+            words::with_more(&alone(first, context), others.len(), language)
+        }
+        (Form::Summary(_), several) => {
+            let events = language.count(several.len(), EVENTS);
+            match parts(several.iter().copied(), context).as_slice() {
+                [one] => format!("{events}: {}", one.text),
+                parts => sentence::several(parts, EVENTS, language),
+            }
+        }
+        (form, several) => {
+            let what = if *form == Form::Closed { OVER } else { PROBLEMS };
+            sentence::several(&by_resource(several.iter().copied(), context), what, language)
         }
     }
 }
@@ -130,7 +145,11 @@ fn alone(item: &Item, context: &Context<'_>) -> String {
             let span = context.of(&item.key.account).span(began, until);
             format!("{text}{times} {span}")
         }
-        Telling::Begun | Telling::StillSo | Telling::Over | Telling::Gone | Telling::Unwatched => text,
+        Telling::Unwatched => {
+            let was = sanitize::one_line(&incident::unwatched(item, context), LONGEST_WAS);
+            say!(language, "no longer watched: {was}", "больше не отслеживается: {was}")
+        }
+        Telling::Begun | Telling::StillSo | Telling::Over | Telling::Gone => text,
     }
 }
 
