@@ -6,10 +6,9 @@ use chrono::Duration;
 use super::body::Section;
 use super::context::Context;
 use super::parts::{self, MOST_NAMES, named, title};
-use super::tense;
 use crate::alert::{Cause, CutOff, Detail, Event, Item, Kind, Subject, Wrong};
 use crate::model::{AccountState, ContainerId, Language, sanitize, say};
-use crate::view::forms::{self, Clause};
+use crate::view::forms::{self, Clause, Tense};
 use crate::view::words::{all_of, collected, few, first};
 use crate::view::{advice, reasons, words};
 
@@ -78,7 +77,7 @@ fn past_title(item: &Item, several: bool, context: &Context<'_>) -> String {
 
 /// `VM web-1 was in error`.
 pub(super) fn past(item: &Item, language: Language) -> String {
-    let clause = Clause::new(item.incident.wrong(), tense::was(item));
+    let clause = Clause::new(item.incident.wrong(), Tense::Was);
     forms::one(&item.incident.subject, &item.key, &[clause], language)
 }
 
@@ -86,26 +85,24 @@ pub(super) fn past(item: &Item, language: Language) -> String {
 pub(super) fn unwatched(item: &Item, context: &Context<'_>) -> String {
     let language = context.language;
     let (incident, account) = (&item.incident, &item.key.account);
-    match &incident.subject {
-        _ if item.key.kind == Kind::Disconnect => {
-            let was = cut_off_was(item, context);
-            say!(language, "account {account}, {was}", "аккаунт {account}, {was}")
-        }
-        Subject::Unread { collectors } => {
-            let names: Vec<&str> = collectors.iter().map(|&one| collected(one, language)).collect();
-            let what = all_of(&names, language);
-            say!(language, "{what}, could not be read", "{what}, данных не было")
-        }
-        Subject::Silent => {
-            language.pick("provider API, did not answer", "API провайдера, не отвечал").to_owned()
-        }
-        subject if incident.wrong() == Wrong::Itself => forms::name(subject, &item.key, language),
-        subject => {
-            let was = Clause::new(incident.wrong(), tense::was(item));
-            let name = forms::name(subject, &item.key, language);
-            format!("{name}, {}", forms::tails(&[was], false, language))
-        }
+    if item.key.kind == Kind::Disconnect {
+        let was = cut_off_was(item, context);
+        return say!(language, "account {account}, {was}", "аккаунт {account}, {was}");
     }
+    if let Subject::Unread { collectors } = &incident.subject {
+        let names: Vec<&str> = collectors.iter().map(|&one| collected(one, language)).collect();
+        let what = all_of(&names, language);
+        return say!(language, "{what}, could not be read", "{what}, данных не было");
+    }
+    if incident.subject == Subject::Silent {
+        return language.pick("provider API, did not answer", "API провайдера, не отвечал").to_owned();
+    }
+    let name = forms::name(&incident.subject, &item.key, language);
+    if incident.wrong() == Wrong::Itself {
+        return name;
+    }
+    let was = Clause::new(incident.wrong(), Tense::Was);
+    format!("{name}, {}", forms::tails(&[was], false, language))
 }
 
 /// `was overdue`. A cut-off that is not watched is only known from the recipient's last mail.

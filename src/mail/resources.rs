@@ -4,9 +4,8 @@
 use super::body::Body;
 use super::context::{Context, MOST_LISTED};
 use super::parts::{self, accounts};
-use super::tense::Telling;
 use super::{groups, incident, subject, tense};
-use crate::alert::{Form, Item, Notice, Subject, Summary};
+use crate::alert::{Cause, Form, Item, Notice, Subject, Summary};
 use crate::model::{sanitize, say};
 use crate::view::forms::{self, Clause, Tense};
 use crate::view::words::{self, capital};
@@ -77,18 +76,18 @@ fn alone(item: &Item, notice: &Notice, context: &Context<'_>) -> String {
     let reader = context.of(&item.key.account);
     let (since, period) = (reader.since(item.began), reader.period(item.began, until));
     let times = parts::times(item, language);
-    match Telling::from(&item.event) {
-        Telling::Over => over(item, &period, context),
-        Telling::Gone => {
+    match tense::clause(item, context.account(&item.key.account)).tense {
+        Tense::Again | Tense::NoLonger => over(item, &period, context),
+        Tense::NotListed => {
             let name = forms::name(&item.incident.subject, &item.key, language);
-            let (was, since) = (was(item, tense::was(item), context), reader.since(until));
+            let (was, since) = (was(item, Tense::Was, context), reader.since(until));
             say!(
                 language,
                 "{name} is no longer listed by the provider {since}, {was}",
                 "{name}: {was}, {since} провайдер больше не показывает его в списке"
             )
         }
-        Telling::WasDown => {
+        Tense::Was => {
             let was = incident::past(item, language);
             say!(
                 language,
@@ -96,15 +95,15 @@ fn alone(item: &Item, notice: &Notice, context: &Context<'_>) -> String {
                 "уже восстановлено: {was}{times}, {period}"
             )
         }
-        Telling::Unwatched => format!("{words}, {}", reader.moment(until)),
-        Telling::StillSo => format!("{words}, {since}"),
-        Telling::Begun if item.key.kind.is_momentary() => {
+        Tense::Unwatched => format!("{words}, {}", reader.moment(until)),
+        Tense::Still | Tense::Keeps => format!("{words}, {since}"),
+        Tense::Is if item.key.kind.is_momentary() => {
             let seen = reader.moment(item.began);
             say!(language, "{words}, seen {seen}", "{words}, замечено {seen}")
         }
         // Its words begin with the day on which the date was last known.
-        Telling::Begun if matches!(item.incident.subject, Subject::NoDate { .. }) => words,
-        Telling::Begun => format!("{words} {since}"),
+        Tense::Is if matches!(item.incident.subject, Subject::NoDate { .. }) => words,
+        Tense::Is => format!("{words} {since}"),
     }
 }
 
@@ -122,14 +121,11 @@ fn over(item: &Item, period: &str, context: &Context<'_>) -> String {
             "API провайдера снова отвечает. Наблюдения не было {period}, {lasted}"
         );
     }
-    if !is_right {
+    // A resource that failed again and again was not wrong for the whole time.
+    if !is_right || item.why == Cause::Stable {
         return say!(language, "{is} after {lasted}, {period}", "{is} спустя {lasted}, {period}");
     }
-    let wrong = match tense::was(item) == Tense::Kept {
-        true => "of failing again and again".to_owned(),
-        false => was(item, Tense::Is, context),
-    };
-    let was = was(item, tense::was(item), context);
+    let (wrong, was) = (was(item, Tense::Is, context), was(item, Tense::Was, context));
     say!(language, "{is} after {lasted} {wrong}, {period}", "{is}: {was} {lasted}, {period}")
 }
 

@@ -3,9 +3,10 @@
 use super::context::Context;
 use super::incident;
 use super::parts as common;
-use super::tense::{self, Telling};
+use super::tense;
 use crate::alert::{Event, Form, Item, Notice, Severity, Started};
 use crate::model::{AccountName, Language, Noun, sanitize, say};
+use crate::view::forms::Tense;
 use crate::view::sentence::{self, Part, Problem};
 use crate::view::words::{self, EVENTS, PROBLEMS, capital};
 
@@ -130,7 +131,7 @@ fn alone(item: &Item, context: &Context<'_>) -> String {
     let text = problem(item, context).text(language);
     let (began, until) = (item.began, common::until(item));
     let after = words::lasted(until - began, language);
-    match Telling::from(&item.event) {
+    match tense::clause(item, context.account(&item.key.account)).tense {
         _ if item.event == Event::Escalated => {
             say!(
                 language,
@@ -138,18 +139,20 @@ fn alone(item: &Item, context: &Context<'_>) -> String {
                 "{text}; прошло {after}, этим никто не занялся"
             )
         }
-        Telling::Over if began < until => say!(language, "{text} after {after}", "{text} спустя {after}"),
-        Telling::StillSo if began < until => say!(language, "{text} after {after}", "{text}, уже {after}"),
-        Telling::WasDown => {
+        Tense::Again | Tense::NoLonger if began < until => {
+            say!(language, "{text} after {after}", "{text} спустя {after}")
+        }
+        Tense::Still if began < until => say!(language, "{text} after {after}", "{text}, уже {after}"),
+        Tense::Was => {
             let times = common::times(item, language);
             let span = context.of(&item.key.account).span(began, until);
             format!("{text}{times} {span}")
         }
-        Telling::Unwatched => {
+        Tense::Unwatched => {
             let was = sanitize::one_line(&incident::unwatched(item, context), LONGEST_WAS);
             say!(language, "no longer watched: {was}", "больше не отслеживается: {was}")
         }
-        Telling::Begun | Telling::StillSo | Telling::Over | Telling::Gone => text,
+        Tense::Is | Tense::Still | Tense::Keeps | Tense::Again | Tense::NoLonger | Tense::NotListed => text,
     }
 }
 
