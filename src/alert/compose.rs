@@ -14,12 +14,10 @@ use super::incident::{Incident, Phase};
 use super::key::Key;
 use super::kind::{Event, Kind, Severity};
 use super::log::Log;
-use super::notice::{Form, Item, NotRead, Notice, Started, Summary};
+use super::notice::{Form, Item, Notice, Started, Summary};
 use super::notified::{Told, What};
 use super::reason::Cause;
-use super::rules::clean;
 use super::subject::Subject;
-use crate::model::freshness::state_collectors;
 use crate::model::{AccountName, Collector, WEBHOOK};
 
 /// Programs read webhooks: each incident is a post of its own, and no limit holds any back.
@@ -201,14 +199,6 @@ impl Log {
                 started.severity = started.severity.max(Some(incident.severity));
                 started.overdue |= facts.cut_off(&disconnect).is_some_and(|one| one.is_overdue(facts.now));
                 started.needs += 1;
-            }
-            for collector in state_collectors(&state.profile) {
-                let failure = state.collectors.get(&collector).and_then(|status| status.failure.as_ref());
-                started.unread.extend(failure.map(|failure| NotRead {
-                    account: account.clone(),
-                    collector,
-                    why: clean(&failure.message, 200),
-                }));
             }
         }
         started

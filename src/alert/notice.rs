@@ -10,7 +10,7 @@ use super::kind::{Event, Kind, Severity};
 use super::notified::Told;
 use super::reason::Cause;
 use super::silence::Decided;
-use crate::model::{AccountName, Collector};
+use crate::model::AccountName;
 
 /// One mail to be written.
 #[derive(Clone, PartialEq, Debug)]
@@ -56,16 +56,6 @@ pub(crate) struct Started {
     pub severity: Option<Severity>,
     /// Whether an account is cut off already, or about to be.
     pub overdue: bool,
-    pub unread: Vec<NotRead>,
-}
-
-/// A collector that could not be read.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-pub(crate) struct NotRead {
-    pub account: AccountName,
-    pub collector: Collector,
-    /// The words of the provider or the connection.
-    pub why: String,
 }
 
 /// The hourly limit that held the items of a summary back.

@@ -9,7 +9,7 @@ use super::beside::Beside;
 use super::output::print;
 use super::{forecast, output, reading};
 use crate::alert::rehearsal::{self, Told};
-use crate::alert::{CutOff, Kind, Notice};
+use crate::alert::{Kind, Notice};
 use crate::cli;
 use crate::clock::Clock;
 use crate::config::{AccountSettings, Settings};
@@ -18,11 +18,9 @@ use crate::daemon::pipeline::Accounts;
 use crate::daemon::top_rung_days;
 use crate::mail;
 use crate::model::forecast::{Disconnect, disconnect};
-use crate::model::{Collector, Edd, Group, Moments, Money, PayBy, Report};
+use crate::model::{Collector, Edd, Group, Moments, Money, Report};
 use crate::terminal::Answer;
 use crate::terminal::rehearsal::{Mail, Rehearsal, text};
-use crate::view::Due;
-use crate::view::billing::ToPay;
 
 /// The days beyond a supposed cut-off for which the report is asked, since mails name amounts for the days
 /// after it.
@@ -86,7 +84,7 @@ pub(super) fn rehearse(
     if let (Ok(report), Some(watcher)) = (&report, watch.watchers.get(account.name())) {
         if let Some(mail_writer) = &watch.mail_writer {
             let told = rehearsal::rehearse(&account.profile, report, off, watcher, now);
-            mails.extend(told.into_iter().map(|told| mail(told, account, mail_writer)));
+            mails.extend(told.into_iter().map(|told| mail(told, mail_writer)));
         }
         let cut_off = off.unwrap_or_else(|| disconnect(report));
         never.extend(left_out(account, watch, report, cut_off, now));
@@ -94,7 +92,6 @@ pub(super) fn rehearse(
     never.dedup();
     Rehearsal {
         account: account.name().to_string(),
-        currency: account.profile.currency.clone(),
         zone: account.profile.zone(),
         now,
         supposed_days: days,
@@ -105,28 +102,17 @@ pub(super) fn rehearse(
 }
 
 /// One moment of a rehearsal as the mail that it causes.
-fn mail(told: Told, account: &AccountSettings, mail_writer: &MailWriter) -> Mail {
+fn mail(told: Told, mail_writer: &MailWriter) -> Mail {
     let Told { at, to, item, snapshot } = told;
-    let (severity, is_about_money) = (item.severity, item.key.kind == Kind::Disconnect);
-    let cut_off = item.cut_off.as_ref().map(CutOff::disconnect);
+    let severity = item.severity;
     let notice = Notice {
         form: item.form(),
         accounts: vec![item.key.account.clone()],
         items: vec![item],
         to: String::new(),
     };
-    let subject = mail::subject_of(&notice, &mail_writer.context(&snapshot, &[], at));
-    let state = snapshot.accounts.get(account.name()).filter(|_| is_about_money);
-    let report = state.and_then(|state| state.billing.report.as_deref());
-    let pay_by =
-        cut_off.and_then(|cut_off| PayBy::of(cut_off, account.profile.lead_days, account.profile.zone(), at));
-    Mail { at, severity, subject, to, pay: report.map(|report| to_pay(report, at)), pay_by }
-}
-
-/// The amount for the first span that is not paid for.
-fn to_pay(report: &Report, at: DateTime<Utc>) -> ToPay {
-    let first = Due::first(&Due::of(report, at));
-    first.map_or_else(|| ToPay::of(Some(report), at), |(days, amount)| ToPay::Amount(amount, days))
+    let (subject, lead) = mail::first_lines_of(&notice, &mail_writer.context(&snapshot, &[], at));
+    Mail { at, severity, subject, lead, to }
 }
 
 /// Mails about the cut-off that these settings prevent, and the reason.

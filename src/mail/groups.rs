@@ -4,7 +4,6 @@
 use super::body::{Section, Table};
 use super::context::Context;
 use super::parts::MOST_NAMES;
-use super::subject::Resource;
 use super::{incident, parts, subject};
 use crate::alert::{Item, Kind};
 use crate::model::{Language, sanitize, say};
@@ -16,39 +15,33 @@ const MOST_PARTS: usize = 20;
 /// The number of different pieces of advice that are worth a line each.
 const MOST_ADVICE: usize = 3;
 
-/// The resources of one part.
+/// The incidents of one part.
 struct Group<'a> {
     problem: Problem<'a>,
-    resources: Vec<Resource<'a>>,
+    items: Vec<&'a Item>,
 }
 
 /// All groups, with at most `most` names.
-pub(super) fn sections(items: &[Item], several: bool, most: usize, context: &Context<'_>) -> Vec<Section> {
+pub(super) fn sections(items: &[&Item], several: bool, most: usize, context: &Context<'_>) -> Vec<Section> {
     let language = context.language;
     let groups = grouped(items, context);
     let shares = shares(&groups, most);
     let mut room = most.saturating_sub(items.len());
     let mut sections = Vec::new();
     for (group, &share) in groups.iter().zip(&shares).take(MOST_PARTS) {
-        sections.push(match group.resources.as_slice() {
-            [one] => match one.items.as_slice() {
-                [item] => incident::section(item, several, &mut room, context),
-                items => {
-                    let title = group.title(several, language);
-                    Section { title, ..incident::section_of_several(items, several, &mut room, context) }
-                }
-            },
+        sections.push(match group.items.as_slice() {
+            [item] => incident::section(item, several, &mut room, context),
             _ => group.section(several, share, context),
         });
     }
     let rest = groups.get(MOST_PARTS..).unwrap_or_default();
     if !rest.is_empty() {
-        let count: usize = rest.iter().map(|group| group.resources.len()).sum();
+        let count: usize = rest.iter().map(|group| group.items.len()).sum();
         let mut section = Section::new(words::capital(&words::more(count, language)));
         let mut hidden = 0;
         for (group, &share) in rest.iter().zip(&shares[MOST_PARTS..]) {
             match share {
-                0 => hidden += group.resources.len(),
+                0 => hidden += group.items.len(),
                 share => section.list.push(group.line(several, share, language)),
             }
         }
@@ -72,26 +65,27 @@ pub(super) fn sections(items: &[Item], several: bool, most: usize, context: &Con
 /// The number of names that fit into each group. Small groups leave their room to the others.
 fn shares(groups: &[Group<'_>], mut room: usize) -> Vec<usize> {
     let mut by_size: Vec<usize> = (0..groups.len()).collect();
-    by_size.sort_by_key(|&index| groups[index].resources.len());
+    by_size.sort_by_key(|&index| groups[index].items.len());
     let mut shares = vec![0; groups.len()];
     for (done, index) in by_size.into_iter().enumerate() {
-        shares[index] = groups[index].resources.len().min(room.div_ceil(groups.len() - done));
+        shares[index] = groups[index].items.len().min(room.div_ceil(groups.len() - done));
         room -= shares[index];
     }
     shares
 }
 
 /// The groups, in the order of their first items.
-fn grouped<'a>(items: &'a [Item], context: &Context<'_>) -> Vec<Group<'a>> {
+fn grouped<'a>(items: &[&'a Item], context: &Context<'_>) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
-    for resource in subject::resources(items, context) {
-        match groups.iter_mut().find(|group| group.problem.is_like(&resource.problem)) {
+    for &item in items {
+        let problem = subject::problem(item, context);
+        match groups.iter_mut().find(|group| group.problem.is_like(&problem)) {
             // A kind whose noun has no plural gets a part for each incident.
-            Some(group) if resource.problem.key.kind.sort().is_some() => {
+            Some(group) if problem.key.kind.sort().is_some() => {
                 group.problem.count += 1;
-                group.resources.push(resource);
+                group.items.push(item);
             }
-            _ => groups.push(Group { problem: resource.problem.clone(), resources: vec![resource] }),
+            _ => groups.push(Group { problem, items: vec![item] }),
         }
     }
     groups
@@ -106,7 +100,7 @@ impl Group<'_> {
 
     /// `26 sites in error in agency: a.example.com, b.example.com and 24 more`.
     fn line(&self, several: bool, most: usize, language: Language) -> String {
-        let names: Vec<String> = self.resources.iter().map(|one| name(one.items[0])).collect();
+        let names: Vec<String> = self.items.iter().map(|item| name(item)).collect();
         match names.as_slice() {
             [_] => self.title(several, language),
             _ => format!("{}: {}", self.title(several, language), words::few(&names, most, language)),
@@ -116,18 +110,14 @@ impl Group<'_> {
     fn section(&self, several: bool, most: usize, context: &Context<'_>) -> Section {
         let language = context.language;
         let mut section = Section::new(self.title(several, language));
-        let shown = &self.resources[..most.min(self.resources.len())];
+        let shown = &self.items[..most.min(self.items.len())];
         let mut table =
             Table { head: vec![language.pick("Name", "Имя").into(), "ID".into()], ..Table::default() };
-        table.rows =
-            shown.iter().map(|one| vec![name(one.items[0]), one.problem.key.resource.to_string()]).collect();
-        let label = incident::observed(self.resources[0].items[0], language).0;
-        let states =
-            self.resources.iter().map(|one| once(one, |item| Some(incident::observed(item, language).1)));
+        table.rows = shown.iter().map(|item| vec![name(item), item.key.resource.to_string()]).collect();
+        let label = incident::observed(self.items[0], language).0;
+        let states = self.items.iter().map(|item| incident::observed(item, language).1);
         place(label, states.collect(), &mut section, &mut table);
-        let since = incident::since_label(language);
-        let rows = self.resources.iter().map(|one| incident::when(first_of(one), since, context));
-        let rows: Vec<_> = rows.collect();
+        let rows: Vec<_> = self.items.iter().map(|item| incident::when(item, context)).collect();
         for index in 0..2 {
             if let Some((label, _)) = rows.iter().find_map(|rows| rows.get(index)) {
                 let values =
@@ -135,14 +125,15 @@ impl Group<'_> {
                 place(label, values.collect(), &mut section, &mut table);
             }
         }
-        let whys: Vec<_> =
-            self.resources.iter().map(|one| once(one, |item| incident::why(item, language))).collect();
-        if whys.iter().all(|why| *why == whys[0] && !why.is_empty()) {
-            section.row(language.pick("Why", "Почему письмо"), whys[0].clone());
+        let mut whys = self.items.iter().map(|item| incident::why(item, language));
+        if let Some(Some(first)) = whys.next()
+            && whys.all(|why| why.as_ref() == Some(&first))
+        {
+            section.row(language.pick("Why", "Почему письмо"), first);
         }
         self.advice(shown, context).for_each(|text| section.row(incident::to_do(language), text));
         let sites = self.offline(&mut table, context);
-        let more = self.resources.len() - shown.len();
+        let more = self.items.len() - shown.len();
         if !table.rows.is_empty() {
             section.table = Some(table);
         }
@@ -153,7 +144,7 @@ impl Group<'_> {
             let names = words::few(&sites, MOST_NAMES, language);
             section.below.push(format!("{}: {names}", incident::also_offline(sites.len(), language)));
         }
-        let causes: Vec<String> = self.items().flat_map(|item| parts::causes(item, context)).collect();
+        let causes: Vec<String> = self.items.iter().flat_map(|item| parts::causes(item, context)).collect();
         if !causes.is_empty() {
             let names = words::few(&causes, MOST_NAMES, language);
             let no_mails = parts::no_separate_mails(language);
@@ -170,10 +161,10 @@ impl Group<'_> {
     fn offline(&self, table: &mut Table, context: &Context<'_>) -> Vec<String> {
         let state = context.account(&self.problem.key.account);
         let disabled =
-            self.items().filter(|item| item.key.kind == Kind::ContainerDisabled && !item.event.is_end());
+            self.items.iter().filter(|item| item.key.kind == Kind::ContainerDisabled && !item.event.is_end());
         let of_each: Vec<Vec<String>> =
             disabled.filter_map(|item| Some(incident::sites_of(item, state?, context.language))).collect();
-        if of_each.len() == self.resources.len() {
+        if of_each.len() == self.items.len() {
             table.head.push(context.language.pick("Sites", "Сайты").to_owned());
             for (row, sites) in table.rows.iter_mut().zip(&of_each) {
                 row.push(sites.len().to_string());
@@ -182,13 +173,9 @@ impl Group<'_> {
         of_each.into_iter().flatten().collect()
     }
 
-    fn items(&self) -> impl Iterator<Item = &Item> {
-        self.resources.iter().flat_map(|one| one.items.iter().copied())
-    }
-
-    fn advice(&self, shown: &[Resource<'_>], context: &Context<'_>) -> impl Iterator<Item = &'static str> {
+    fn advice(&self, shown: &[&Item], context: &Context<'_>) -> impl Iterator<Item = &'static str> {
         let state = context.account(&self.problem.key.account);
-        let open = shown.iter().flat_map(|one| &one.items).filter(|item| !item.event.is_end());
+        let open = shown.iter().filter(|item| !item.event.is_end());
         let advice = open.map(|item| advice::of(&item.key, state, context.language));
         parts::unique(advice).into_iter().take(MOST_ADVICE)
     }
@@ -206,17 +193,6 @@ fn place(label: &str, values: Vec<String>, section: &mut Section, table: &mut Ta
     for (row, value) in table.rows.iter_mut().zip(values) {
         row.push(words::capital(&value));
     }
-}
-
-/// The different words about all problems of a resource, each once.
-fn once(resource: &Resource<'_>, say: impl Fn(&Item) -> Option<String>) -> String {
-    parts::unique(resource.items.iter().filter_map(|item| say(item))).join("; ")
-}
-
-/// The item that began first.
-fn first_of<'a>(resource: &Resource<'a>) -> &'a Item {
-    let first = resource.items.iter().copied().min_by_key(|item| item.began);
-    first.unwrap_or(resource.items[0])
 }
 
 fn name(item: &Item) -> String {

@@ -6,11 +6,10 @@ use chrono::Duration;
 use super::body::Section;
 use super::context::Context;
 use super::parts::{self, MOST_NAMES, named, title};
-use super::tense;
-use crate::alert::{Cause, Detail, Item, Kind};
+use crate::alert::{Cause, CutOff, Detail, Event, Item, Kind, Subject, Wrong};
 use crate::model::{AccountState, ContainerId, Language, sanitize, say};
-use crate::view::forms::{self, Clause};
-use crate::view::words::{few, first};
+use crate::view::forms::{self, Clause, Tense};
+use crate::view::words::{all_of, collected, few, first};
 use crate::view::{advice, reasons, words};
 
 /// The duration of an incident is shown from here on.
@@ -28,21 +27,20 @@ pub(super) const fn since_label(language: Language) -> &'static str {
 
 /// One incident in full. `room`: how many more names of offline resources fit into the mail.
 pub(super) fn section(item: &Item, several: bool, room: &mut usize, context: &Context<'_>) -> Section {
-    in_full(item, several, room, context, since_label(context.language))
-}
-
-fn in_full(item: &Item, several: bool, room: &mut usize, context: &Context<'_>, since: &str) -> Section {
     let language = context.language;
     let state = context.account(&item.key.account);
     let over = item.event.is_end();
-    let title = if over { past_title(item, several, language) } else { title(item, several, language) };
+    let title = if over { past_title(item, several, context) } else { title(item, several, language) };
     let mut section = Section::new(title);
     let (label, seen) = observed(item, language);
-    section.row(label, seen);
+    // A cut-off has no state: its date is in the heading.
+    if !seen.is_empty() {
+        section.row(label, seen);
+    }
     if let Some(which) = state.and_then(|state| advice::which(&item.key, state, language)) {
         section.row(words::sort_label(which.sort, language), which.in_full());
     }
-    section.rows.extend(when(item, since, context));
+    section.rows.extend(when(item, context));
     let why = why(item, language).map(|why| (language.pick("Why", "Почему письмо").to_owned(), why));
     section.rows.extend(why);
     if !over {
@@ -68,40 +66,61 @@ pub(super) const fn to_do(language: Language) -> &'static str {
     language.pick("What to do", "Что делать")
 }
 
-/// Several incidents of one resource in full, the worst first.
-pub(super) fn section_of_several(
-    items: &[&Item],
-    several: bool,
-    room: &mut usize,
-    context: &Context<'_>,
-) -> Section {
-    let language = context.language;
-    let mut all = Section::default();
-    for item in items {
-        let clause = [Clause::at(&item.incident, &item.event)];
-        let problem = words::capital(&forms::tails(&clause, false, language));
-        let since = say!(language, "{problem} since", "{problem}, началось");
-        let Section { rows, lines, list, .. } = in_full(item, several, room, context, &since);
-        all.rows.extend(rows);
-        all.lines.extend(lines);
-        all.list.extend(list);
-    }
-    all.rows = parts::unique(all.rows);
-    all.lines = parts::unique(all.lines);
-    all
-}
-
 /// `VM web-1 was in error`, with the account if the mail is about several.
-fn past_title(item: &Item, several: bool, language: Language) -> String {
-    let was = words::capital(&past(item, language));
+fn past_title(item: &Item, several: bool, context: &Context<'_>) -> String {
+    let is_unwatched = item.event == Event::Unwatched;
+    let was = if is_unwatched { unwatched(item, context) } else { past(item, context.language) };
+    let was = words::capital(&was);
     let account = if several { format!("{}: ", item.key.account) } else { String::new() };
     sanitize::one_line(&format!("{account}{was}"), 160)
 }
 
 /// `VM web-1 was in error`.
 pub(super) fn past(item: &Item, language: Language) -> String {
-    let clause = Clause::new(item.incident.wrong(), tense::was(item));
+    let clause = Clause::new(item.incident.wrong(), Tense::Was);
     forms::one(&item.incident.subject, &item.key, &[clause], language)
+}
+
+/// The last news of an incident that nothing watches any more: `VM web-1, was in error`; `account main, was overdue`.
+pub(super) fn unwatched(item: &Item, context: &Context<'_>) -> String {
+    let language = context.language;
+    let (incident, account) = (&item.incident, &item.key.account);
+    if item.key.kind == Kind::Disconnect {
+        let was = cut_off_was(item, context);
+        return say!(language, "account {account}, {was}", "аккаунт {account}, {was}");
+    }
+    if let Subject::Unread { collectors } = &incident.subject {
+        let names: Vec<&str> = collectors.iter().map(|&one| collected(one, language)).collect();
+        let what = all_of(&names, language);
+        return say!(language, "{what}, could not be read", "{what}, данных не было");
+    }
+    if incident.subject == Subject::Silent {
+        return language.pick("provider API, did not answer", "API провайдера, не отвечал").to_owned();
+    }
+    let name = forms::name(&incident.subject, &item.key, language);
+    if incident.wrong() == Wrong::Itself {
+        return name;
+    }
+    let was = Clause::new(incident.wrong(), Tense::Was);
+    format!("{name}, {}", forms::tails(&[was], false, language))
+}
+
+/// `was overdue`. A cut-off that is not watched is only known from the recipient's last mail.
+fn cut_off_was(item: &Item, context: &Context<'_>) -> String {
+    let language = context.language;
+    let (cut_off, told) = (item.cut_off.as_ref(), &item.before.money);
+    if told.rung == Some(0) || cut_off.is_some_and(|one| one.is_overdue(item.at)) {
+        return language.pick("was overdue", "была просрочена оплата").to_owned();
+    }
+    let Some(edd) = cut_off.and_then(CutOff::date).or(told.date) else {
+        return language.pick("was to be cut off", "ожидалось отключение").to_owned();
+    };
+    let reader = context.of(&item.key.account);
+    let day = match language {
+        Language::En => reader.day_of(edd),
+        Language::Ru => reader.on_day(reader.date(edd)),
+    };
+    say!(language, "cut-off was due {day}", "отключение ожидалось {day}")
 }
 
 /// The observation with its label: `State`, `error`.
@@ -113,11 +132,15 @@ pub(super) fn observed(item: &Item, language: Language) -> (&'static str, String
             let name = sanitize::one_line(state, 300);
             let words = forms::state(&name, language);
             let value = if words == name { name } else { format!("{words} ({name})") };
-            (language.pick("State", "Состояние"), value)
+            let is_last = item.event == Event::Unwatched;
+            let last = language.pick("Last state", "Последнее состояние");
+            (if is_last { last } else { language.pick("State", "Состояние") }, value)
         }
         (_, Kind::BalanceDrop) => (language.pick("Balance", "Баланс"), words::capital(&said)),
         (_, Kind::OrderCost) => (language.pick("Cost", "Стоимость"), words::capital(&said)),
-        _ if item.event.is_end() => (language.pick("Now", "Сейчас"), words::capital(&said)),
+        _ if item.event.is_end() && item.event != Event::Unwatched => {
+            (language.pick("Now", "Сейчас"), words::capital(&said))
+        }
         (_, Kind::CollectorFailing | Kind::CredentialsRejected) => (error(language), said),
         (_, Kind::BillingReport) => (error(language), words::capital(&said)),
         _ => (language.pick("Problem", "Проблема"), words::capital(&said)),
@@ -128,15 +151,19 @@ const fn error(language: Language) -> &'static str {
     language.pick("Error", "Ошибка")
 }
 
-/// `since`, or `From` and `To` if it is over; empty for an incident that has only just begun.
-pub(super) fn when(item: &Item, since: &str, context: &Context<'_>) -> Vec<(String, String)> {
+/// `Since`, or `From` and `To` if it is over; empty for an incident that has only just begun. For an incident
+/// that nothing watches any more: until when it was watched.
+pub(super) fn when(item: &Item, context: &Context<'_>) -> Vec<(String, String)> {
     let (reader, language) = (context.of(&item.key.account), context.language);
     let (began, until) = (item.began, parts::until(item));
     let lasted = words::lasted(until - began, language);
     let times = parts::times(item, language);
     let times = if times.is_empty() { times } else { format!(",{times}") };
     let (began_at, until_at) = (reader.moment(began), reader.moment(until));
-    let rows = if item.event.is_end() && words::is_one_minute(began, until) {
+    let rows = if item.event == Event::Unwatched {
+        let label = language.pick("Not watched from", "Наблюдение до");
+        vec![(since_label(language), began_at), (label, until_at)]
+    } else if item.event.is_end() && words::is_one_minute(began, until) {
         vec![(language.pick("When", "Когда"), format!("{until_at} ({lasted}{times})"))]
     } else if item.event.is_end() {
         let to = (language.pick("To", "Закончилось"), format!("{until_at} ({lasted}{times})"));
@@ -144,7 +171,7 @@ pub(super) fn when(item: &Item, since: &str, context: &Context<'_>) -> Vec<(Stri
     } else if until - began < SAID_FROM {
         Vec::new()
     } else {
-        vec![(since, format!("{began_at} ({lasted})"))]
+        vec![(since_label(language), format!("{began_at} ({lasted})"))]
     };
     rows.into_iter().map(|(label, value)| (label.to_owned(), value)).collect()
 }

@@ -7,7 +7,8 @@ use std::hash::BuildHasher as _;
 use std::time::SystemTime;
 
 use lettre::Message;
-use lettre::message::{Attachment, Body as Encoded, Mailbox, MultiPart, SinglePart, header::ContentType};
+use lettre::message::header::{ContentTransferEncoding, ContentType};
+use lettre::message::{Attachment, Body as Encoded, Mailbox, MultiPart, SinglePart};
 
 use super::body::Body;
 use super::context::{Context, RenderError};
@@ -24,6 +25,8 @@ const MOST_PAIRS: usize = 50;
 const MOST_PAIR_BYTES: usize = 16 << 10;
 const LONGEST_NAME: usize = 200;
 const LONGEST_LIST_ID: usize = 120;
+/// The beginning of a line by which mailboxes in one file tell mails apart.
+const FROM: &str = "From ";
 /// The picture's file name.
 const CHART: &str = "balance.png";
 
@@ -149,15 +152,15 @@ fn incidents(pairs: &[(String, String)]) -> String {
 
 fn alternative(draft: &Draft<'_>) -> Result<MultiPart, RenderError> {
     if draft.context.is_light {
-        let plain = SinglePart::plain(draft.body.text());
+        let plain = SinglePart::plain(encoded(draft.body.text()));
         return Ok(MultiPart::alternative().boundary(draft.boundary("alt")).singlepart(plain));
     }
     let content_id = draft.content_id();
     let page = html::render(draft.body, &draft.subject, &content_id)?;
     let alternative = MultiPart::alternative()
         .boundary(draft.boundary("alt"))
-        .singlepart(SinglePart::plain(draft.body.text()));
-    let page = SinglePart::html(page);
+        .singlepart(SinglePart::plain(encoded(draft.body.text())));
+    let page = SinglePart::html(encoded(page));
     Ok(match draft.body.figure() {
         Some(figure) => {
             let png: ContentType = "image/png".parse().expect("a fixed media type");
@@ -168,6 +171,26 @@ fn alternative(draft: &Draft<'_>) -> Result<MultiPart, RenderError> {
         }
         None => alternative.singlepart(page),
     })
+}
+
+/// A readable part without a line that begins with "From ": some relays and mail programs would write ">From ".
+fn encoded(text: String) -> Encoded {
+    /// The length of a line in quoted-printable (RFC 2045, 6.7).
+    const LONGEST: usize = 76;
+    let best = Encoded::new(text.clone());
+    let lines = String::from_utf8_lossy(best.as_ref());
+    if !lines.lines().any(|line| line.starts_with(FROM)) {
+        return best;
+    }
+    let quoted = ContentTransferEncoding::QuotedPrintable;
+    let whole = Encoded::new_with_encoding(text, quoted).map_or_else(|text| text, Encoded::into_vec);
+    let escape = |line: &str| match line.strip_prefix(FROM) {
+        None => line.to_owned(),
+        Some(rest) if line.trim_end().len() + 2 > LONGEST => format!("=46=\r\nrom {rest}"),
+        Some(rest) => format!("=46rom {rest}"),
+    };
+    let lines: String = String::from_utf8_lossy(&whole).split_inclusive("\r\n").map(escape).collect();
+    Encoded::dangerous_pre_encoded(lines.into_bytes(), quoted)
 }
 
 /// The headers that lettre does not know or cannot repeat. Each line is ASCII and short enough.

@@ -18,15 +18,13 @@ pub(crate) mod settings;
 pub(crate) mod smtp;
 mod started;
 mod subject;
-mod summary;
 mod telegram;
 mod tense;
-mod unwatched;
 mod webhook;
 
 pub(crate) use context::{Context, LivesOn, RenderError};
 pub(crate) use message::{Rendered, new_id};
-pub(crate) use render::{render, render_test, subject_of};
+pub(crate) use render::{first_lines_of, render, render_test};
 pub(crate) use settings::{
     Login, MailServer, MailSettings, Recipient, Security, Service, TelegramSettings, Way, WebhookSettings,
 };

@@ -7,7 +7,7 @@ use super::context::Context;
 use crate::alert::{Event, Incident, Item, Key, Kind, Notice, Subject};
 use crate::model::{AccountName, Health, Language, SeenResource, Sort, sanitize, say};
 use crate::view::forms::{self, Clause, Tense};
-use crate::view::{reasons, words};
+use crate::view::{health, reasons, words};
 
 /// The number of names in a list of offline resources.
 pub(super) const MOST_NAMES: usize = 20;
@@ -29,14 +29,6 @@ pub(super) fn accounts(notice: &Notice, language: Language) -> String {
         [one] => say!(language, "account {one}", "аккаунт {one}"),
         several => language.count(several.len(), words::ACCOUNTS),
     }
-}
-
-/// `, Sun 1 Mar 15:00 MSK`: the time of the first of its items.
-pub(super) fn when(notice: &Notice, context: &Context<'_>) -> String {
-    let first = notice.items.first();
-    first.map_or_else(String::new, |first| {
-        format!(", {}", context.of(&first.key.account).moment(until(first)))
-    })
 }
 
 /// The end of an incident, if the mail is about that; otherwise the time of the mail.
@@ -102,10 +94,11 @@ pub(super) fn title(item: &Item, several: bool, language: Language) -> String {
     if several { format!("{}: {name}", item.key.account) } else { name }
 }
 
-/// Open incidents before ended ones, each in their order.
+/// Open incidents, then those that nothing watches any more, then ended ones, each in their order.
 pub(super) fn open_first(items: &[Item]) -> Vec<&Item> {
-    let (over, open): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| item.event.is_end());
-    open.into_iter().chain(over).collect()
+    let mut all: Vec<&Item> = items.iter().collect();
+    all.sort_by_key(|item| (item.event.is_end(), item.event != Event::Unwatched));
+    all
 }
 
 /// Each of them once, in their order.
@@ -118,15 +111,6 @@ pub(super) fn unique<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     })
 }
 
-/// The line below a list that is cut short.
-pub(super) fn too_many(left_out: usize, language: Language) -> String {
-    say!(
-        language,
-        "Too many for one mail: {left_out} are not listed; hostwatch incidents shows all.",
-        "Для одного письма слишком много: не перечислено ещё {left_out}; все покажет команда hostwatch incidents."
-    )
-}
-
 /// A name, or the id of a nameless resource, with its state if that is not the usual one.
 pub(super) fn named(seen: &SeenResource<'_>, language: Language) -> String {
     let name = seen.name.map_or_else(|| seen.id.to_string(), |name| sanitize::one_line(name, 80));
@@ -137,6 +121,21 @@ pub(super) fn named(seen: &SeenResource<'_>, language: Language) -> String {
 /// The words about problems that get no mail of their own.
 pub(super) const fn no_separate_mails(language: Language) -> &'static str {
     language.pick("no separate mails", "отдельных писем не будет")
+}
+
+/// The parts of these accounts that are not known: `main: Cannot read sites since Sun 1 Mar 14:00 MSK: why`.
+pub(super) fn not_known<'a>(
+    accounts: impl IntoIterator<Item = &'a AccountName>,
+    context: &Context<'_>,
+) -> Section {
+    let language = context.language;
+    let of = |name: &AccountName| -> Vec<String> {
+        let lines = context.account(name).map(|state| health::not_known_lines(state, context.reader()));
+        let nothing = || vec![language.pick("Nothing was read yet", "Данных ещё не было").to_owned()];
+        lines.unwrap_or_else(nothing).into_iter().map(|line| format!("{name}: {line}")).collect()
+    };
+    let list = words::first(accounts.into_iter().flat_map(of).collect(), MOST_NAMES, language);
+    Section { list, ..Section::new(language.pick("Not known", "Неизвестно")) }
 }
 
 /// A warning that hostwatch itself runs on something that these accounts pay for.

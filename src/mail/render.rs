@@ -5,7 +5,7 @@ use super::body::{Body, Section};
 use super::context::{Context, RenderError};
 use super::message::{self, Draft, Rendered};
 use super::subject::{Bracket, Subject};
-use super::{digest, disconnect, parts, resources, sample, started, subject, summary, unwatched};
+use super::{digest, disconnect, parts, resources, sample, started, subject};
 use crate::alert::{Event, Form, Item, Kind, NotReached, Notice};
 use crate::model::{AccountName, sanitize, say};
 use crate::view::Link;
@@ -27,9 +27,10 @@ pub(crate) fn render(notice: &Notice, id: &str, context: &Context<'_>) -> Result
     })
 }
 
-/// The subject of a notice.
-pub(crate) fn subject_of(notice: &Notice, context: &Context<'_>) -> String {
-    content(notice, context).0.line
+/// The subject of a notice, and the first line of its mail.
+pub(crate) fn first_lines_of(notice: &Notice, context: &Context<'_>) -> (String, String) {
+    let (subject, body) = content(notice, context);
+    (subject.line, body.lead)
 }
 
 /// Subject and contents, for every medium.
@@ -41,12 +42,16 @@ pub(super) fn content(notice: &Notice, context: &Context<'_>) -> (Subject, Body)
         (Form::Disconnect, [item]) => {
             (disconnect::news::subject(item, context), disconnect::body(item, context))
         }
-        (Form::Disconnect | Form::Opened | Form::Closed | Form::Reminder, _) => {
-            (subject::of(notice, context), resources::body(notice, context))
-        }
-        (Form::Unwatched, _) => (unwatched::subject(notice, context), unwatched::body(notice, context)),
-        (Form::Summary(facts), _) => summary::write(notice, facts, context),
         (Form::Digest(facts), _) => digest::write(notice, facts, context),
+        (
+            Form::Disconnect
+            | Form::Opened
+            | Form::Closed
+            | Form::Reminder
+            | Form::Unwatched
+            | Form::Summary(_),
+            _,
+        ) => (subject::of(notice, context), resources::body(notice, context)),
     };
     body.language = context.language;
     body.links = links(notice, context);
@@ -158,7 +163,7 @@ fn pairs(notice: &Notice) -> Vec<(String, String)> {
 }
 
 /// The event of a summary, which belongs to no incident.
-pub(super) const SUMMARY: &str = "summary";
+const SUMMARY: &str = "summary";
 
 /// The pair of a mail that is about no incident.
 fn head(account: Option<&AccountName>, what: &str, event: &str) -> (String, String) {

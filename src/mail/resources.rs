@@ -1,11 +1,11 @@
-//! Mails about resources and collectors: opened, ended, still open. Pure.
+//! Mails about incidents of resources and collectors: opened, ended, still open, no longer watched, held back by
+//! the hourly limit. Pure.
 
 use super::body::Body;
 use super::context::{Context, MOST_LISTED};
 use super::parts::{self, accounts};
-use super::tense::Telling;
 use super::{groups, incident, subject, tense};
-use crate::alert::{Form, Item, Notice, Subject};
+use crate::alert::{Cause, Form, Item, Notice, Subject, Summary};
 use crate::model::{sanitize, say};
 use crate::view::forms::{self, Clause, Tense};
 use crate::view::words::{self, capital};
@@ -16,12 +16,29 @@ const LONGEST_LEAD: usize = 300;
 /// The contents of a mail about incidents.
 pub(super) fn body(notice: &Notice, context: &Context<'_>) -> Body {
     let several = notice.accounts.len() > 1;
-    let sections = groups::sections(&notice.items, several, MOST_LISTED, context);
-    let lasts =
-        notice.items.first().is_some_and(|first| !first.event.is_end() && !first.key.kind.is_momentary());
+    let items = parts::open_first(&notice.items);
+    let sections = groups::sections(&items, several, MOST_LISTED, context);
+    let lasts = items.first().is_some_and(|first| !first.event.is_end() && !first.key.kind.is_momentary());
     let acks = lasts && matches!(notice.form, Form::Opened | Form::Reminder);
     let content = (lead(notice, context), sections);
-    parts::body(&notice.items, acks, &notice.accounts, content, context.language)
+    let mut body = parts::body(items, acks, &notice.accounts, content, context.language);
+    if let Form::Summary(facts) = &notice.form {
+        body.notes.push(held_back(notice, facts, context));
+    }
+    body
+}
+
+/// The note of a mail in place of several that the hourly limit held back.
+fn held_back(notice: &Notice, facts: &Summary, context: &Context<'_>) -> String {
+    let language = context.language;
+    let (mails, reader) =
+        (language.count(facts.max_per_hour, words::MAILS), context.of_first(&notice.accounts));
+    let since = reader.since(facts.since);
+    say!(
+        language,
+        "The limit of {mails} an hour held these back {since}: email.max_per_hour; mails about a cut-off do not wait.",
+        "Письма задержаны {since}: достигнут предел, {mails} в час (email.max_per_hour); письма об отключении не ждут."
+    )
 }
 
 /// The first line: the subject's sentence with the time and the account.
@@ -41,7 +58,15 @@ fn lead(notice: &Notice, context: &Context<'_>) -> String {
         }
     };
     let what = capital(&sanitize::one_line(&what, LONGEST_LEAD));
-    format!("{what} ({}).", accounts(notice, language))
+    let lead = format!("{what} ({}).", accounts(notice, language));
+    if notice.form != Form::Unwatched {
+        return lead;
+    }
+    say!(
+        language,
+        "{lead} It may still be so; no mail will say when it is over.",
+        "{lead} Проблема могла остаться; письма о её окончании не будет."
+    )
 }
 
 fn alone(item: &Item, notice: &Notice, context: &Context<'_>) -> String {
@@ -51,18 +76,18 @@ fn alone(item: &Item, notice: &Notice, context: &Context<'_>) -> String {
     let reader = context.of(&item.key.account);
     let (since, period) = (reader.since(item.began), reader.period(item.began, until));
     let times = parts::times(item, language);
-    match Telling::from(&item.event) {
-        Telling::Over => over(item, &period, context),
-        Telling::Gone => {
+    match tense::clause(item, context.account(&item.key.account)).tense {
+        Tense::Again | Tense::NoLonger => over(item, &period, context),
+        Tense::NotListed => {
             let name = forms::name(&item.incident.subject, &item.key, language);
-            let (was, since) = (was(item, tense::was(item), context), reader.since(until));
+            let (was, since) = (was(item, Tense::Was, context), reader.since(until));
             say!(
                 language,
                 "{name} is no longer listed by the provider {since}, {was}",
                 "{name}: {was}, {since} провайдер больше не показывает его в списке"
             )
         }
-        Telling::WasDown => {
+        Tense::Was => {
             let was = incident::past(item, language);
             say!(
                 language,
@@ -70,15 +95,15 @@ fn alone(item: &Item, notice: &Notice, context: &Context<'_>) -> String {
                 "уже восстановлено: {was}{times}, {period}"
             )
         }
-        Telling::Unwatched => format!("{words} {}", reader.since(until)),
-        Telling::StillSo => format!("{words}, {since}"),
-        Telling::Begun if item.key.kind.is_momentary() => {
+        Tense::Unwatched => format!("{words}, {}", reader.moment(until)),
+        Tense::Still | Tense::Keeps => format!("{words}, {since}"),
+        Tense::Is if item.key.kind.is_momentary() => {
             let seen = reader.moment(item.began);
             say!(language, "{words}, seen {seen}", "{words}, замечено {seen}")
         }
         // Its words begin with the day on which the date was last known.
-        Telling::Begun if matches!(item.incident.subject, Subject::NoDate { .. }) => words,
-        Telling::Begun => format!("{words} {since}"),
+        Tense::Is if matches!(item.incident.subject, Subject::NoDate { .. }) => words,
+        Tense::Is => format!("{words} {since}"),
     }
 }
 
@@ -96,14 +121,11 @@ fn over(item: &Item, period: &str, context: &Context<'_>) -> String {
             "API провайдера снова отвечает. Наблюдения не было {period}, {lasted}"
         );
     }
-    if !is_right {
+    // A resource that failed again and again was not wrong for the whole time.
+    if !is_right || item.why == Cause::Stable {
         return say!(language, "{is} after {lasted}, {period}", "{is} спустя {lasted}, {period}");
     }
-    let wrong = match tense::was(item) == Tense::Kept {
-        true => "of failing again and again".to_owned(),
-        false => was(item, Tense::Is, context),
-    };
-    let was = was(item, tense::was(item), context);
+    let (wrong, was) = (was(item, Tense::Is, context), was(item, Tense::Was, context));
     say!(language, "{is} after {lasted} {wrong}, {period}", "{is}: {was} {lasted}, {period}")
 }
 

@@ -1,29 +1,29 @@
-//! The mail of the first start: the watched resources, problems that already need somebody, and data that could
-//! not be read. Pure.
+//! The mail of the first start: the watched resources, problems that already need somebody, and data that is
+//! missing. Pure.
 
 use super::body::{Body, Section, Table};
 use super::context::{Context, MOST_LISTED, MOST_STARTED};
 use super::{groups, parts, subject};
-use crate::alert::{Item, NotRead, Notice, Started};
+use crate::alert::{Item, Notice, Started};
 use crate::model::forecast;
-use crate::model::{AccountName, AccountState, Language, Sort, sanitize, say};
+use crate::model::{AccountName, AccountState, Language, Sort, say};
 use crate::view::words;
 
 /// The contents of a first-start mail.
 pub(super) fn body(notice: &Notice, facts: &Started, context: &Context<'_>) -> Body {
     let language = context.language;
-    let severity = subject::started_severity(facts, &notice.items);
-    let watching = words::capital(&subject::watching(facts, &notice.items, context));
+    let severity = subject::started_severity(notice, facts, context);
+    let watching = words::capital(&subject::watching(notice, facts, context));
     let mut sections = Vec::new();
     let several = notice.accounts.len() > 1;
-    let problems = groups::sections(&notice.items, several, MOST_STARTED, context);
+    let problems = groups::sections(&parts::open_first(&notice.items), several, MOST_STARTED, context);
     // Severity comes first, then money.
     let worst = notice.items.iter().map(|item| item.severity).max();
     let money = facts.disconnect.then(|| cut_off(facts, language));
     let is_money_first = facts.severity >= worst;
     let (before, after) = if is_money_first { (money, None) } else { (None, money) };
     sections.extend(before.into_iter().chain(problems).chain(after));
-    sections.extend(not_read(facts, language));
+    sections.push(parts::not_known(&notice.accounts, context));
     sections.push(overview(&notice.accounts, context));
     sections.extend(parts::lives_on(&notice.accounts, context));
     sections.push(next(facts, &notice.items, language));
@@ -47,28 +47,6 @@ fn cut_off(facts: &Started, language: Language) -> Section {
         .pick("See the separate mail about the cut-off.", "Подробности — в отдельном письме об отключении.");
     section.lines.push(see.to_owned());
     section
-}
-
-/// The collectors that could not be read; `None` if all were.
-pub(super) fn not_read(facts: &Started, language: Language) -> Option<Section> {
-    let mut section = Section::new(language.pick("Could not be read", "Данные не получены"));
-    let lines = facts.unread.iter().map(|one| unread(one, language)).collect();
-    section.list = words::first(lines, parts::MOST_NAMES, language);
-    let follows = language.pick(
-        "Nothing is known of these yet; a mail follows if it stays so:",
-        "Об этом пока ничего не известно; если так и останется, придёт письмо:",
-    );
-    section.lines.push(follows.to_owned());
-    (!facts.unread.is_empty()).then_some(section)
-}
-
-/// `main: cannot read sites: why`.
-fn unread(one: &NotRead, language: Language) -> String {
-    let NotRead { account, collector, why } = one;
-    let what = words::collected(*collector, language);
-    let line =
-        say!(language, "{account}: cannot read {what}: {why}", "{account}: {what}: нет данных — {why}");
-    sanitize::one_line(&line, 300)
 }
 
 fn next(facts: &Started, items: &[Item], language: Language) -> Section {

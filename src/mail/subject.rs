@@ -1,15 +1,19 @@
 //! Subject lines: severity or result in brackets, the sentence of `view`, and the accounts at the end. Pure.
 
 use super::context::Context;
+use super::incident;
 use super::parts as common;
-use super::tense::{self, Telling};
+use super::tense;
 use crate::alert::{Event, Form, Item, Notice, Severity, Started};
 use crate::model::{AccountName, Language, Noun, sanitize, say};
+use crate::view::forms::Tense;
 use crate::view::sentence::{self, Part, Problem};
-use crate::view::words::{self, PROBLEMS, capital};
+use crate::view::words::{self, EVENTS, PROBLEMS, capital};
 
 /// The length that phones and lists still show.
 const LONGEST: usize = 150;
+/// The length of the last news of an incident that nothing watches any more.
+const LONGEST_WAS: usize = 120;
 /// The noun for several ends.
 const OVER: Noun = Noun {
     en: ["problem over", "problems over"],
@@ -71,7 +75,7 @@ pub(super) fn line(bracket: Bracket, said: &str, accounts: &[AccountName], langu
 /// The subject of a mail about resources, collectors and orders.
 pub(super) fn of(notice: &Notice, context: &Context<'_>) -> Subject {
     let language = context.language;
-    let Some(first) = notice.items.first() else {
+    let Some(&first) = common::open_first(&notice.items).first() else {
         let nothing = language.pick("nothing to report", "сообщать не о чем");
         return line(Bracket::Of(Severity::Info), nothing, &notice.accounts, language);
     };
@@ -80,19 +84,31 @@ pub(super) fn of(notice: &Notice, context: &Context<'_>) -> Subject {
 
 /// The words about the items, with which the first line begins too.
 pub(super) fn words(notice: &Notice, context: &Context<'_>) -> String {
-    match notice.items.as_slice() {
-        [one] => alone(one, context),
-        several => {
-            let what = if notice.form == Form::Closed { OVER } else { PROBLEMS };
-            sentence::several(&by_resource(several, context), what, context.language)
+    let language = context.language;
+    let items = common::open_first(&notice.items);
+    match (&notice.form, items.as_slice()) {
+        (_, [one]) => alone(one, context),
+        (Form::Unwatched, [first, others @ ..]) => {
+            words::with_more(&alone(first, context), others.len(), language)
+        }
+        (Form::Summary(_), several) => {
+            let events = language.count(several.len(), EVENTS);
+            match parts(several.iter().copied(), context).as_slice() {
+                [one] => format!("{events}: {}", one.text),
+                parts => sentence::several(parts, EVENTS, language),
+            }
+        }
+        (form, several) => {
+            let what = if *form == Form::Closed { OVER } else { PROBLEMS };
+            sentence::several(&by_resource(several.iter().copied(), context), what, language)
         }
     }
 }
 
 /// `[INFO] Watching 43 resources; everything is fine (main)`.
 pub(super) fn of_start(notice: &Notice, facts: &Started, context: &Context<'_>) -> Subject {
-    let severity = started_severity(facts, &notice.items);
-    let said = watching(facts, &notice.items, context);
+    let severity = started_severity(notice, facts, context);
+    let said = watching(notice, facts, context);
     line(Bracket::Of(severity), &said, &notice.accounts, context.language)
 }
 
@@ -104,38 +120,9 @@ pub(super) fn parts<'a>(items: impl IntoIterator<Item = &'a Item>, context: &Con
 
 /// The same with one part a resource, which has all its problems.
 pub(super) fn by_resource<'a>(items: impl IntoIterator<Item = &'a Item>, context: &Context<'_>) -> Vec<Part> {
-    let problems = resources(items, context).into_iter().map(|resource| resource.problem);
-    sentence::groups(problems).iter().map(|group| group.part(context.language)).collect()
-}
-
-/// The items of a mail about one resource.
-pub(super) struct Resource<'a> {
-    pub problem: Problem<'a>,
-    /// The worst first.
-    pub items: Vec<&'a Item>,
-}
-
-/// Items by resource. Ended and open ones stay apart.
-pub(super) fn resources<'a>(
-    items: impl IntoIterator<Item = &'a Item>,
-    context: &Context<'_>,
-) -> Vec<Resource<'a>> {
-    let mut found: Vec<Resource<'a>> = Vec::new();
-    for item in items {
-        let problem = problem(item, context);
-        let told = Telling::from(&item.event);
-        let is_it = |known: &&mut Resource<'a>| {
-            known.problem.is_of_same(&problem) && Telling::from(&known.items[0].event) == told
-        };
-        match found.iter_mut().find(is_it) {
-            Some(known) => {
-                known.problem.and(&problem);
-                known.items.push(item);
-            }
-            None => found.push(Resource { problem, items: vec![item] }),
-        }
-    }
-    found
+    let problems = items.into_iter().map(|item| problem(item, context));
+    let groups = sentence::groups(sentence::of_resources(problems));
+    groups.iter().map(|group| group.part(context.language)).collect()
 }
 
 /// One item with its time or duration.
@@ -144,7 +131,7 @@ fn alone(item: &Item, context: &Context<'_>) -> String {
     let text = problem(item, context).text(language);
     let (began, until) = (item.began, common::until(item));
     let after = words::lasted(until - began, language);
-    match Telling::from(&item.event) {
+    match tense::clause(item, context.account(&item.key.account)).tense {
         _ if item.event == Event::Escalated => {
             say!(
                 language,
@@ -152,14 +139,20 @@ fn alone(item: &Item, context: &Context<'_>) -> String {
                 "{text}; прошло {after}, этим никто не занялся"
             )
         }
-        Telling::Over if began < until => say!(language, "{text} after {after}", "{text} спустя {after}"),
-        Telling::StillSo if began < until => say!(language, "{text} after {after}", "{text}, уже {after}"),
-        Telling::WasDown => {
+        Tense::Again | Tense::NoLonger if began < until => {
+            say!(language, "{text} after {after}", "{text} спустя {after}")
+        }
+        Tense::Still if began < until => say!(language, "{text} after {after}", "{text}, уже {after}"),
+        Tense::Was => {
             let times = common::times(item, language);
             let span = context.of(&item.key.account).span(began, until);
             format!("{text}{times} {span}")
         }
-        Telling::Begun | Telling::StillSo | Telling::Over | Telling::Gone | Telling::Unwatched => text,
+        Tense::Unwatched => {
+            let was = sanitize::one_line(&incident::unwatched(item, context), LONGEST_WAS);
+            say!(language, "no longer watched: {was}", "больше не отслеживается: {was}")
+        }
+        Tense::Is | Tense::Still | Tense::Keeps | Tense::Again | Tense::NoLonger | Tense::NotListed => text,
     }
 }
 
@@ -183,12 +176,12 @@ fn literal(text: &str, room: usize) -> String {
     if line.contains("=?") { sanitize::one_line(&line.replace("=?", "= ?"), room) } else { line }
 }
 
-/// `watching 43 resources; everything is fine`. A resource is called fine only if it was read.
-pub(super) fn watching(facts: &Started, items: &[Item], context: &Context<'_>) -> String {
+/// `watching 43 resources; everything is fine`. Nothing is called fine unless everything is known.
+pub(super) fn watching(notice: &Notice, facts: &Started, context: &Context<'_>) -> String {
     let language = context.language;
-    let mut parts = by_resource(items, context);
+    let mut parts = by_resource(&notice.items, context);
     // A cut-off has a mail of its own.
-    let cut_offs = facts.needs.saturating_sub(items.len());
+    let cut_offs = facts.needs.saturating_sub(notice.items.len());
     if cut_offs > 0 {
         let text = match facts.overdue {
             true => language.pick("account overdue", "просрочена оплата"),
@@ -206,9 +199,9 @@ pub(super) fn watching(facts: &Started, items: &[Item], context: &Context<'_>) -
         }
         parts => Some(sentence::several(parts, PROBLEMS, language)),
     };
-    let unread = (!facts.unread.is_empty())
+    let missing = (!common::not_known(&notice.accounts, context).is_empty())
         .then(|| language.pick("some data is missing", "часть данных не получена").to_owned());
-    let mut said: Vec<String> = [needs, unread].into_iter().flatten().collect();
+    let mut said: Vec<String> = [needs, missing].into_iter().flatten().collect();
     if said.is_empty() {
         said.push(language.pick("everything is fine", "всё в порядке").to_owned());
     }
@@ -217,17 +210,18 @@ pub(super) fn watching(facts: &Started, items: &[Item], context: &Context<'_>) -
 }
 
 /// The severity of a first-start mail.
-pub(super) fn started_severity(facts: &Started, items: &[Item]) -> Severity {
-    let worst = items.iter().map(|item| item.severity).chain(facts.severity).max().unwrap_or(Severity::Info);
-    let wants_someone = facts.needs > 0 || facts.disconnect || !facts.unread.is_empty();
+pub(super) fn started_severity(notice: &Notice, facts: &Started, context: &Context<'_>) -> Severity {
+    let severities = notice.items.iter().map(|item| item.severity);
+    let worst = severities.chain(facts.severity).max().unwrap_or(Severity::Info);
+    let wants_someone =
+        facts.needs > 0 || facts.disconnect || !common::not_known(&notice.accounts, context).is_empty();
     if wants_someone { worst.max(Severity::Warning) } else { worst }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::alert::NotRead;
-    use crate::model::Collector;
+    use crate::unit::account::{book, full, profile, read_at, snapshot};
 
     #[test]
     fn a_name_is_no_encoded_word() {
@@ -240,27 +234,28 @@ mod tests {
     #[test]
     fn unread_resources_are_never_called_fine() {
         let from = "hostwatch <hostwatch@example.com>".parse().unwrap();
-        let snapshot = crate::model::Snapshot::default();
-        let context = Context::new(&from, &snapshot, chrono::DateTime::UNIX_EPOCH);
-        let facts = |needs, unread: &[NotRead]| Started {
-            resources: 43,
-            needs,
-            disconnect: needs > 0,
-            unread: unread.to_vec(),
-            ..Started::default()
-        };
-        let off = Started { overdue: true, severity: Some(Severity::Critical), ..facts(1, &[]) };
-        assert_eq!(started_severity(&off, &[]), Severity::Critical);
-        let (account, why) = ("main".parse().unwrap(), "down".to_owned());
-        let down = [NotRead { account, collector: Collector::Vms, why }];
-        for (facts, want) in [
-            (facts(0, &[]), "watching 43 resources; everything is fine"),
-            (facts(1, &[]), "watching 43 resources; 1 problem: cut-off ahead"),
-            (off, "watching 43 resources; 1 problem: account overdue"),
-            (facts(0, &down), "watching 43 resources; some data is missing"),
-            (facts(1, &down), "watching 43 resources; 1 problem: cut-off ahead; some data is missing"),
+        let of = |needs| Started { resources: 43, needs, disconnect: needs > 0, ..Started::default() };
+        let off = Started { overdue: true, severity: Some(Severity::Critical), ..of(1) };
+        let (known, unread) = (full("main"), book(profile("main")));
+        for (facts, account, severity, want) in [
+            (of(0), &known, Severity::Info, "watching 43 resources; everything is fine"),
+            (of(1), &known, Severity::Warning, "watching 43 resources; 1 problem: cut-off ahead"),
+            (off, &known, Severity::Critical, "watching 43 resources; 1 problem: account overdue"),
+            (of(0), &unread, Severity::Warning, "watching 43 resources; some data is missing"),
+            (
+                of(1),
+                &unread,
+                Severity::Warning,
+                "watching 43 resources; 1 problem: cut-off ahead; some data is missing",
+            ),
         ] {
-            assert_eq!(watching(&facts, &[], &context), want);
+            let snapshot = snapshot([account]);
+            let context = Context::new(&from, &snapshot, read_at());
+            let accounts = vec![account.state().profile.name.clone()];
+            let form = Form::Started(facts.clone());
+            let notice = Notice { form, items: Vec::new(), to: String::new(), accounts };
+            assert_eq!(watching(&notice, &facts, &context), want);
+            assert_eq!(started_severity(&notice, &facts, &context), severity, "{want}");
         }
     }
 }

@@ -94,7 +94,7 @@ pub(crate) fn render_telegram(
     let (subject, body) = content(notice, context);
     let lines = facts(notice, &body, context);
     let keyboard = (buttons && has_problem(notice)).then(|| keyboard(id, context.language));
-    rendered(id, subject.line, &body, &lines, !is_loud(notice), keyboard)
+    rendered(id, subject.line, &body, &lines, !is_loud(notice, context), keyboard)
 }
 
 /// Writes the test message of `hostwatch test-message`, with the sound of a critical alert.
@@ -193,7 +193,7 @@ fn line(text: &str, most: usize) -> String {
 /// other notes.
 fn facts(notice: &Notice, body: &Body, context: &Context<'_>) -> Vec<String> {
     if let Form::Digest(_) = notice.form {
-        let sections = body.sections.iter().map(Section::in_a_line);
+        let sections = body.sections.iter().filter(|section| !section.is_empty()).map(Section::in_a_line);
         return body.notes.iter().cloned().chain(sections).collect();
     }
     let mut facts = match (&notice.form, notice.items.as_slice()) {
@@ -202,10 +202,10 @@ fn facts(notice: &Notice, body: &Body, context: &Context<'_>) -> Vec<String> {
         (_, [item]) => about(item, context),
         (_, items) => vec![list(items, body, context.language)],
     };
-    if let Form::Started(started) = &notice.form {
-        let not_read = started::not_read(started, context.language);
-        let sections = not_read.into_iter().chain([started::overview(&notice.accounts, context)]);
-        facts.extend(sections.map(|section| section.in_a_line()));
+    if let Form::Started(_) = notice.form {
+        let not_known = parts::not_known(&notice.accounts, context);
+        let sections = [not_known, started::overview(&notice.accounts, context)];
+        facts.extend(sections.iter().filter(|section| !section.is_empty()).map(Section::in_a_line));
     }
     let others = body.notes.iter().cloned().chain(about_mails(&notice.accounts, context));
     let place = facts.len().min(1);
@@ -242,9 +242,9 @@ fn listed(body: &Body) -> String {
 }
 
 /// Whether the message makes a sound: a critical incident is open.
-fn is_loud(notice: &Notice) -> bool {
+fn is_loud(notice: &Notice, context: &Context<'_>) -> bool {
     if let Form::Started(facts) = &notice.form {
-        return subject::started_severity(facts, &notice.items) == Severity::Critical;
+        return subject::started_severity(notice, facts, context) == Severity::Critical;
     }
     let is_open = |item: &Item| !item.event.is_end() && item.severity == Severity::Critical;
     !matches!(notice.form, Form::Digest(_)) && notice.items.iter().any(is_open)

@@ -1,7 +1,7 @@
-//! A notice as JSON in Alertmanager's webhook format, version 4. Each incident is one alert, with the words of
-//! its mail; a notice about no incident is one alert. Pure: the same notice and context give the same bytes.
+//! A notice as JSON in Alertmanager's webhook format, version 4: one incident, or a digest, a test or a first
+//! mail with its problems. The words are those of the mail. Pure: the same notice and context give the same bytes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, Duration, SecondsFormat, Utc};
 use serde::Serialize;
@@ -10,7 +10,7 @@ use url::Url;
 use super::body::Body;
 use super::context::{Context, RenderError};
 use super::message::{self, Rendered};
-use super::render::{SUMMARY, content, test_content};
+use super::render::{content, test_content};
 use super::subject::Subject;
 use super::{parts, subject};
 use crate::alert::{Event, Form, Item, Notice, Severity};
@@ -25,13 +25,11 @@ pub(crate) struct WebhookTarget<'a> {
     pub external_url: Option<&'a str>,
 }
 
-/// If there are more items than this, the first alert is about all of them, and only ends get further alerts.
+/// The alerts of a first mail: that about all, and those of its problems.
 const MOST_ALERTS: usize = 50;
-/// The same if the receiver refused more.
-const LIGHT_ALERTS: usize = 5;
 /// A longer key, or the keys of several events, are replaced by a hash.
 const LONGEST_KEY: usize = 200;
-/// The alert of a notice that is no incident: digest, test, first mail, summary.
+/// The alert of a notice that is no incident: digest, test, first mail.
 const NOTICE: &str = "HostwatchNotice";
 /// Notices never resolve. Their `endsAt` is a day ahead, so that Alertmanager expires them, and late enough for
 /// a delayed post. The same holds for an incident of which no further event will come.
@@ -88,14 +86,30 @@ pub(crate) fn render_webhook(
     context: &Context<'_>,
 ) -> Result<Rendered, RenderError> {
     let (subject, body) = content(notice, context);
-    let is_digest = matches!(notice.form, Form::Digest(_));
-    let alerts = match is_digest {
-        true => vec![of_notice(notice, &subject, &body, target, context)],
-        false => of_incidents(notice, &subject, &body, target, context),
+    let about_all = |event: Event, severity| {
+        let event = event.to_string();
+        let said = annotations(&subject, &body, &event, context);
+        notice_alert(said, event, severity, &notice.accounts, target, context)
     };
-    let told = alerts.iter().filter(|alert| alert.labels.contains_key(INCIDENT)).count();
-    let in_words = is_digest && notice.items.len() <= MOST_ALERTS;
-    let left_out = if in_words { 0 } else { notice.items.len() - told };
+    let alerts = match &notice.form {
+        Form::Digest(facts) => vec![about_all(Event::Digest(facts.date), Severity::Info)],
+        Form::Started(facts) => {
+            let severity = subject::started_severity(notice, facts, context);
+            let each = notice.items.iter().take(MOST_ALERTS - 1).map(|item| alone(item, target, context));
+            std::iter::once(about_all(Event::Started, severity)).chain(each).collect()
+        }
+        Form::Opened
+        | Form::Closed
+        | Form::Disconnect
+        | Form::Reminder
+        | Form::Unwatched
+        | Form::Summary(_) => {
+            let said = |item: &Item| annotations(&subject, &body, &item.event.to_string(), context);
+            notice.items.iter().map(|item| incident_alert(item, said(item), target)).collect()
+        }
+    };
+    let is_first = matches!(notice.form, Form::Started(_));
+    let left_out = if is_first { notice.items.len().saturating_sub(MOST_ALERTS - 1) } else { 0 };
     rendered(id, &name_of(notice), subject.line, &payload(target, alerts, left_out))
 }
 
@@ -107,7 +121,7 @@ pub(crate) fn render_webhook_test(
 ) -> Result<Rendered, RenderError> {
     let (subject, body) = test_content(context);
     let event = Event::Test.to_string();
-    let said = annotations(&subject, Some(&body), &event);
+    let said = annotations(&subject, &body, &event, context);
     let alert = notice_alert(said, event, Severity::Info, &[], target, context);
     // Each test is an alert of its own.
     let name = format!("test-{}", context.now.timestamp_micros());
@@ -122,42 +136,18 @@ fn rendered(id: &str, name: &str, subject: String, payload: &Payload) -> Result<
     Ok(Rendered { message_id: id.to_owned(), sender: key, subject, raw: raw.into_bytes() })
 }
 
-fn of_incidents(
-    notice: &Notice,
-    subject: &Subject,
-    body: &Body,
-    target: WebhookTarget<'_>,
-    context: &Context<'_>,
-) -> Vec<WebhookAlert> {
-    let mut alerts = Vec::new();
-    let mut room = if context.is_light { LIGHT_ALERTS } else { MOST_ALERTS };
-    let is_overview = matches!(notice.form, Form::Summary(_) | Form::Started(_));
-    if is_overview || notice.items.len() > room {
-        alerts.push(of_notice(notice, subject, body, target, context));
-        room -= 1;
-    } else if let [item] = notice.items.as_slice() {
-        let said = annotations(subject, Some(body), &item.event.to_string());
-        return vec![incident_alert(item, said, target)];
-    }
+/// A problem of a first mail as an alert of its own.
+fn alone(item: &Item, target: WebhookTarget<'_>, context: &Context<'_>) -> WebhookAlert {
+    let alone = Notice {
+        form: item.form(),
+        items: vec![item.clone()],
+        accounts: vec![item.key.account.clone()],
+        to: String::new(),
+    };
     // The lines about mails concern all alerts; the first one has them.
-    let without = Context { notes: &[], unreached: &[], ..context.clone() };
-    // Ends are never left out, or the receiver would keep the incidents open.
-    let told = notice.items.iter().enumerate().filter(|&(index, item)| index < room || is_over(item));
-    for (index, item) in told {
-        let alone = Notice {
-            form: item.form(),
-            items: vec![item.clone()],
-            accounts: vec![item.key.account.clone()],
-            to: notice.to.clone(),
-        };
-        let context = if index == 0 && alerts.is_empty() { context } else { &without };
-        let (subject, body) = content(&alone, context);
-        // There may be thousands of ends beyond the limit.
-        let body = Some(&body).filter(|_| index < room);
-        let said = annotations(&subject, body, &item.event.to_string());
-        alerts.push(incident_alert(item, said, target));
-    }
-    alerts
+    let context = Context { notes: &[], unreached: &[], ..context.clone() };
+    let (subject, body) = content(&alone, &context);
+    incident_alert(item, annotations(&subject, &body, &item.event.to_string(), &context), target)
 }
 
 /// Whether it is known to be over.
@@ -204,31 +194,6 @@ fn incident_alert(item: &Item, annotations: Annotations, target: WebhookTarget<'
     }
 }
 
-/// A notice about no single incident, as one alert.
-fn of_notice(
-    notice: &Notice,
-    subject: &Subject,
-    body: &Body,
-    target: WebhookTarget<'_>,
-    context: &Context<'_>,
-) -> WebhookAlert {
-    let (event, severity) = match &notice.form {
-        Form::Started(facts) => (Event::Started.to_string(), subject::started_severity(facts, &notice.items)),
-        Form::Digest(facts) => (Event::Digest(facts.date).to_string(), Severity::Info),
-        Form::Summary(_) => (SUMMARY.to_owned(), worst(&notice.items)),
-        Form::Opened | Form::Closed | Form::Disconnect | Form::Reminder | Form::Unwatched => {
-            let events: BTreeSet<String> = notice.items.iter().map(|item| item.event.to_string()).collect();
-            (events.into_iter().collect::<Vec<_>>().join(" "), worst(&notice.items))
-        }
-    };
-    let said = annotations(subject, Some(body), &event);
-    let mut alert = notice_alert(said, event, severity, &notice.accounts, target, context);
-    if !notice.items.is_empty() && notice.items.iter().all(is_over) {
-        (alert.status, alert.ends_at) = (Status::Resolved, moment(context.now));
-    }
-    alert
-}
-
 fn notice_alert(
     annotations: Annotations,
     event: String,
@@ -254,11 +219,12 @@ fn notice_alert(
     }
 }
 
-/// Severity and result have fields of their own, so the summary does not name them.
-fn annotations(subject: &Subject, body: Option<&Body>, event: &str) -> Annotations {
-    let description = body.map(|body| ("description", body.content()));
-    let all = [("summary", subject.sentence.clone()), ("event", event.to_owned())];
-    texts(all.into_iter().chain(description))
+/// Severity and result have fields of their own, so the summary does not name them. A receiver that refused a
+/// post gets the first line alone.
+fn annotations(subject: &Subject, body: &Body, event: &str, context: &Context<'_>) -> Annotations {
+    let description = if context.is_light { body.lead.clone() } else { body.content() };
+    let summary = subject.sentence.clone();
+    texts([("summary", summary), ("event", event.to_owned()), ("description", description)])
 }
 
 fn texts<'a>(all: impl IntoIterator<Item = (&'a str, String)>) -> BTreeMap<String, String> {
@@ -323,10 +289,6 @@ fn link(item: &Item, target: WebhookTarget<'_>) -> String {
 /// `HostwatchVmError`.
 fn alert_name(kind: &str) -> String {
     format!("Hostwatch{}", kind.split('_').map(capital).collect::<String>())
-}
-
-fn worst(items: &[Item]) -> Severity {
-    items.iter().map(|item| item.severity).max().unwrap_or(Severity::Info)
 }
 
 fn moment(at: DateTime<Utc>) -> String {

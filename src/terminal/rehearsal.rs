@@ -5,18 +5,15 @@ use chrono_tz::Tz;
 
 use super::Answer;
 use super::layout::{Emphasis, Layout, Style};
-use super::words::{EN, severity};
+use super::words::severity;
 use crate::alert::Severity;
-use crate::model::PayBy;
 use crate::model::forecast::Disconnect;
-use crate::view::billing::ToPay;
 use crate::view::{Reader, words};
 
 /// The rehearsal of one account.
 #[derive(Clone, Debug)]
 pub(crate) struct Rehearsal {
     pub account: String,
-    pub currency: String,
     pub zone: Tz,
     pub now: DateTime<Utc>,
     /// The supposed number of days that the money lasts, if the real report does not decide.
@@ -34,10 +31,9 @@ pub(crate) struct Mail {
     pub at: DateTime<Utc>,
     pub severity: Severity,
     pub subject: String,
+    /// The first line.
+    pub lead: String,
     pub to: Vec<String>,
-    /// `None` if the mail is not about money.
-    pub pay: Option<ToPay>,
-    pub pay_by: Option<PayBy>,
 }
 
 impl Rehearsal {
@@ -103,22 +99,8 @@ impl Rehearsal {
         let distance = if mail.at <= self.now { "now".to_owned() } else { reader.distance(mail.at) };
         layout.item(2, sign, tone, format!("{when} ({distance}), {}", mail.severity));
         layout.text(4, &mail.subject, Emphasis::Strong);
+        layout.text(4, &mail.lead, Emphasis::Plain);
         layout.text(4, format!("to {}", mail.to.join(", ")), Emphasis::Plain);
-        let by = match mail.pay_by {
-            Some(PayBy::Now | PayBy::Missed(_)) => " now".to_owned(),
-            Some(PayBy::Today(_)) => " that day".to_owned(),
-            Some(PayBy::On(date)) => format!(" by {}", reader.day(date)),
-            None => String::new(),
-        };
-        let text = match mail.pay {
-            Some(ToPay::Amount(amount, days) | ToPay::Later { amount, days, .. }) => {
-                format!("pay {}{by} for {days} days", words::spaced_to_pay(amount, &self.currency, EN))
-            }
-            Some(ToPay::Nothing) => format!("pay{by}; by its report nothing needs to be paid yet"),
-            Some(ToPay::NotKnown) => format!("pay{by}; the amount is not known"),
-            None => return,
-        };
-        layout.text(4, text, Emphasis::Plain);
     }
 }
 

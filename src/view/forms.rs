@@ -172,7 +172,6 @@ impl Clause {
             Tense::Still => is,
             Tense::Keeps if forms.en.is_empty() => "again and again".to_owned(),
             Tense::Keeps => format!("{keep} failing"),
-            Tense::Kept => "kept failing".to_owned(),
             Tense::Was if is.is_empty() => format!("{was} seen"),
             Tense::Was => format!("{was} {is}"),
             Tense::Again => format!("{verb}{}", forms.again.0),
@@ -197,9 +196,8 @@ impl Clause {
             Tense::Is => is,
             Tense::Still if is_first => format!("всё ещё {is}").trim_end().to_owned(),
             Tense::Still => is,
-            Tense::Keeps | Tense::Kept if forms.en.is_empty() => "снова и снова".to_owned(),
+            Tense::Keeps if forms.en.is_empty() => "снова и снова".to_owned(),
             Tense::Keeps => ["работает с перебоями", "работают с перебоями"][form].to_owned(),
-            Tense::Kept => ["работал с перебоями", "работали с перебоями"][form].to_owned(),
             Tense::Was => was,
             Tense::Again => forms.again.1[form].to_owned(),
             Tense::NoLonger => known(forms.over, ["больше не"; 2]),
@@ -210,10 +208,8 @@ impl Clause {
 
     /// The punctuation between the subject and the predicate.
     fn joint(&self, language: Language) -> &'static str {
-        let is_verb = matches!(
-            self.tense,
-            Tense::Again | Tense::NoLonger | Tense::Unwatched | Tense::Keeps | Tense::Kept
-        ) || matches!(self.wrong, Wrong::CutOff | Wrong::CutOffAhead);
+        let is_verb = matches!(self.tense, Tense::Again | Tense::NoLonger | Tense::Unwatched | Tense::Keeps)
+            || matches!(self.wrong, Wrong::CutOff | Wrong::CutOffAhead);
         match language {
             Language::Ru if !is_verb => ": ",
             Language::En | Language::Ru => " ",

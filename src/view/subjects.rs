@@ -14,8 +14,6 @@ pub(crate) enum Tense {
     /// It is wrong again and again.
     Keeps,
     Was,
-    /// It was wrong again and again.
-    Kept,
     /// It is right again.
     Again,
     /// It is not wrong in this way, and its present state is not known.
@@ -137,7 +135,7 @@ fn no_date(since: NaiveDate, last: Option<NaiveDate>, tense: Tense, language: La
                 "дата отключения всё ещё неизвестна {since}{last}"
             )
         }
-        Tense::Was | Tense::Kept | Tense::NotListed => {
+        Tense::Was | Tense::NotListed => {
             say!(language, "cut-off date was unknown {since}", "дата отключения была неизвестна {since}")
         }
         Tense::Again | Tense::NoLonger => {
@@ -155,7 +153,7 @@ fn unread(collectors: &[Collector], tense: Tense, language: Language) -> String 
     match tense {
         Tense::Is | Tense::Keeps => say!(language, "cannot read {what}", "{what}: нет данных"),
         Tense::Still => say!(language, "still cannot read {what}", "{what}: всё ещё нет данных"),
-        Tense::Was | Tense::Kept | Tense::NotListed => {
+        Tense::Was | Tense::NotListed => {
             say!(language, "could not read {what}", "{what}: данных не было")
         }
         Tense::Again | Tense::NoLonger => {
@@ -175,7 +173,7 @@ fn silent(tense: Tense, language: Language) -> String {
             "provider API still does not answer: nothing is watched",
             "API провайдера всё ещё не отвечает: наблюдение остановлено",
         ),
-        Tense::Was | Tense::Kept | Tense::NotListed => language.pick(
+        Tense::Was | Tense::NotListed => language.pick(
             "provider API did not answer: nothing was watched",
             "API провайдера не отвечал: наблюдения не было",
         ),
@@ -197,7 +195,7 @@ fn unknown_states(sort: Sort, states: &[String], tense: Tense, language: Languag
     let (before, after) = match tense {
         Tense::Is => (nothing, nothing),
         Tense::Still => (("still ", "всё ещё "), nothing),
-        Tense::Keeps | Tense::Kept => (nothing, (" again and again", " снова и снова")),
+        Tense::Keeps => (nothing, (" again and again", " снова и снова")),
         Tense::Was | Tense::NotListed if is_one => (nothing, (" was seen", " встречалось")),
         Tense::Was | Tense::NotListed => (nothing, (" were seen", " встречались")),
         Tense::Again | Tense::NoLonger if is_one => (nothing, (" no longer seen", " больше не встречается")),
@@ -230,7 +228,7 @@ fn all_gone(sort: Sort, count: usize, tense: Tense, language: Language) -> Strin
                 "в списке всё ещё ничего нет, было {all}"
             )
         }
-        Tense::Was | Tense::Kept => {
+        Tense::Was => {
             say!(language, "all {all} were gone from the listing", "из списка пропадало всё: {all}")
         }
         Tense::Again | Tense::NoLonger => say!(language, "{of} are listed again", "{of} снова в списке"),

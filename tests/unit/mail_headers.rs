@@ -30,7 +30,7 @@ fn a_pair_for_each_incident_in_the_order_of_the_notice() {
     assert_eq!(headers(&rendered, "List-Id"), ["<main.shop.hostwatch.example.com>"]);
 
     let facts = Started { resources: 43, ..Started::default() };
-    let rendered = mail(&notice(Form::Started(facts), vec![]), &Snapshot::default());
+    let rendered = mail(&notice(Form::Started(facts), vec![]), &snapshot([&full("main")]));
     let want = [("X-Hostwatch-Incident", "main/started/account"), ("X-Hostwatch-Event", "started")];
     assert_eq!(headers_in_order(&rendered), want.map(|(name, value)| (name.to_owned(), value.to_owned())));
     assert_eq!(rendered.subject, "[INFO] Watching 43 resources; everything is fine (main)");
@@ -117,4 +117,28 @@ fn the_head_is_bounded_however_many_there_are() {
     assert!(head < 32 << 10, "{head}");
     assert!(rendered.raw[..head].split(|&byte| byte == b'\n').all(|line| line.len() < 999));
     assert_eq!(String::from_utf8_lossy(&rendered.raw).matches("\"incident\":").count(), 600, "all as JSON");
+}
+
+/// Mailboxes in one file begin a mail with such a line, so some relays and programs write ">From " instead.
+#[test]
+fn no_line_of_a_readable_part_begins_with_from_and_a_blank() {
+    let facts = Started { resources: 43, ..Started::default() };
+    let first = mail(&notice(Form::Started(facts), vec![]), &Snapshot::default());
+    let raw = String::from_utf8(first.raw.clone()).unwrap();
+    assert!(raw.contains("\r\n=46rom now on\r\n"), "{raw}");
+    assert!(text(&first).contains("\nFrom now on\n"), "{}", text(&first));
+    // Encoded lines are broken anywhere.
+    for length in 0..160 {
+        let note = format!("{}From {}", "–".repeat(length % 5) + &"x".repeat(length), "y".repeat(90));
+        let notes = [format!("From {note}")];
+        let (from, snapshot) = (from(), Snapshot::default());
+        let notice = notice(Form::Opened, vec![item(Kind::VmError, 17, "VM web-1", Event::Opened)]);
+        let context = crate::mail::Context { notes: &notes, ..context(&from, &snapshot) };
+        let rendered = crate::mail::render(&notice, ID, &context).unwrap();
+        let raw = String::from_utf8(rendered.raw.clone()).unwrap();
+        assert!(raw.lines().all(|line| !line.starts_with("From ") && line.len() <= 78), "{raw}");
+        let words = text(&rendered).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(&notes[0]), "{words}");
+        assert!(html(&rendered).contains(&notes[0]), "{notes:?}");
+    }
 }

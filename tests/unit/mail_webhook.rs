@@ -110,86 +110,18 @@ fn one_incident_in_full() {
     "#);
 }
 
+/// The receiver refused the whole post, so the next one has its first line alone.
 #[test]
-fn several_alerts_have_their_own_words_and_share_the_rest() {
-    let items = vec![vm(1, Event::Opened), vm(2, Event::Opened)];
-    let (rendered, json) = posted(Form::Opened, items);
-    assert_eq!(rendered.sender.len(), 65, "several events as a hash: {}", rendered.sender);
-    let alerts = json["alerts"].as_array().unwrap();
-    let summaries: Vec<&str> =
-        alerts.iter().map(|alert| alert["annotations"]["summary"].as_str().unwrap()).collect();
-    assert_eq!(summaries, ["VM web-1 in error (main)", "VM web-2 in error (main)"]);
-    let notes: Vec<bool> = alerts
-        .iter()
-        .map(|alert| alert["annotations"]["description"].as_str().unwrap().contains("not been delivered"))
-        .collect();
-    assert_eq!(notes, [true, false], "what is about all of them is said once");
-    assert_eq!(json["groupKey"], "{}:{account=\"main\", alertname=\"HostwatchVmError\"}");
-    assert_eq!(json["commonLabels"].get("incident"), None);
-    assert_ne!(alerts[0]["fingerprint"], alerts[1]["fingerprint"]);
-    assert_eq!((&json["status"], &json["truncatedAlerts"]), (&"firing".into(), &0.into()));
-}
-
-#[test]
-fn more_than_fifty_alerts_begin_with_one_about_all() {
-    let items = (1..=60).map(|id| vm(id, Event::Opened)).collect();
-    let (_, json) = posted(Form::Opened, items);
-    let alerts = json["alerts"].as_array().unwrap();
-    assert_eq!((alerts.len(), &json["truncatedAlerts"]), (50, &11.into()));
-    assert_eq!(alerts[0]["labels"]["alertname"], "HostwatchNotice");
-    assert!(alerts[0]["annotations"]["summary"].as_str().unwrap().starts_with("60 VMs in error"), "{json:#}");
-}
-
-#[test]
-fn all_of_many_ends_are_posted_and_the_alert_about_all_is_resolved() {
-    let ends = || (1..=60).map(|id| vm(id, Event::Resolved));
-    let resolved = |json: &Value| -> Vec<String> {
-        let over = json["alerts"].as_array().unwrap().iter().filter(|alert| alert["status"] == "resolved");
-        over.map(|alert| alert["labels"]["incident"].as_str().unwrap_or("all").to_owned()).collect()
-    };
-    let each: Vec<String> = (1..=60).map(|id| format!("main/vm_error/{id}")).collect();
-    let with_notice: Vec<String> = std::iter::once("all".to_owned()).chain(each.clone()).collect();
-    for form in [Form::Closed, summary(10)] {
-        let (_, json) = posted(form.clone(), ends().collect());
-        assert_eq!(resolved(&json), with_notice, "{form:?}");
-        assert_eq!((&json["status"], &json["truncatedAlerts"]), (&"resolved".into(), &0.into()), "{form:?}");
-        let alerts = json["alerts"].as_array().unwrap();
-        let described = alerts.iter().filter(|alert| !alert["annotations"]["description"].is_null());
-        assert_eq!(described.count(), 50, "{form:?}");
-    }
-    // Ends between incidents that are open, and after them.
-    let mixed = (101..=160).map(|id| vm(id, Event::Opened)).chain(ends()).collect();
-    let (_, json) = posted(summary(10), mixed);
-    assert_eq!(resolved(&json), each);
-    assert_eq!((&json["status"], &json["truncatedAlerts"]), (&"firing".into(), &11.into()));
-}
-
-#[test]
-fn a_summary_of_held_back_events_has_each_in_its_own_words() {
-    let items = vec![
-        vm(1, Event::Opened),
-        vm(2, Event::Resolved),
-        vm(3, Event::Reminder(1)),
-        vm(4, Event::Unwatched),
-    ];
-    let (_, json) = posted(summary(10), items.clone());
-    let alerts = json["alerts"].as_array().unwrap();
-    assert_eq!(alerts[0]["labels"]["alertname"], "HostwatchNotice");
-    assert_eq!(alerts[0]["status"], "firing");
-    for (alert, (item, form)) in alerts[1..].iter().zip(items.into_iter().zip([
-        Form::Opened,
-        Form::Closed,
-        Form::Reminder,
-        Form::Unwatched,
-    ])) {
-        let (_, alone) = posted(form, vec![item]);
-        let alone = &alone["alerts"][0];
-        for field in ["status", "labels", "fingerprint", "startsAt", "endsAt"] {
-            assert_eq!(alert[field], alone[field], "{field}");
-        }
-        assert_eq!(alert["annotations"]["summary"], alone["annotations"]["summary"]);
-    }
-    assert_eq!((alerts.len(), &json["truncatedAlerts"]), (5, &0.into()));
+fn a_post_that_was_refused_has_less_text() {
+    let (from, snapshot) = (from(), snapshot([&full("main")]));
+    let notice = Notice { to: "webhook:team".into(), ..notice(Form::Opened, vec![vm(17, Event::Opened)]) };
+    let context = crate::mail::Context { is_light: true, ..context(&from, &snapshot) };
+    let rendered = render_webhook(&notice, ID, target(None), &context).unwrap();
+    let json: Value = serde_json::from_slice(&rendered.raw).unwrap();
+    assert_eq!(
+        json["alerts"][0]["annotations"]["description"],
+        "VM web-17 in error since Sun 1 Mar 14:58 MSK (account main)."
+    );
 }
 
 #[test]
@@ -259,6 +191,15 @@ fn each_problem_of_a_first_mail_is_an_alert_behind_the_notice() {
     let (_, over) = posted(Form::Closed, vec![vm(17, Event::Resolved)]);
     assert_eq!(over["alerts"][0]["fingerprint"], alerts[1]["fingerprint"]);
     assert_eq!(alerts[1]["annotations"]["summary"], "VM web-17 in error (main)");
+    let notes: Vec<bool> = alerts
+        .iter()
+        .map(|alert| alert["annotations"]["description"].as_str().unwrap().contains("not been delivered"))
+        .collect();
+    assert_eq!(notes, [true, false, false], "what is about all of them is said once");
+    assert_ne!(alerts[1]["fingerprint"], alerts[2]["fingerprint"]);
+    let many = (1..=60).map(|id| vm(id, Event::Started)).collect();
+    let (_, json) = posted(Form::Started(Started::default()), many);
+    assert_eq!((json["alerts"].as_array().unwrap().len(), &json["truncatedAlerts"]), (50, &11.into()));
 }
 
 #[test]

@@ -4,25 +4,21 @@
 use super::account;
 
 use crate::alert::Severity;
-use crate::model::PayBy;
 use crate::model::forecast::Disconnect;
 use crate::terminal::rehearsal::{Mail, Rehearsal, text};
 use crate::terminal::{Answer, Style};
-use crate::view::billing::ToPay;
 use account::*;
 
 fn rehearsal() -> Rehearsal {
-    let mail = |at: &str, severity: Severity, pay, pay_by| Mail {
+    let mail = |at: &str, severity: Severity, lead: &str| Mail {
         at: t(at),
         severity,
         subject: "[WARNING] main: Account main will be disconnected \u{1b}[2Jfor non-payment".into(),
+        lead: lead.into(),
         to: vec!["ops@example.com".into(), "accounting@example.com".into()],
-        pay,
-        pay_by,
     };
     Rehearsal {
         account: "main".into(),
-        currency: "RUB".into(),
         zone: chrono_tz::Europe::Moscow,
         now: read_at(),
         supposed_days: None,
@@ -31,17 +27,13 @@ fn rehearsal() -> Rehearsal {
             mail(
                 "2026-03-01T12:00:00",
                 Severity::Warning,
-                Some(ToPay::Amount(money("44.5"), 7)),
-                Some(PayBy::On("2026-03-04".parse().unwrap())),
+                "Cut-off Sat 7 Mar 14:00 MSK: pay 275 RUB by Tue 3 Mar for 30 days, at least 45 RUB for 7 days (account main).",
             ),
             mail(
-                "2026-03-04T11:00:00",
+                "2026-03-07T11:00:00",
                 Severity::Critical,
-                Some(ToPay::Amount(money("70"), 7)),
-                Some(PayBy::Today("2026-03-04".parse().unwrap())),
+                "OVERDUE since Sat 7 Mar 14:00 MSK: pay now; the amount is not known (account main).",
             ),
-            mail("2026-03-05T11:00:00", Severity::Critical, Some(ToPay::Nothing), Some(PayBy::Now)),
-            mail("2026-03-07T11:00:00", Severity::Critical, Some(ToPay::NotKnown), Some(PayBy::Now)),
         ],
         never: vec!["the rung of 14 days: passed already".into()],
     }

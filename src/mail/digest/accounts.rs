@@ -1,4 +1,4 @@
-//! An account in a digest: its row of the table, and its parts that are not known. Pure.
+//! An account in a digest: its row of the table, and its cut-off. Pure.
 
 use chrono::{DateTime, Utc};
 
@@ -8,7 +8,6 @@ use crate::model::forecast::{self, Disconnect};
 use crate::model::freshness::is_shown;
 use crate::model::{AccountName, AccountState, Collector, Health, say};
 use crate::view::cut_off::day_to_pay;
-use crate::view::health;
 use crate::view::incidents::{is_problem, soonest};
 use crate::view::resources::entries;
 use crate::view::sentence::Part;
@@ -129,16 +128,6 @@ impl<'a> AccountWeek<'a> {
     /// Whether any resources were read.
     pub(super) fn is_read(&self) -> bool {
         self.state.is_some_and(|state| state.vms.read_at.is_some() || state.containers.read_at.is_some())
-    }
-
-    /// `main: Cannot read sites since Sun 1 Mar 14:00 MSK: why`.
-    pub(super) fn not_known(&self) -> Vec<String> {
-        let reader = self.payer.reader;
-        let lines = self.state.map(|state| health::not_known_lines(state, reader));
-        let lines = lines.unwrap_or_else(|| {
-            vec![reader.language.pick("Nothing was read yet", "Данных ещё не было").to_owned()]
-        });
-        lines.into_iter().map(|line| format!("{}: {line}", self.name)).collect()
     }
 
     fn watches_billing(&self) -> bool {

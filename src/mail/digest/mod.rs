@@ -30,8 +30,7 @@ struct DigestMail<'a> {
     open: Vec<&'a Item>,
     /// The latest first.
     ended: Vec<&'a Item>,
-    /// `main: Cannot read sites: why`.
-    not_known: Vec<String>,
+    not_known: Section,
 }
 
 impl<'a> DigestMail<'a> {
@@ -40,7 +39,7 @@ impl<'a> DigestMail<'a> {
         let mut accounts: Vec<AccountWeek<'_>> =
             names.iter().map(|name| AccountWeek::of(name, &notice.items, context)).collect();
         accounts.sort_by_cached_key(AccountWeek::soonest);
-        let not_known = accounts.iter().flat_map(AccountWeek::not_known).collect();
+        let not_known = parts::not_known(accounts.iter().map(|account| account.name), context);
         let (open, mut ended): (Vec<&Item>, Vec<&Item>) =
             notice.items.iter().partition(|item| item.ended().is_none());
         ended.sort_by_key(|item| std::cmp::Reverse(item.ended()));
@@ -98,11 +97,7 @@ impl<'a> DigestMail<'a> {
         let language = self.context.language;
         let mut sections = Vec::new();
         sections.extend(parts::lives_on(self.names, self.context));
-        if !self.not_known.is_empty() {
-            let mut section = Section::new(language.pick("Not known", "Неизвестно"));
-            section.list = words::first(self.not_known.clone(), parts::MOST_NAMES, language);
-            sections.push(section);
-        }
+        sections.push(self.not_known.clone());
         if !self.open.is_empty() {
             let open = self.open.len();
             let title = say!(language, "Open: {open}", "Открыто: {open}");

@@ -7,8 +7,8 @@ use super::DisconnectMail;
 use super::pay::ByCharges;
 use crate::alert::{Event, Item, days_left};
 use crate::mail::context::Context;
+use crate::mail::parts;
 use crate::mail::subject::{self, Bracket, Subject};
-use crate::mail::{parts, unwatched};
 use crate::model::{forecast, say};
 use crate::view::{CutOff, words};
 
@@ -27,8 +27,6 @@ pub(in crate::mail) fn words(item: &Item, context: &Context<'_>) -> String {
         let span = mail.payer.reader.span(item.began, until);
         let now = mail.no_cut_off();
         say!(language, "payment was due{times} {span}; {now}", "нужна была оплата{times}, {span}; {now}")
-    } else if item.event == Event::Unwatched {
-        unwatched::no_longer(&unwatched::was(item, context), language)
     } else if item.event.is_end() {
         mail.no_cut_off()
     } else {

@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use crate::alert::{
-    Cause, CutOff, Decided, Detail, Digest, DigestAccount, Event, Form, Item, Kind, NotRead, Notice,
-    Severity, Started,
+    Cause, CutOff, Decided, Detail, Digest, DigestAccount, Event, Form, Item, Kind, Notice, Severity, Started,
 };
 use crate::http::svg;
 use crate::mail::{Rendered, render_test};
@@ -119,13 +118,7 @@ pub fn mails(names: &[String]) -> Vec<Rendered> {
     let mut dark = disconnect(Event::Rung(3), Severity::Critical, Some(cut_off("2026-03-04T12:00:00")));
     dark.why = Cause::NoRecovery { detail: Detail::Text(names[0].clone()) };
     dark.covers = vec![incident(Kind::ContainerDisabled, 31, &names[0])];
-    let unread = |why: &String| NotRead {
-        account: "main".parse().unwrap(),
-        collector: Collector::Vms,
-        why: why.clone(),
-    };
-    let unread = names.iter().map(unread).collect();
-    let started = Started { resources: 9, needs: names.len(), unread, ..Started::default() };
+    let started = Started { resources: 9, needs: names.len(), ..Started::default() };
     let date = "2026-03-01".parse().unwrap();
     let digest = Digest {
         date,

@@ -1,8 +1,7 @@
 //! Mails about many resources or accounts: first start, summary, digest, test.
 
 use crate::alert::{
-    Decided, Digest, DigestAccount, Event, Form, Incident, Item, Kind, NotRead, Notice, Phase, Severity,
-    Started,
+    Decided, Digest, DigestAccount, Event, Form, Incident, Item, Kind, Notice, Phase, Severity, Started,
 };
 use crate::mail::{Context, LivesOn, Rendered, render, render_test};
 use crate::model::*;
@@ -35,16 +34,19 @@ fn started() -> Vec<Entry> {
     let fine = Started { resources: 5, ..Started::default() };
     let few = vec![item(Kind::VmError, 17, "VM web-1", Event::Started)];
     let needs = Started { resources: 5, needs: 2, disconnect: true, ..Started::default() };
-    let (account, why) = ("main".parse().unwrap(), "GET /hosting/1/virtualhosts: 502".to_owned());
-    let unread = vec![NotRead { account, collector: Collector::Sites, why }];
-    let unread = Started { resources: 2, unread, ..Started::default() };
+    let mut unread = full("main");
+    unread.end(Collector::Sites, ended(Some("GET /hosting/1/virtualhosts: 502")), now());
+    let unread = mail(
+        &notice(Form::Started(Started { resources: 2, ..Started::default() }), vec![]),
+        &snapshot([&unread]),
+    );
     let (from, context_of) = (from(), |from| context(from, &main));
     let context = Context { lives_on: Some(here()), ..context_of(&from) };
     let at_home = render(&notice(Form::Started(fine.clone()), vec![]), ID, &context).unwrap();
     [
         ("started_healthy", write(fine, vec![])),
         ("started_unhealthy", mail(&notice(Form::Started(needs), few), &dry)),
-        ("started_unread", write(unread, vec![])),
+        ("started_unread", unread),
         ("started_on_what_it_watches", at_home),
     ]
     .map(|(name, mail)| (name.to_owned(), mail))
