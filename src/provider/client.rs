@@ -212,8 +212,8 @@ impl Client {
             drop((report, place));
             match decision {
                 Retry::Again(after) => sleep(after).await,
-                Retry::LeaveAlone(retry_in) => {
-                    self.standing(group).lock().pause(retry_in, Instant::now());
+                Retry::LeaveAlone(wait) => {
+                    let retry_in = self.standing(group).lock().pause(wait, Instant::now());
                     let is_refused =
                         matches!(failure, ErrorKind::Status(402 | 403, _) | ErrorKind::Rejected(..));
                     let asked = ErrorKind::NotAsked { why: Why::AskedToWait, retry_in };
