@@ -175,6 +175,24 @@ async fn retry_after_is_waited_out_and_a_long_one_by_the_whole_group() {
 }
 
 #[tokio::test]
+async fn an_unreadable_retry_after_slows_the_group_down_as_none_does() {
+    for (header, is_slowed) in [(None, true), (Some("soon"), true), (Some("-1"), true), (Some("0"), false)] {
+        let server = Server::start(move |_, before| match (before, header) {
+            (0, Some(text)) => Reply::status(429).with("Retry-After", text),
+            (0, None) => Reply::status(429),
+            _ => Reply::json(NO_VMS),
+        })
+        .await;
+        let mut settings = settings_at(&server);
+        settings.limits.vm_list_per_minute = 2;
+        let client = client(&server).0.renewed(settings).unwrap();
+        // Half of the pace is one call in a minute.
+        let read = tokio::time::timeout(Duration::from_secs(1), client.vms()).await;
+        assert_eq!(read.is_err(), is_slowed, "{header:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_stall_times_out_and_is_not_tried_again() {
     let begun = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"count\"".to_vec();
     for bytes in [Vec::new(), begun] {
