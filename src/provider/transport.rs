@@ -29,7 +29,7 @@ const BEGINNING_WITHIN: Duration = Duration::from_secs(5);
 
 /// Sends GET requests with the credentials of one account.
 pub(super) struct ApiTransport {
-    http: Client,
+    http: Arc<Client>,
     whole: Duration,
     /// `Authorization` of each group that has credentials.
     authorization: [Option<HeaderValue>; 3],
