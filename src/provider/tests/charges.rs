@@ -68,6 +68,19 @@ async fn charges_are_read_whole_wherever_new_ones_stand() {
     assert_eq!(days(&fewer), [7, 6, 5, 4, 3, 1], "one was taken back");
 }
 
+/// A full page that counts its own rows alone may be followed by others.
+#[tokio::test]
+async fn charges_whose_count_is_that_of_the_page_are_read_to_the_end() {
+    let server = Server::start(|request, _| {
+        let offset = request.query("offset").unwrap_or(0);
+        let rows: Vec<Value> = (offset..(offset + 20).min(45)).map(|id| charge(5, id)).collect();
+        Reply::json(json!({"meta": {"total_count": rows.len()}, "objects": rows}).to_string())
+    })
+    .await;
+    let read = client(&server).0.charges(None, "2026-03-01".parse().unwrap()).await.unwrap();
+    assert_eq!((read.rows.len(), read.complete), (45, true));
+}
+
 #[tokio::test]
 async fn old_charges_are_passed_over_and_twins_without_address_are_two() {
     let mut old = charge(1, 1);
