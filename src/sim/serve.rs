@@ -69,13 +69,11 @@ impl Simulator {
             Ok(body) => body.to_bytes(),
             Err(_) => {
                 let refusal = Refusal::new(413, "body", "is longer than 1 MiB");
-                return respond(refusal.into_answer(self.args.error_body), Sending::Whole, &reset).await;
+                return respond(refusal.into_answer(), Sending::Whole, &reset).await;
             }
         };
         if path.starts_with("/_sim/") && self.args.control {
-            let answer = self
-                .control_request(&method, &path, &body)
-                .unwrap_or_else(|r| r.into_answer(super::options::ErrorBody::Errors));
+            let answer = self.control_request(&method, &path, &body).unwrap_or_else(Refusal::into_answer);
             return respond(answer, Sending::Whole, &reset).await;
         }
         let group = Group::of(&path);
@@ -113,7 +111,7 @@ impl Simulator {
     /// The answer of a fault that has its own, otherwise that of the world.
     fn answer_with(&self, head: &Parts, host: &str, body: &[u8], faults: &[Fault]) -> Answer {
         let path = head.uri.path();
-        let instead = faults.iter().find_map(|f| apply::instead(f, host, path, self.args.error_body));
+        let instead = faults.iter().find_map(|f| apply::instead(f, host, path));
         if let Some(answer) = instead {
             return answer;
         }
@@ -130,7 +128,7 @@ impl Simulator {
             args: &self.args,
             shift: apply::shift(faults),
         };
-        self.answer(&request, head).unwrap_or_else(|refusal| refusal.into_answer(self.args.error_body))
+        self.answer(&request, head).unwrap_or_else(Refusal::into_answer)
     }
 
     fn answer(&self, rq: &Request<'_>, head: &Parts) -> super::answer::Outcome {

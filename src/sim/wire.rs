@@ -1,12 +1,9 @@
 //! Records in their wire form, field by field as in section 2 of the interface.
 
-use super::options::Args;
-use super::time::{DatetimeFormat, stamp};
+use super::time::moment;
 use super::world::World;
 use super::world::ledger::{Charge, Order};
 use super::world::records::{Container, CronJob, Database, Ip, Key, Site, Vm};
-use chrono::NaiveDateTime;
-use chrono_tz::Tz;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -45,12 +42,9 @@ macro_rules! object {
 }
 pub(super) use object;
 
-/// Renders records of one world with one set of switches.
+/// Renders records of one world.
 #[derive(Clone, Copy)]
-pub(super) struct Wire<'a> {
-    pub world: &'a World,
-    pub args: &'a Args,
-}
+pub(super) struct Wire<'a>(pub &'a World);
 
 /// memcache and redis of a container. The interface does not show their structure.
 fn service(memory: Option<i64>) -> Object {
@@ -58,16 +52,15 @@ fn service(memory: Option<i64>) -> Object {
 }
 
 /// Section 2.8, Order.
-pub(super) fn order(order: &Order, zone: Tz, format: DatetimeFormat) -> Object {
-    let date = |at: NaiveDateTime| stamp(at, zone, format);
+pub(super) fn order(order: &Order) -> Object {
     let tariff = &order.tariff;
     object! {
         "id": order.id,
         "comment": order.comment,
-        "last_charge_date": order.last_charge.map(date),
-        "paid_till": order.paid_till.map(date),
-        "start_date": date(order.start),
-        "end_date": order.end.map(date),
+        "last_charge_date": order.last_charge.map(moment),
+        "paid_till": order.paid_till.map(moment),
+        "start_date": moment(order.start),
+        "end_date": order.end.map(moment),
         "state": order.state,
         "tariff": object! {
             "id": tariff.id,
@@ -84,13 +77,9 @@ pub(super) fn order(order: &Order, zone: Tz, format: DatetimeFormat) -> Object {
 }
 
 impl Wire<'_> {
-    fn date(&self, at: NaiveDateTime) -> String {
-        stamp(at, self.world.zone, self.args.datetime_format)
-    }
-
     /// Section 2.1.
     pub(super) fn container(&self, c: &Container) -> Object {
-        let sites = c.sites.iter().filter_map(|id| self.world.sites.get(*id));
+        let sites = c.sites.iter().filter_map(|id| self.0.sites.get(*id));
         // The structure of its items is not shown.
         let sites: Vec<Object> = sites.map(|s| object! { "id": s.id, "name": s.name }).collect();
         object! {
@@ -101,9 +90,9 @@ impl Wire<'_> {
             "service_ip": c.service_ip,
             "memory_limit": c.memory_limit,
             "quota": c.quota,
-            "state": c.state.code(&self.args.container_state_codes),
-            "created": self.date(c.created),
-            "updated": self.date(c.updated),
+            "state": c.state.0,
+            "created": moment(c.created),
+            "updated": moment(c.updated),
             "environment": c.environment,
             "virtualhosts": sites,
             "memcache": service(c.memcache),
@@ -115,7 +104,7 @@ impl Wire<'_> {
     /// Section 2.3.
     pub(super) fn site(&self, s: &Site) -> Object {
         // The structure of the container inside a site is not shown.
-        let container = self.world.containers.get(s.container).map(|c| {
+        let container = self.0.containers.get(s.container).map(|c| {
             object! {
                 "id": c.id,
                 "login": c.login,
@@ -127,8 +116,8 @@ impl Wire<'_> {
             "id": s.id,
             "name": s.name,
             "state": s.life.state,
-            "created": self.date(s.created),
-            "updated": self.date(s.updated),
+            "created": moment(s.created),
+            "updated": moment(s.updated),
             "force_https": s.force_https,
             "certificate_id": s.certificate_id,
             "main_alias": s.main_alias,
@@ -153,8 +142,8 @@ impl Wire<'_> {
             "id": d.id,
             "name": d.name,
             "charset": d.charset,
-            "created": self.date(d.created),
-            "updated": self.date(d.updated),
+            "created": moment(d.created),
+            "updated": moment(d.updated),
         }
     }
 
@@ -165,8 +154,8 @@ impl Wire<'_> {
             "id": j.id,
             "command": j.command,
             "comment": j.comment,
-            "created": self.date(j.created),
-            "updated": self.date(j.updated),
+            "created": moment(j.created),
+            "updated": moment(j.updated),
             "virtualhost_id": j.site,
             "minutes": minutes,
             "hours": hours,
@@ -178,7 +167,7 @@ impl Wire<'_> {
 
     /// A VM in lists and reads: its addresses are objects (section 2.5).
     pub(super) fn vm(&self, vm: &Vm) -> Object {
-        let ips = vm.ips.iter().filter_map(|id| self.world.ips.get(*id));
+        let ips = vm.ips.iter().filter_map(|id| self.0.ips.get(*id));
         let ips: Vec<Object> = ips.map(|ip| object! { "id": ip.id, "ipvalue": ip.value }).collect();
         self.vm_after_action(vm).with("ips", &ips).with("ssh_keys", &vm.ssh_keys)
     }

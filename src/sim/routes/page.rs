@@ -49,9 +49,7 @@ pub(super) fn entities<T>(rq: &Request<'_>, rows: &[T], show: impl Fn(&T) -> Opt
 
 /// `{"count", "next", "previous", "results"}` with page numbers (sections 4.5 to 4.7).
 pub(super) fn numbered<T>(rq: &Request<'_>, rows: &[T], show: impl Fn(&T) -> Object) -> Outcome {
-    let chosen = rq.args.vm_page_size_parameter.as_deref().and_then(|name| rq.param(name));
-    let size = chosen.and_then(|n| n.parse().ok()).filter(|n| *n > 0);
-    let size = size.unwrap_or(rq.args.vm_page_size as usize).max(1);
+    let size = rq.args.vm_page_size as usize;
     let page: usize = match rq.param("page").map(str::parse) {
         None => 1,
         Some(Ok(page)) => page,
@@ -79,13 +77,9 @@ pub(super) fn numbered<T>(rq: &Request<'_>, rows: &[T], show: impl Fn(&T) -> Obj
     Ok(Answer::json(200, &body))
 }
 
-/// `{"meta", "objects"}` (section 4.8); `at` returns row n in the list's order.
-pub(super) fn with_meta<'r, T: 'r>(
-    rq: &Request<'_>,
-    count: usize,
-    at: impl Fn(usize) -> Option<&'r T>,
-    show: impl Fn(&'r T) -> Object,
-) -> Outcome {
+/// `{"meta", "objects"}` (section 4.8), the last row first. The interface does not show the order.
+pub(super) fn newest_first<T>(rq: &Request<'_>, rows: &[T], show: impl Fn(&T) -> Object) -> Outcome {
+    let count = rows.len();
     let (offset, limit) = offset_limit(rq, 1000)?;
     let url = |offset: usize| format!("{}?limit={limit}&offset={offset}", rq.path);
     let meta = object! {
@@ -95,8 +89,8 @@ pub(super) fn with_meta<'r, T: 'r>(
         "previous": (offset > 0).then(|| url(offset.saturating_sub(limit))),
         "total_count": count,
     };
-    let rows = cut(count, offset, limit, rq.shift).filter_map(at);
-    let objects: Vec<Object> = rows.map(show).collect();
+    let page = cut(count, offset, limit, rq.shift);
+    let objects: Vec<Object> = rows.iter().rev().skip(page.start).take(page.len()).map(show).collect();
     Ok(Answer::json(200, &object! { "meta": meta, "objects": objects }))
 }
 
