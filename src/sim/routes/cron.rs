@@ -27,20 +27,8 @@ pub(super) fn of_site(world: &World, rq: &Request<'_>, part: &str) -> Outcome {
         return rq.not_allowed();
     }
     let id = named(&world.sites, part)?;
-    let field = |id, name: &str| {
-        let job = world.cron_jobs.get(id)?;
-        match name {
-            "command" => Some(job.command.clone()),
-            "comment" => Some(job.comment.clone()),
-            "created" => Some(job.created.to_string()),
-            "updated" => Some(job.updated.to_string()),
-            "id" => Some(format!("{:020}", job.id)),
-            _ => None,
-        }
-    };
     let jobs = world.sites.get(id).map_or(&[][..], |site| &site.cron_jobs);
-    let jobs = page::arranged(rq, jobs, field, "command");
-    page::entities(rq, &jobs, |id| world.cron_jobs.get(*id).map(|job| Wire(world).cron(job)))
+    page::entities(rq, jobs, |id| world.cron_jobs.get(*id).map(|job| Wire(world).cron(job)))
 }
 
 fn shown(world: &World, id: u64) -> Outcome {

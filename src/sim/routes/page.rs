@@ -4,7 +4,6 @@
 use super::Request;
 use crate::answer::{Answer, Outcome, Refusal};
 use crate::wire::{Object, object};
-use std::borrow::Cow;
 use std::ops::Range;
 
 /// Offset and limit of a hosting list (section 8: 1 to 100, from 0). The interface does not show the default.
@@ -92,38 +91,4 @@ pub(super) fn newest_first<T>(rq: &Request<'_>, rows: &[T], show: impl Fn(&T) ->
     let page = cut(count, offset, limit, rq.shift);
     let objects: Vec<Object> = rows.iter().rev().skip(page.start).take(page.len()).map(show).collect();
     Ok(Answer::json(200, &object! { "meta": meta, "objects": objects }))
-}
-
-/// The ids in the requested order and filter. The interface shows the syntax of neither. Here `filter` is text
-/// in the name, and `order` names fields, with "-" in front for the reverse.
-pub(super) fn arranged<'i>(
-    rq: &Request<'_>,
-    ids: &'i [u64],
-    field: impl Fn(u64, &str) -> Option<String>,
-    filtered: &str,
-) -> Cow<'i, [u64]> {
-    let wanted = rq.param("filter").map(str::to_lowercase).filter(|f| !f.is_empty());
-    let order: Vec<&str> = rq
-        .query
-        .iter()
-        .filter(|(k, _)| k == "order")
-        .flat_map(|(_, v)| v.split(','))
-        .filter(|f| !f.is_empty())
-        .collect();
-    if wanted.is_none() && order.is_empty() {
-        return ids.into();
-    }
-    let mut ids = ids.to_vec();
-    if let Some(wanted) = wanted {
-        ids.retain(|id| field(*id, filtered).is_some_and(|text| text.to_lowercase().contains(&wanted)));
-    }
-    // The least significant field comes first, since the sort is stable.
-    for name in order.iter().rev() {
-        let (name, down) = name.strip_prefix('-').map_or((*name, false), |n| (n, true));
-        ids.sort_by_cached_key(|id| field(*id, name));
-        if down {
-            ids.reverse();
-        }
-    }
-    ids.into()
 }

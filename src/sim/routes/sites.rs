@@ -53,20 +53,8 @@ pub(super) fn of_container(world: &World, rq: &Request<'_>, part: &str) -> Outco
         return rq.not_allowed();
     }
     let id = named(&world.containers, part)?;
-    let field = |id, name: &str| {
-        let site = world.sites.get(id)?;
-        match name {
-            "name" => Some(site.name.clone()),
-            "state" => Some(site.life.state.to_string()),
-            "created" => Some(site.created.to_string()),
-            "updated" => Some(site.updated.to_string()),
-            "id" => Some(format!("{:020}", site.id)),
-            _ => None,
-        }
-    };
     let sites = world.containers.get(id).map_or(&[][..], |container| &container.sites);
-    let sites = page::arranged(rq, sites, field, "name");
-    page::entities(rq, &sites, |id| world.sites.get(*id).map(|site| Wire(world).site(site)))
+    page::entities(rq, sites, |id| world.sites.get(*id).map(|site| Wire(world).site(site)))
 }
 
 fn shown(world: &World, id: u64) -> Outcome {
