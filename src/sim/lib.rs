@@ -153,7 +153,7 @@ impl Simulator {
         }
     }
 
-    fn state(&self) -> wire::Object {
+    fn state(&self) -> serde_json::Value {
         let mut world = self.world();
         world.tick((self.now)());
         let (mut vms, mut sites) = (BTreeMap::<_, usize>::new(), BTreeMap::<_, usize>::new());
@@ -167,7 +167,7 @@ impl Simulator {
         for container in world.containers.rows() {
             *containers.entry(container.state.0).or_default() += 1;
         }
-        wire::object! {
+        serde_json::json!({
             "now": world.now(),
             "time_zone": world.zone.to_string(),
             "balance": format!("{:.2}", world.ledger.balance),
@@ -177,6 +177,6 @@ impl Simulator {
             "vms": vms,
             "sites": sites,
             "containers": containers,
-        }
+        })
     }
 }

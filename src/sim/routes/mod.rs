@@ -13,9 +13,9 @@ mod vms;
 
 use super::answer::{Answer, Outcome, Refusal};
 use super::options::Args;
-use super::wire::Object;
 use super::world::World;
 use super::world::table::{Keyed, Table};
+use serde_json::Value;
 
 /// A parsed request.
 pub(super) struct Request<'a> {
@@ -57,7 +57,7 @@ fn named<T: Keyed>(table: &Table<T>, part: &str) -> Result<u64, Refusal> {
 }
 
 /// A row in its present state.
-fn shown<'w, T: Keyed>(table: &'w Table<T>, id: u64, status: u16, show: impl Fn(&'w T) -> Object) -> Outcome {
+fn shown<'w, T: Keyed>(table: &'w Table<T>, id: u64, status: u16, show: impl Fn(&'w T) -> Value) -> Outcome {
     let row = table.get(id).ok_or_else(|| Refusal::not_found(table.what))?;
     Ok(Answer::json(status, &show(row)))
 }
