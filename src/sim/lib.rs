@@ -65,7 +65,7 @@ pub struct Entry {
     pub path: String,
     group: Group,
     pub authorization: bool,
-    /// 0 if the connection was reset instead
+    /// 0 if the connection was closed instead
     pub status: u16,
 }
 

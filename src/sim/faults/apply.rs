@@ -11,7 +11,7 @@ pub enum Sending {
     Whole,
     /// half, then silence
     Stall,
-    /// this number of bytes, then a reset
+    /// this number of bytes, then the end of the connection
     Reset(u64),
     /// this number of blanks first
     Blanks(u64),
