@@ -31,7 +31,7 @@ async fn every_read_is_one_get_with_the_credentials_of_its_group() {
     let _ = client.counted(Collector::SshKeys).await;
     let _ = client.ips().await;
     let _ = client.expected_balance(date).await;
-    let _ = client.charges(None, date).await;
+    let _ = client.charges().await;
     let hosting = "Bearer hosting-secret";
     let vm = "Token vm-secret";
     let billing = "Basic dXNlcjpiaWxsaW5nLXNlY3JldA==";
