@@ -47,7 +47,7 @@ use crate::metrics::{Encoder, MetricsSettings, Own};
 use crate::model::{changes, forecast, *};
 use crate::provider::report::{self, Most};
 use crate::provider::wire::{DecodeContext, Diagnostics, SiteRow, VmRow, page};
-use account::{all, book, charge, container, money, profile, read_at, site, t, vm};
+use account::{all, book, container, money, profile, read_at, site, t, vm};
 use chrono::{DateTime, NaiveDateTime, Utc};
 use cpu_time::ThreadTime;
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
@@ -105,7 +105,7 @@ fn full() -> KnownAccount {
         book.apply(sites_of(home, |_| false), read_at());
     }
     book.apply(Read::ExpectedBalance(report()), read_at());
-    book.apply(Read::Charges(vec![charge("2026-03-01", "10")]), read_at());
+    book.apply(Read::Charges(money("10")), read_at());
     book
 }
 

@@ -100,13 +100,14 @@ impl AccountSettings {
         }
     }
 
-    /// Whether it would be polled in the same way. Rules and recipients may differ.
+    /// Whether it would be polled in the same way. Other rules and recipients may differ.
     pub(crate) fn is_polled_like(&self, other: &Self) -> bool {
         self.profile == other.profile
             && self.api.is_same(&other.api)
             && self.schedules == other.schedules
             && self.horizon_days == other.horizon_days
             && self.alert.disconnect_days == other.alert.disconnect_days
+            && self.alert.collector_failing_after == other.alert.collector_failing_after
     }
 }
 

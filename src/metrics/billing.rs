@@ -1,6 +1,6 @@
 //! Billing (interface 2.8, 2.9) as metrics. The model does the arithmetic; days count from now.
 
-use chrono::{DateTime, Days, Utc};
+use chrono::{DateTime, Utc};
 
 use super::family::{Family, facts};
 use super::given::Given;
@@ -153,13 +153,8 @@ fn orders(given: &Given<'_>, lines: &mut Lines<'_>) {
     states::count(lines, OrderState::known_names(), ahead.map(|(order, _)| order.state.as_str()));
 }
 
-/// The sum of the charges in the 30 days up to the day of the last reading, in the account's zone.
+/// The sum of the last charges, unless it is stale.
 fn charged(given: &Given<'_>) -> Option<Money> {
-    let charges = &given.state.charges;
-    let read_at = charges.read_at.filter(|&at| given.is_fresh(Collector::Charges, Some(at)))?;
-    let today = read_at.with_timezone(&given.state.profile.zone()).date_naive();
-    let before = today.checked_sub_days(Days::new(30))?;
-    let recent =
-        charges.rows.iter().filter(|charge| charge.event_date > before && charge.event_date <= today);
-    Some(recent.map(|charge| charge.total).sum())
+    let charges = given.state.charges;
+    charges.amount.filter(|_| given.is_fresh(Collector::Charges, charges.read_at))
 }

@@ -88,7 +88,7 @@ pub(super) fn sources(given: &Given<'_>, which: &[Collector]) -> Vec<(PagePart, 
             }
             Collector::Charges => {
                 let read_at = state.charges.read_at;
-                let source = start(given).on(&state.charges.rows);
+                let source = start(given).and(state.charges.amount);
                 let source = source.and((given.is_fresh(collector, read_at), read_at));
                 sources.push(whole(FactSet::Charges, source));
             }

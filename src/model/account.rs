@@ -168,8 +168,8 @@ impl KnownAccount {
                 let counts = self.state_mut().counted_of_sites.entry(collector).or_default();
                 counts.insert(site, RowCount { count, read_at: at });
             }
-            Read::Charges(rows) => {
-                self.state_mut().charges = Charges { rows: Arc::new(rows), read_at: Some(at) };
+            Read::Charges(amount) => {
+                self.state_mut().charges = Charges { amount: Some(amount), read_at: Some(at) };
             }
         }
         Vec::new()

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, NaiveDate, Utc};
-use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 use super::charge_moment::ChargeMoment;
@@ -101,8 +100,6 @@ pub(crate) struct Tariff {
 pub(crate) struct Charge {
     pub event_date: NaiveDate,
     pub description: Option<Box<str>>,
-    pub price: Option<Money>,
-    pub quantity: Option<Decimal>,
     pub total: Money,
     /// The path of the charge, which is unique.
     pub resource_uri: Option<Box<str>>,

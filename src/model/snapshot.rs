@@ -7,10 +7,11 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
-use super::billing::{Charge, Report};
+use super::billing::Report;
 use super::forecast::{self, Disconnect};
 use super::ids::{AccountName, ContainerId, SiteId};
 use super::language::Language;
+use super::money::Money;
 use super::resources::{Container, Counted, Ip, Resource, Site, Vm};
 
 /// A collector. `as_str` is its key in the schedule; sites follow their containers.
@@ -311,10 +312,10 @@ impl Reports {
     }
 }
 
-/// Past charges, the newest first, of some 30 days.
-#[derive(Clone, Debug, Default)]
+/// The sum of the charges in the 30 days up to the day of the reading, in the account's zone.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Charges {
-    pub rows: Arc<Vec<Charge>>,
+    pub amount: Option<Money>,
     pub read_at: Option<DateTime<Utc>>,
 }
 
@@ -410,8 +411,8 @@ pub(crate) enum Read {
     /// The number of such rows of a site.
     CountedOfSite(Collector, SiteId, u64),
     ExpectedBalance(Report),
-    /// All known charges, the newest first.
-    Charges(Vec<Charge>),
+    /// The sum of all charges of the last 30 days.
+    Charges(Money),
 }
 
 /// The end of a poll.

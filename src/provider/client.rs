@@ -26,7 +26,7 @@ use super::settings::{HostingToken, ProviderSettings};
 use super::standing::{PollCount, Standing};
 use super::token::{Bought, TokenDesk};
 use super::transport::{
-    AnswerBody, ApiTransport, AttemptReport, beginning, code_of, date, location, retry_after,
+    AnswerBody, ApiTransport, AttemptReport, asked_pause, beginning, code_of, date, location,
 };
 use super::web_token;
 use super::wire::{DecodeContext, Diagnostics};
@@ -201,8 +201,7 @@ impl Client {
                 Err(ErrorKind::Timeout(_)) => AttemptEnd::Timeout,
                 Err(_) => AttemptEnd::NoAnswer,
             };
-            let now = answer.as_ref().ok().and_then(date).unwrap_or_else(|| self.shared.hosts.now());
-            let decision = decide(attempt, end, &timing.backoff, now);
+            let decision = decide(attempt, end, &timing.backoff);
             let failure = match answer {
                 Ok(response) if response.status().is_success() => {
                     let whole = timing.whole;
@@ -217,8 +216,8 @@ impl Client {
             drop((report, place));
             match decision {
                 Retry::Again(after) => sleep(after).await,
-                Retry::LeaveAlone(retry_in) => {
-                    self.standing(group).lock().pause(retry_in, Instant::now());
+                Retry::LeaveAlone(wait) => {
+                    let retry_in = self.standing(group).lock().pause(wait, Instant::now());
                     let is_refused =
                         matches!(failure, ErrorKind::Status(402 | 403, _) | ErrorKind::Rejected(..));
                     let asked = ErrorKind::NotAsked { why: Why::AskedToWait, retry_in };
@@ -278,20 +277,20 @@ impl Client {
     }
 
     /// Takes in the headers and the status of an answer.
-    fn heard<'a>(&self, endpoint: &Endpoint, url: &Url, response: &'a Response) -> AttemptEnd<'a> {
-        let (status, group) = (response.status(), endpoint.collector.group());
+    fn heard(&self, endpoint: &Endpoint, url: &Url, response: &Response) -> AttemptEnd {
+        let (status, group, date) = (response.status(), endpoint.collector.group(), date(response));
         // If this clock is behind, the report is asked for a past day and answered 404. The date of that answer
         // is right, too.
-        if let Some(date) = date(response).filter(|_| status.is_success() || status == 404) {
+        if let Some(date) = date.filter(|_| status.is_success() || status == 404) {
             self.shared.hosts.heard(url, date);
         }
         let mut count = self.poll.as_ref().map(|poll| poll.count.lock());
         self.standing(group).lock().answered(count.as_deref_mut(), status.as_u16());
-        let retry_after = retry_after(response.headers());
-        if status == 429 && retry_after.is_none() {
+        let asked = asked_pause(response.headers(), date.unwrap_or_else(|| self.shared.hosts.now()));
+        if status == 429 && asked.is_none() {
             self.shared.throttle.slow_down(group);
         }
-        AttemptEnd::Status(status.as_u16(), retry_after)
+        AttemptEnd::Status(status.as_u16(), asked)
     }
 
     /// Waits for a call within the limits and for a place in flight, and reports how long that took.
@@ -333,10 +332,10 @@ impl std::fmt::Debug for Client {
     }
 }
 
-fn decide(attempt: u32, end: AttemptEnd<'_>, backoff: &[Duration; 2], now: DateTime<Utc>) -> Retry {
+fn decide(attempt: u32, end: AttemptEnd, backoff: &[Duration; 2]) -> Retry {
     // The standard library's random keys are random enough to spread pauses.
     let jitter = RandomState::new().hash_one(attempt) as f64 / u64::MAX as f64;
-    retry::decide(attempt, end, backoff, jitter, now)
+    retry::decide(attempt, end, backoff, jitter)
 }
 
 /// Whether an answer refuses the request, whatever the pause that it asks for.

@@ -47,7 +47,7 @@ impl Collector {
             Self::SshKeys => row(L::VmOther, U::Inventory, "/api/cvds/v1/ssh-keys/", "the SSH keys", false),
             Self::Ips => row(L::VmOther, U::Inventory, "/api/cvds/v1/ips/", "the IP addresses", false),
             Self::ExpectedBalance => row(L::Billing, U::State, "/api/v1/expected_balance/{}/", "the expected balance", true),
-            Self::Charges => row(L::Billing, U::Inventory, "/api/v1/charge/", "the charges", true),
+            Self::Charges => row(L::Billing, U::Inventory, "/api/v1/charge/", "the charges", false),
         }
     }
 

@@ -218,6 +218,8 @@ mod tests {
             message,
             "reading the VMs (https://panel.example/x/): HTTP 404: not found; check panel_url"
         );
+        let (kind, message) = failure(Collector::Charges, missing());
+        assert!(kind == FailureKind::Unusable && message.ends_with("; check panel_url"), "{message}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! limits of time and size.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -96,7 +96,7 @@ pub(crate) fn http_client_via(whole: Duration, via: &Via) -> Result<ClientBuilde
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hosts {
     gates: Arc<Mutex<HashMap<String, Arc<Gate>>>>,
-    http: Arc<Mutex<Vec<(Via, Client)>>>,
+    http: Arc<Mutex<Vec<(Via, Weak<Client>)>>>,
     /// Held while a large page is decoded. A server cannot hold it up, since the page is here already.
     pub(super) decoding: Arc<tokio::sync::Mutex<()>>,
     clock: Clock,
@@ -135,15 +135,17 @@ impl Hosts {
         gate.enter(priority).await
     }
 
-    /// The shared HTTP client of one way, which the first call makes.
-    pub(super) fn http(&self, via: &Via) -> Result<Client, ErrorKind> {
+    /// The shared HTTP client of one way, which the first call makes. It ends with its last user.
+    pub(super) fn http(&self, via: &Via) -> Result<Arc<Client>, ErrorKind> {
         let mut http = self.http.lock();
-        if let Some((_, client)) = http.iter().find(|(its, _)| its == via) {
-            return Ok(client.clone());
+        http.retain(|(_, client)| client.strong_count() > 0);
+        if let Some(client) = http.iter().find(|(its, _)| its == via).and_then(|(_, client)| client.upgrade())
+        {
+            return Ok(client);
         }
         let made = self.client(via).map_err(ErrorKind::Setup)?.build();
-        let made = made.map_err(|error| ErrorKind::Setup(innermost(&error).to_string()))?;
-        http.push((via.clone(), made.clone()));
+        let made = Arc::new(made.map_err(|error| ErrorKind::Setup(innermost(&error).to_string()))?);
+        http.push((via.clone(), Arc::downgrade(&made)));
         Ok(made)
     }
 
@@ -160,6 +162,18 @@ impl Hosts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_client_that_nobody_uses_is_let_go() {
+        let hosts = Hosts::default();
+        let via =
+            |port: u32| Via { proxy: Some(format!("http://127.0.0.1:{port}").into()), authorities: None };
+        let used = hosts.http(&via(1)).unwrap();
+        drop(hosts.http(&via(2)).unwrap());
+        let other = hosts.http(&via(3)).unwrap();
+        assert_eq!(hosts.http.lock().len(), 2);
+        drop((used, other));
+    }
 
     #[tokio::test(start_paused = true)]
     async fn each_host_has_at_most_eight_calls_at_a_time() {

@@ -5,7 +5,6 @@
 //! [`Observer`] is told of each request.
 
 mod address;
-mod charges;
 mod client;
 pub(crate) mod cron;
 mod endpoints;
@@ -32,7 +31,6 @@ pub(crate) mod wire;
 mod tests;
 
 pub(crate) use address::without_user;
-pub(crate) use charges::ChargesRead;
 pub(crate) use client::{Client, TokenStanding};
 pub(crate) use error::{ApiError, cause, innermost};
 pub(crate) use hosts::{Hosts, http_client, http_client_via};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use reqwest::Url;
 
-use crate::model::{Container, Counted, Group, Ip, Resource, Site, Stated as _, Vm};
+use crate::model::{Charge, Container, Counted, Group, Ip, Resource, Site, Stated as _, Vm};
 
 use super::address::Endpoint;
 use super::client::Client;
@@ -67,6 +67,19 @@ macro_rules! identified {
     )*};
 }
 identified!(Vm: health, Container: health, Site: health, Ip, Counted);
+
+/// A charge without an address is identified by all its fields, and may have an equal twin.
+impl Identified for Charge {
+    type Key = String;
+
+    fn key(&self) -> String {
+        self.resource_uri.as_ref().map_or_else(|| format!("{self:?}"), ToString::to_string)
+    }
+
+    fn may_have_twins(&self) -> bool {
+        self.resource_uri.is_none()
+    }
+}
 
 /// Reads a whole listing.
 pub(super) async fn read<R: Record<Model: Identified>>(
@@ -202,25 +215,12 @@ impl<T: Identified + Send + 'static> Reading<T> {
     }
 
     /// Adds the rows that only another reading has.
-    fn judged_with(self, other: Self) -> Listed<T> {
+    fn judged_with(mut self, other: Self) -> Listed<T> {
+        let known = std::mem::take(&mut self.places);
         let mut listed = self.judged();
-        add_missing(&mut listed.rows, other.rows);
+        listed.rows.extend(other.rows.into_iter().filter(|row| !known.contains_key(&row.key())));
         listed.complete = false;
         listed
-    }
-}
-
-/// Adds the rows that only another reading has.
-pub(super) fn add_missing<T: Identified>(rows: &mut Vec<T>, others: impl IntoIterator<Item = T>) {
-    let mut times: HashMap<T::Key, u32> = HashMap::new();
-    for row in rows.iter() {
-        *times.entry(row.key()).or_default() += 1;
-    }
-    for other in others {
-        match times.get_mut(&other.key()) {
-            Some(left @ 1..) => *left -= 1,
-            _ => rows.push(other),
-        }
     }
 }
 

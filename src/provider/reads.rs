@@ -5,14 +5,13 @@
 
 use chrono::NaiveDate;
 
-use crate::model::{Collector, Container, ContainerId, Counted, Ip, Site, SiteId, Vm};
+use crate::model::{Charge, Collector, Container, ContainerId, Counted, Ip, Site, SiteId, Vm};
 
-use super::charges::{self, ChargesRead};
 use super::client::Client;
 use super::error::ApiError;
 use super::paging::{self, Identified, Listed};
 use super::report::{self, ReportRead};
-use super::wire::{ContainerRow, CountedRow, IpRow, Record, SiteRow, VmRow};
+use super::wire::{ChargeRow, ContainerRow, CountedRow, IpRow, Record, SiteRow, VmRow};
 
 impl Client {
     /// All containers (4.1).
@@ -57,13 +56,9 @@ impl Client {
         report::read(self, &endpoint).await
     }
 
-    /// The charges since `keep_from` (4.8); an incomplete reading is added to `known`.
-    pub(crate) async fn charges(
-        &self,
-        known: Option<&ChargesRead>,
-        keep_from: NaiveDate,
-    ) -> Result<ChargesRead, ApiError> {
-        charges::read(self, &self.endpoint(Collector::Charges, "")?, known, keep_from).await
+    /// All charges, in any order (4.8).
+    pub(crate) async fn charges(&self) -> Result<Listed<Charge>, ApiError> {
+        self.list::<ChargeRow>(Collector::Charges, "", ()).await
     }
 
     async fn list<R: Record<Model: Identified>>(

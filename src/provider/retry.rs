@@ -12,9 +12,9 @@ pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(5 * 60);
 
 /// The result of an attempt that failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum AttemptEnd<'a> {
-    /// An answer without success, and its `Retry-After`.
-    Status(u16, Option<&'a str>),
+pub(super) enum AttemptEnd {
+    /// An answer without success, and the pause that it asks for.
+    Status(u16, Option<Duration>),
     /// There was no connection, or it ended before an answer began. A GET can safely be repeated.
     NoAnswer,
     Timeout,
@@ -31,22 +31,13 @@ pub(super) enum Retry {
     LeaveAlone(Duration),
 }
 
-/// Decides after attempt number `attempt`, counted from 1. `now` is the provider's time. `jitter` is from 0 to
-/// 1 and spreads the pauses by up to a tenth, so that requests that failed together are not repeated together.
-pub(super) fn decide(
-    attempt: u32,
-    end: AttemptEnd<'_>,
-    backoff: &[Duration; 2],
-    jitter: f64,
-    now: DateTime<Utc>,
-) -> Retry {
+/// Decides after attempt number `attempt`, counted from 1. `jitter` is from 0 to 1 and spreads the pauses by up to
+/// a tenth, so that requests that failed together are not repeated together.
+pub(super) fn decide(attempt: u32, end: AttemptEnd, backoff: &[Duration; 2], jitter: f64) -> Retry {
     let asked = match end {
-        AttemptEnd::Timeout => return Retry::Stop,
-        AttemptEnd::Status(429 | 500..=599, retry_after) => retry_after.and_then(|text| wait_of(text, now)),
-        AttemptEnd::Status(402 | 403, Some(text)) => {
-            return wait_of(text, now).map_or(Retry::Stop, Retry::LeaveAlone);
-        }
-        AttemptEnd::Status(..) => return Retry::Stop,
+        AttemptEnd::Status(429 | 500..=599, asked) => asked,
+        AttemptEnd::Status(402 | 403, Some(wait)) => return Retry::LeaveAlone(wait),
+        AttemptEnd::Status(..) | AttemptEnd::Timeout => return Retry::Stop,
         AttemptEnd::NoAnswer => None,
     };
     if let Some(wait) = asked.filter(|&wait| wait > LONGEST_WAIT) {
@@ -61,7 +52,7 @@ pub(super) fn decide(
 const FIRST_MOMENT: f64 = 1e9;
 
 /// `Retry-After`: seconds, or an HTTP date (RFC 9110, 10.2.3). A fraction counts as a second, and limits of rates may end
-/// at a Unix time. Any other value is ignored.
+/// at a Unix time. Any other value is ignored. `now` is the provider's time.
 pub(super) fn wait_of(text: &str, now: DateTime<Utc>) -> Option<Duration> {
     let text = text.trim();
     if let Some(seconds) = text.parse::<f64>().ok().filter(|seconds| seconds.is_finite()) {
@@ -81,8 +72,10 @@ mod tests {
         DateTime::parse_from_rfc3339(text).unwrap().with_timezone(&Utc)
     }
 
-    fn decision(attempt: u32, end: AttemptEnd<'_>) -> Retry {
-        decide(attempt, end, &BACKOFF, 0.0, at("2026-03-01T12:00:00Z"))
+    /// The decision about a status with this `Retry-After`.
+    fn told(attempt: u32, status: u16, retry_after: &str) -> Retry {
+        let wait = wait_of(retry_after, at("2026-03-01T12:00:00Z"));
+        decide(attempt, AttemptEnd::Status(status, wait), &BACKOFF, 0.0)
     }
 
     #[test]
@@ -99,45 +92,49 @@ mod tests {
             (3, AttemptEnd::Status(599, None), stop),
             (1, AttemptEnd::Status(429, None), again(1)),
             (1, AttemptEnd::Timeout, stop),
-            (1, AttemptEnd::Status(401, Some("1")), stop),
             (1, AttemptEnd::Status(403, None), stop),
             (1, AttemptEnd::Status(404, None), stop),
-            (1, AttemptEnd::Status(302, Some("1")), stop),
             (1, AttemptEnd::Status(400, None), stop),
-            // The provider's pause counts, unless ours is longer.
-            (1, AttemptEnd::Status(429, Some("17")), again(17)),
-            (2, AttemptEnd::Status(503, Some(" 17 ")), again(17)),
-            (1, AttemptEnd::Status(429, Some("0")), again(1)),
-            (1, AttemptEnd::Status(429, Some("300")), again(300)),
-            (1, AttemptEnd::Status(429, Some("20.5")), again(21)),
-            (1, AttemptEnd::Status(429, Some("0.2")), again(1)),
-            // Three minutes later, as a Unix time.
-            (1, AttemptEnd::Status(429, Some("1772366580")), again(180)),
-            (1, AttemptEnd::Status(403, Some("5")), alone(5)),
-            (1, AttemptEnd::Status(402, Some("soon")), stop),
-            (1, AttemptEnd::Status(429, Some("301")), alone(301)),
-            (3, AttemptEnd::Status(429, Some("1")), stop),
-            (3, AttemptEnd::Status(503, Some("3600")), alone(3600)),
-            (1, AttemptEnd::Status(429, Some("Sun, 01 Mar 2026 12:00:20 GMT")), again(20)),
-            (1, AttemptEnd::Status(429, Some("Sun, 01 Mar 2026 11:00:00 GMT")), again(1)),
-            // Nonsense is ignored.
-            (1, AttemptEnd::Status(429, Some("soon")), again(1)),
-            (1, AttemptEnd::Status(429, Some("-5")), again(1)),
-            (1, AttemptEnd::Status(429, Some("inf")), again(1)),
-            (1, AttemptEnd::Status(429, Some("")), again(1)),
         ];
         for (attempt, end, want) in table {
-            assert_eq!(decision(attempt, end), want, "{attempt} {end:?}");
+            assert_eq!(decide(attempt, end, &BACKOFF, 0.0), want, "{attempt} {end:?}");
         }
-        let endless = decision(1, AttemptEnd::Status(429, Some("99999999999999999999999")));
+        let table = [
+            (1, 401, "1", stop),
+            (1, 302, "1", stop),
+            // The provider's pause counts, unless ours is longer.
+            (1, 429, "17", again(17)),
+            (2, 503, " 17 ", again(17)),
+            (1, 429, "0", again(1)),
+            (1, 429, "300", again(300)),
+            (1, 429, "20.5", again(21)),
+            (1, 429, "0.2", again(1)),
+            // Three minutes later, as a Unix time.
+            (1, 429, "1772366580", again(180)),
+            (1, 403, "5", alone(5)),
+            (1, 402, "soon", stop),
+            (1, 429, "301", alone(301)),
+            (3, 429, "1", stop),
+            (3, 503, "3600", alone(3600)),
+            (1, 429, "Sun, 01 Mar 2026 12:00:20 GMT", again(20)),
+            (1, 429, "Sun, 01 Mar 2026 11:00:00 GMT", again(1)),
+            // Nonsense is ignored.
+            (1, 429, "soon", again(1)),
+            (1, 429, "-5", again(1)),
+            (1, 429, "inf", again(1)),
+            (1, 429, "", again(1)),
+        ];
+        for (attempt, status, retry_after, want) in table {
+            assert_eq!(told(attempt, status, retry_after), want, "{attempt} {status} {retry_after}");
+        }
+        let endless = told(1, 429, "99999999999999999999999");
         assert!(matches!(endless, Retry::LeaveAlone(_)), "{endless:?}");
     }
 
     #[test]
     fn jitter_adds_at_most_a_tenth() {
-        let now = at("2026-03-01T12:00:00Z");
         for jitter in [0.0, 0.5, 1.0, 7.0] {
-            let Retry::Again(after) = decide(2, AttemptEnd::NoAnswer, &BACKOFF, jitter, now) else {
+            let Retry::Again(after) = decide(2, AttemptEnd::NoAnswer, &BACKOFF, jitter) else {
                 panic!("no other try")
             };
             assert!((3.0..=3.3).contains(&after.as_secs_f64()), "{after:?}");

@@ -31,9 +31,11 @@ pub(super) struct Standing {
 }
 
 impl Standing {
-    /// Notes the pause that the provider asked for, at most an hour.
-    pub(super) fn pause(&mut self, wait: Duration, now: Instant) {
-        self.leave_alone(now + wait.min(LONGEST_PAUSE) / failpoint::haste(), Why::AskedToWait);
+    /// Notes the pause that the provider asked for, and returns the part that is kept, at most an hour.
+    pub(super) fn pause(&mut self, wait: Duration, now: Instant) -> Duration {
+        let kept = wait.min(LONGEST_PAUSE);
+        self.leave_alone(now + kept / failpoint::haste(), Why::AskedToWait);
+        kept
     }
 
     fn leave_alone(&mut self, until: Instant, why: Why) {

@@ -45,7 +45,7 @@ pub(super) struct Bought {
 
 /// Buys the tokens of one account, one after the other.
 pub(super) struct TokenDesk {
-    http: Client,
+    http: Arc<Client>,
     offer: TokenOffer,
     scheme: String,
     observer: Arc<dyn Observer>,

@@ -29,7 +29,7 @@ const BEGINNING_WITHIN: Duration = Duration::from_secs(5);
 
 /// Sends GET requests with the credentials of one account.
 pub(super) struct ApiTransport {
-    http: Client,
+    http: Arc<Client>,
     whole: Duration,
     /// `Authorization` of each group that has credentials.
     authorization: [Option<HeaderValue>; 3],
@@ -90,20 +90,15 @@ pub(super) fn authorization(group: Group, name: &str, secret: &str) -> Option<He
     Some(value)
 }
 
-/// The `Retry-After` of an answer, or the end of its used-up limit of a rate.
-pub(super) fn retry_after(headers: &HeaderMap) -> Option<&str> {
+/// The pause that an answer asks for: by a readable `Retry-After`, or until the end of its used-up limit of a rate.
+pub(crate) fn asked_pause(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok();
     let of_limit = |prefix: &str| {
         let is_used_up = text(&format!("{prefix}-remaining")).is_some_and(|left| left.trim() == "0");
-        text(&format!("{prefix}-reset")).filter(|_| is_used_up)
+        text(&format!("{prefix}-reset")).filter(|_| is_used_up).and_then(|end| wait_of(end, now))
     };
-    let retry_after = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let retry_after = text(RETRY_AFTER.as_str()).and_then(|text| wait_of(text, now));
     retry_after.or_else(|| of_limit("ratelimit")).or_else(|| of_limit("x-ratelimit"))
-}
-
-/// The pause that an answer asks for.
-pub(crate) fn asked_pause(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> {
-    wait_of(retry_after(headers)?, now)
 }
 
 /// The provider's time when it sent this answer: its `Date`, plus the time that a cache has kept it.

@@ -1,6 +1,5 @@
 //! The result of a route: status, headers and a payload, or an error with its fields. Sockets are elsewhere.
 
-use super::options::ErrorBody;
 use super::world::report::Report;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -66,24 +65,10 @@ impl Refusal {
         Refusal::new(404, what, format!("{what} not found"))
     }
 
-    /// The refusal in the chosen error body.
-    pub fn into_answer(self, shape: ErrorBody) -> Answer {
-        let detail = || {
-            let one =
-                |(field, messages): (&String, &Vec<String>)| format!("{field}: {}", messages.join(", "));
-            self.errors.iter().map(one).collect::<Vec<_>>().join("; ")
-        };
-        let mut answer = match shape {
-            ErrorBody::Errors => Answer::json(self.status, &BTreeMap::from([("errors", &self.errors)])),
-            ErrorBody::Detail => Answer::json(self.status, &BTreeMap::from([("detail", detail())])),
-            ErrorBody::Text => Answer {
-                payload: Payload::Text("text/plain; charset=utf-8", detail()),
-                ..Answer::empty(self.status)
-            },
-            ErrorBody::Empty => Answer::empty(self.status),
-        };
-        answer.headers = self.headers;
-        answer
+    /// The refusal as an answer. Section 7 does not show the shape of its body.
+    pub fn into_answer(self) -> Answer {
+        let body = BTreeMap::from([("errors", &self.errors)]);
+        Answer { headers: self.headers, ..Answer::json(self.status, &body) }
     }
 }
 

@@ -37,11 +37,9 @@ impl Group {
         match self {
             Group::Other => true,
             Group::Hosting => {
-                let (word, token) = header.rsplit_once(' ').unwrap_or(("", header));
-                let scheme = args.hosting_auth_scheme.as_str();
-                let is_good =
-                    if args.token_lifetime.is_some() { is_held(token) } else { token == args.hosting_token };
-                is_good && (scheme == "any" || word.eq_ignore_ascii_case(scheme))
+                // The interface does not show the word before the token, so any word or none is accepted.
+                let token = header.rsplit_once(' ').map_or(header, |(_, token)| token);
+                if args.token_lifetime.is_some() { is_held(token) } else { token == args.hosting_token }
             }
             Group::Vm => header.strip_prefix("Token ").is_some_and(|key| key == args.vm_api_key),
             Group::Billing => {
@@ -80,10 +78,6 @@ mod tests {
             !Group::Hosting.admits(Some("Bearer other"), &args, no)
                 && !Group::Hosting.admits(None, &args, no)
         );
-        args.hosting_auth_scheme = "Bearer".to_owned();
-        assert!(!Group::Hosting.admits(Some("hosting-token"), &args, no));
-        args.hosting_auth_scheme = String::new();
-        assert!(!Group::Hosting.admits(Some("Bearer hosting-token"), &args, no));
         assert!(Group::Vm.admits(Some("Token vm-api-key"), &args, no));
         assert!(!Group::Vm.admits(Some("vm-api-key"), &args, no) && !Group::Vm.admits(None, &args, no));
         let basic = base64::engine::general_purpose::STANDARD.encode("billing-user:billing-password");
@@ -91,7 +85,6 @@ mod tests {
         assert!(
             !Group::Billing.admits(Some("Basic AAAA"), &args, no) && !Group::Billing.admits(None, &args, no)
         );
-        args.hosting_auth_scheme = "any".to_owned();
         args.token_lifetime = Span::parse("5m").ok();
         assert!(!Group::Hosting.admits(Some("Bearer hosting-token"), &args, no));
         assert!(Group::Hosting.admits(Some("Bearer bought"), &args, |token| token == "bought"));

@@ -26,13 +26,13 @@ use auth::Group;
 use chrono::{DateTime, Utc};
 pub use control::{Command, Which};
 pub use faults::{Fault, Kind as FaultKind};
-pub use options::{Args, ChargeOrder, ErrorBody, PastTheLimit, SshKeys};
+pub use options::{Args, PastTheLimit};
 use parking_lot::{Mutex, MutexGuard};
 use scenario::Scenario;
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-pub use time::{DatetimeFormat, Span};
+pub use time::Span;
 pub use world::World;
 
 /// The clock of the simulator, which its caller provides.
@@ -45,8 +45,6 @@ pub enum SimError {
     Read { path: String, source: std::io::Error },
     #[error("scenario: {0}")]
     Scenario(String),
-    #[error("--container-state-codes must be four different numbers")]
-    StateCodes,
     #[error("command: {0}")]
     Command(String),
     #[error("no such {what}: {name}")]
@@ -67,7 +65,7 @@ pub struct Entry {
     pub path: String,
     group: Group,
     pub authorization: bool,
-    /// 0 if the connection was reset instead
+    /// 0 if the connection was closed instead
     pub status: u16,
 }
 
@@ -101,10 +99,6 @@ impl Simulator {
     }
 
     fn build(args: &Args, scenario: Scenario, now: Now) -> Result<Simulator, SimError> {
-        let codes: std::collections::BTreeSet<_> = args.container_state_codes.iter().collect();
-        if args.container_state_codes.len() != 4 || codes.len() != 4 {
-            return Err(SimError::StateCodes);
-        }
         let world = scenario.build(args, &now)?;
         Ok(Simulator { args: args.clone(), now, world: Mutex::new(world), log: Mutex::default() })
     }
@@ -159,7 +153,7 @@ impl Simulator {
         }
     }
 
-    fn state(&self) -> wire::Object {
+    fn state(&self) -> serde_json::Value {
         let mut world = self.world();
         world.tick((self.now)());
         let (mut vms, mut sites) = (BTreeMap::<_, usize>::new(), BTreeMap::<_, usize>::new());
@@ -171,9 +165,9 @@ impl Simulator {
         }
         let mut containers = BTreeMap::<_, usize>::new();
         for container in world.containers.rows() {
-            *containers.entry(container.state.code(&self.args.container_state_codes)).or_default() += 1;
+            *containers.entry(container.state.0).or_default() += 1;
         }
-        wire::object! {
+        serde_json::json!({
             "now": world.now(),
             "time_zone": world.zone.to_string(),
             "balance": format!("{:.2}", world.ledger.balance),
@@ -183,6 +177,6 @@ impl Simulator {
             "vms": vms,
             "sites": sites,
             "containers": containers,
-        }
+        })
     }
 }

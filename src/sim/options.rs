@@ -1,21 +1,7 @@
-//! Flags of `hostwatch simulate`: the size of the account, credentials, and a switch for each detail that the
-//! interface leaves open.
+//! Flags of `hostwatch simulate`: the size of the account and of its pages, credentials, rate limits.
 
-use super::time::{DatetimeFormat, Span};
+use super::time::Span;
 use std::path::PathBuf;
-
-/// Body of an error answer. Section 7 does not show its shape.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum ErrorBody {
-    /// `{"errors": {"field": ["the error"]}}`
-    Errors,
-    /// `{"detail": "field: the error"}`
-    Detail,
-    /// plain text
-    Text,
-    /// no body
-    Empty,
-}
 
 /// The answer to a request past a rate limit, which section 8 does not show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -25,24 +11,6 @@ pub enum PastTheLimit {
     TooManyRequests,
     /// the answer, as if there were no limit
     Serve,
-}
-
-/// Whether the deprecated SSH key API (sections 4.6 and 9) still answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum SshKeys {
-    /// as documented
-    On,
-    /// 410 to everything
-    Gone,
-}
-
-/// Order of the charge list, which section 4.8 does not show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum ChargeOrder {
-    /// newest first
-    Newest,
-    /// oldest first
-    Oldest,
 }
 
 /// Flags of `hostwatch simulate`.
@@ -88,33 +56,12 @@ pub struct Args {
     /// Open the /_sim/ endpoints: set states, move time, pay, switch faults
     #[arg(long)]
     pub control: bool,
-    /// Form of datetimes in records
-    #[arg(long, value_enum, default_value = "naive", value_name = "FORM")]
-    pub datetime_format: DatetimeFormat,
-    /// Codes of ENABLED, DISABLED_BY_SERVICE, DISABLED_BY_ADMIN, DISABLED_BY_QUOTA, in this order
-    #[arg(long, value_delimiter = ',', default_values_t = [0_i64, 1, 2, 3], allow_negative_numbers = true, value_name = "A,B,C,D")]
-    pub container_state_codes: Vec<i64>,
-    /// Word before the hosting token; "" for none, "any" for any word or none
-    #[arg(long, default_value = "any", value_name = "WORD")]
-    pub hosting_auth_scheme: String,
-    /// Body of error answers
-    #[arg(long, value_enum, default_value = "errors", value_name = "SHAPE")]
-    pub error_body: ErrorBody,
     /// Rows on a page of VMs, SSH keys and IPs
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000), value_name = "N")]
     pub vm_page_size: u32,
-    /// Query parameter that selects the page size of VMs, SSH keys and IPs; by default there is none
-    #[arg(long, value_name = "NAME")]
-    pub vm_page_size_parameter: Option<String>,
     /// Answer to a request past a rate limit
     #[arg(long, value_enum, default_value = "429", value_name = "WHAT")]
     pub past_the_limit: PastTheLimit,
-    /// Whether the deprecated SSH key API answers
-    #[arg(long, value_enum, default_value = "on", value_name = "WHETHER")]
-    pub ssh_keys: SshKeys,
-    /// Order of the charge list
-    #[arg(long, value_enum, default_value = "newest", value_name = "ORDER")]
-    pub charge_order: ChargeOrder,
 }
 
 impl Default for Args {

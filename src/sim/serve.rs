@@ -4,7 +4,7 @@
 use super::accept;
 use super::answer::{Answer, Payload, Refusal};
 use super::auth::Group;
-use super::body::{SimBody, Socket};
+use super::body::SimBody;
 use super::faults::apply::{self, Sending};
 use super::faults::{Fault, Kind};
 use super::limits::Limited;
@@ -21,7 +21,6 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -39,13 +38,11 @@ impl Simulator {
 
     async fn connection(self: Arc<Self>, stream: tokio::net::TcpStream, stop: CancellationToken) {
         let _ = stream.set_nodelay(true);
-        let reset = Arc::new(AtomicBool::new(false));
-        let socket = TokioIo::new(Socket { stream, reset: Arc::clone(&reset) });
-        let service = service_fn(move |request| Arc::clone(&self).respond(request, Arc::clone(&reset)));
+        let service = service_fn(move |request| Arc::clone(&self).respond(request));
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(Duration::from_secs(75))
-            .serve_connection(socket, service);
+            .serve_connection(TokioIo::new(stream), service);
         tokio::pin!(connection);
         tokio::select! {
             // An error here means that the client left, or that a fault acted. Both are fine.
@@ -58,7 +55,6 @@ impl Simulator {
     async fn respond(
         self: Arc<Self>,
         request: hyper::Request<Incoming>,
-        reset: Arc<AtomicBool>,
     ) -> Result<hyper::Response<SimBody>, io::Error> {
         let (head, body) = request.into_parts();
         let method = head.method.as_str().to_owned();
@@ -69,14 +65,12 @@ impl Simulator {
             Ok(body) => body.to_bytes(),
             Err(_) => {
                 let refusal = Refusal::new(413, "body", "is longer than 1 MiB");
-                return respond(refusal.into_answer(self.args.error_body), Sending::Whole, &reset).await;
+                return respond(refusal.into_answer(), Sending::Whole).await;
             }
         };
         if path.starts_with("/_sim/") && self.args.control {
-            let answer = self
-                .control_request(&method, &path, &body)
-                .unwrap_or_else(|r| r.into_answer(super::options::ErrorBody::Errors));
-            return respond(answer, Sending::Whole, &reset).await;
+            let answer = self.control_request(&method, &path, &body).unwrap_or_else(Refusal::into_answer);
+            return respond(answer, Sending::Whole).await;
         }
         let group = Group::of(&path);
         let faults = {
@@ -99,7 +93,7 @@ impl Simulator {
         };
         if sending == Sending::Reset(0) {
             self.note(entry);
-            reset.store(true, Ordering::Relaxed);
+            // After an error hyper closes the connection.
             return Err(io::ErrorKind::ConnectionReset.into());
         }
         let answer = self.answer_with(&head, &host, &body, &faults);
@@ -107,13 +101,13 @@ impl Simulator {
         let here = format!("http://{host}{}", entry.path);
         let answer = spoil(answer, &faults, &here, &entry.path);
         self.note(entry);
-        respond(answer, sending, &reset).await
+        respond(answer, sending).await
     }
 
     /// The answer of a fault that has its own, otherwise that of the world.
     fn answer_with(&self, head: &Parts, host: &str, body: &[u8], faults: &[Fault]) -> Answer {
         let path = head.uri.path();
-        let instead = faults.iter().find_map(|f| apply::instead(f, host, path, self.args.error_body));
+        let instead = faults.iter().find_map(|f| apply::instead(f, host, path));
         if let Some(answer) = instead {
             return answer;
         }
@@ -130,7 +124,7 @@ impl Simulator {
             args: &self.args,
             shift: apply::shift(faults),
         };
-        self.answer(&request, head).unwrap_or_else(|refusal| refusal.into_answer(self.args.error_body))
+        self.answer(&request, head).unwrap_or_else(Refusal::into_answer)
     }
 
     fn answer(&self, rq: &Request<'_>, head: &Parts) -> super::answer::Outcome {
@@ -182,11 +176,7 @@ fn spoil(mut answer: Answer, faults: &[Fault], here: &str, path: &str) -> Answer
 }
 
 /// Makes a response from an answer.
-async fn respond(
-    answer: Answer,
-    sending: Sending,
-    reset: &Arc<AtomicBool>,
-) -> Result<hyper::Response<SimBody>, io::Error> {
+async fn respond(answer: Answer, sending: Sending) -> Result<hyper::Response<SimBody>, io::Error> {
     let mut response = hyper::Response::builder().status(answer.status);
     for (name, value) in &answer.headers {
         response = response.header(*name, value);
@@ -221,11 +211,11 @@ async fn respond(
     let body = match sending {
         Sending::Whole => SimBody::Whole { blanks: 0, rest: bytes },
         Sending::Stall => {
-            SimBody::Part { part: Some(bytes.slice(..bytes.len() / 2)), announced, reset: None }
+            SimBody::Part { part: Some(bytes.slice(..bytes.len() / 2)), announced, breaks: false }
         }
         Sending::Reset(after) => {
             let sent = usize::try_from(after).unwrap_or(usize::MAX).min(bytes.len() / 2);
-            SimBody::Part { part: Some(bytes.slice(..sent)), announced, reset: Some(Arc::clone(reset)) }
+            SimBody::Part { part: Some(bytes.slice(..sent)), announced, breaks: true }
         }
         Sending::Blanks(blanks) => SimBody::Whole { blanks, rest: bytes },
     };

@@ -1,20 +1,9 @@
-//! Spans as people write them ("20s", "3d"), and datetimes in the three forms that a provider might use. The
-//! clock is read elsewhere.
+//! Spans as people write them ("20s", "3d"), and datetimes on the account's wall clock. The clock is read
+//! elsewhere.
 
 use chrono::{DateTime, LocalResult, NaiveDateTime, TimeDelta, TimeZone, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Deserializer};
-
-/// Form of datetimes, which section 2 does not show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum DatetimeFormat {
-    /// `2024-01-02T03:04:05`, in the account's zone
-    Naive,
-    /// `2024-01-02T03:04:05+03:00`
-    Offset,
-    /// `2024-01-02 03:04:05`, in the account's zone
-    Space,
-}
 
 /// A length of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,18 +59,7 @@ pub(super) fn to_local(at: DateTime<Utc>, zone: Tz) -> NaiveDateTime {
     local - TimeDelta::nanoseconds(i64::from(local.and_utc().timestamp_subsec_nanos()))
 }
 
-/// A datetime of a hosting, VM or report record, in the chosen form.
-pub(super) fn stamp(local: NaiveDateTime, zone: Tz, format: DatetimeFormat) -> String {
-    match format {
-        DatetimeFormat::Naive => moment(local),
-        DatetimeFormat::Space => local.format("%Y-%m-%d %H:%M:%S").to_string(),
-        DatetimeFormat::Offset => {
-            local_to_utc(local, zone).with_timezone(&zone).format("%Y-%m-%dT%H:%M:%S%:z").to_string()
-        }
-    }
-}
-
-/// A charge moment (section 2.8): always `YYYY-mm-ddTHH:MM:SS`.
+/// A datetime in records: `YYYY-mm-ddTHH:MM:SS`. The interface shows this form for charge moments alone (2.8).
 pub(super) fn moment(local: NaiveDateTime) -> String {
     local.format("%Y-%m-%dT%H:%M:%S").to_string()
 }

@@ -134,6 +134,23 @@ fn a_variable_without_levels_is_warned_of() {
     assert_eq!(settings.warnings, [want]);
 }
 
+/// A reload replaces the collectors of an account that would be polled in another way.
+#[test]
+fn collectors_follow_the_settings_that_they_use() {
+    let account = |alerts: &str| {
+        let mut settings = Place::new(&format!("{BASE}[alerts]\n{alerts}")).load(&[]);
+        settings.accounts.remove(0)
+    };
+    let usual = account("");
+    for (alerts, is_same) in [
+        ("confirm_polls = 2", true),
+        ("collector_failing_after = '3m'", false),
+        ("disconnect_days = [30, 1]", false),
+    ] {
+        assert_eq!(usual.is_polled_like(&account(alerts)), is_same, "{alerts}");
+    }
+}
+
 #[test]
 fn accounts_override_shared_settings_key_by_key() {
     let place = Place::new(

@@ -2,20 +2,19 @@
 
 use std::sync::Arc;
 
-use chrono::Days;
+use chrono::NaiveDate;
 use tokio::time::Instant;
 
-use super::poller::{KnownSites, Poller, UpdatePart, part_of, within};
+use super::poller::{KnownSites, PollResult, Poller, UpdatePart, part_of, within};
 use super::{report, sweep};
-use crate::model::{Collector, Container, ContainerId, Failure, Read};
-use crate::provider::{ChargesRead, Client, Listed, ReportRead};
+use crate::model::{Charge, Collector, Container, ContainerId, Failure, Read};
+use crate::provider::{Client, Listed, ReportRead};
 
 /// The state that a collector keeps between polls.
 #[derive(Default)]
 pub(super) struct PollMemory {
     /// The horizon of the expected-balance report. It is halved while the provider cannot deliver the whole.
     horizon_days: u32,
-    charges: Option<ChargesRead>,
     containers: Vec<ContainerId>,
     /// Whether these are all containers.
     containers_complete: bool,
@@ -28,8 +27,8 @@ impl PollMemory {
     }
 }
 
-/// Charges are shown for 30 days. One more day covers the time zone.
-const KEEP_CHARGES_DAYS: u64 = 31;
+/// The span of the charges of which the sum is shown.
+const CHARGED_DAYS: i64 = 30;
 
 /// Makes one poll and passes its results on as they come.
 pub(super) async fn poll(poller: &Poller, collector: Collector, memory: &mut PollMemory) {
@@ -61,7 +60,11 @@ pub(super) async fn poll(poller: &Poller, collector: Collector, memory: &mut Pol
         // Sites follow their containers and have no schedule of their own.
         Collector::Sites => {}
         Collector::ExpectedBalance => expected_balance(poller, &client, memory, began).await,
-        Collector::Charges => charges(poller, &client, memory, began).await,
+        Collector::Charges => {
+            let today = poller.now().with_timezone(&poller.plan.profile.zone()).date_naive();
+            let read = within(poller, collector, client.charges()).await;
+            poller.end(collector, began, read.map(|listed| charged(today, listed))).await;
+        }
         Collector::Databases | Collector::CronJobs => {
             sweep::of_sites(poller, &client, collector, began).await;
         }
@@ -157,22 +160,44 @@ async fn expected_balance(poller: &Poller, client: &Client, memory: &mut PollMem
     poller.finish(collector, began, part, result).await;
 }
 
-async fn charges(poller: &Poller, client: &Client, memory: &mut PollMemory, began: Instant) {
-    let collector = Collector::Charges;
-    let today = poller.now().with_timezone(&poller.plan.profile.zone()).date_naive();
-    let keep_from = today.checked_sub_days(Days::new(KEEP_CHARGES_DAYS)).unwrap_or(today);
-    let read = within(poller, collector, client.charges(memory.charges.as_ref(), keep_from)).await;
-    let read = read.map(|mut read| {
-        // A partial sum would look like the whole one.
-        let rows = read.seen_whole.then(|| Read::Charges(read.rows.clone()));
-        let part = UpdatePart {
-            reads: rows.into_iter().collect(),
-            rejected: read.rejected,
-            problems: read.problems.clone(),
-        };
-        let result = read.failure.take().map_or(Ok(read.complete), |error| Err(error.failure()));
-        memory.charges = Some(read);
-        (part, result)
-    });
-    poller.end(collector, began, read).await;
+/// The sum of the last days' charges. A part of them is no sum, so the last one stays.
+fn charged(today: NaiveDate, listed: Listed<Charge>) -> (UpdatePart, PollResult) {
+    let Listed { rows, complete, rejected, problems, failure } = listed;
+    let is_recent = |charge: &&Charge| (0..CHARGED_DAYS).contains(&(today - charge.event_date).num_days());
+    let sum = complete.then(|| Read::Charges(rows.iter().filter(is_recent).map(|charge| charge.total).sum()));
+    let result = failure.map_or(Ok(complete), |error| Err(error.failure()));
+    (UpdatePart { reads: sum.into_iter().collect(), rejected, problems }, result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Money;
+
+    #[test]
+    fn charges_of_thirty_days_are_summed_if_they_are_all() {
+        let charges = [("2026-03-03", "5000"), ("2026-03-02", "1000"), ("2026-02-01", "0.20")];
+        let older = [("2026-01-31", "0.03"), ("2026-01-30", "5000")];
+        let rows = charges.into_iter().chain(older).map(|(date, total)| Charge {
+            event_date: date.parse().unwrap(),
+            description: None,
+            total: Money::new(total.parse().unwrap()),
+            resource_uri: None,
+        });
+        let rows: Vec<Charge> = rows.collect();
+        for (complete, want) in [(true, Some("1000.23")), (false, None)] {
+            let listed =
+                Listed { rows: rows.clone(), complete, rejected: 0, problems: Vec::new(), failure: None };
+            let (part, result) = charged("2026-03-01".parse().unwrap(), listed);
+            let sums: Vec<String> = part
+                .reads
+                .iter()
+                .map(|read| match read {
+                    Read::Charges(sum) => sum.to_string(),
+                    other => panic!("{other:?}"),
+                })
+                .collect();
+            assert_eq!((sums, result), (want.map(str::to_owned).into_iter().collect(), Ok(complete)));
+        }
+    }
 }

@@ -1,12 +1,12 @@
-//! The charges: all pages at each poll, in any order; gaps remove nothing.
+//! The charges: all pages at each poll, in any order.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use chrono::NaiveDate;
 use serde_json::{Value, json};
 
-use crate::provider::ChargesRead;
+use crate::model::Charge;
+use crate::provider::Listed;
 
 use super::billing::money;
 use super::client;
@@ -40,15 +40,14 @@ impl Provider {
         Self { server: Server::start(answer).await, charges }
     }
 
-    async fn read(&self, known: Option<&ChargesRead>) -> (ChargesRead, usize) {
+    async fn read(&self) -> (Listed<Charge>, usize) {
         let before = self.server.requests().len();
-        let from: NaiveDate = "2026-03-01".parse().unwrap();
-        let read = client(&self.server).0.charges(known, from).await.unwrap();
+        let read = client(&self.server).0.charges().await.unwrap();
         (read, self.server.requests().len() - before)
     }
 }
 
-fn days(read: &ChargesRead) -> Vec<u32> {
+fn days(read: &Listed<Charge>) -> Vec<u32> {
     read.rows.iter().map(|charge| chrono::Datelike::day(&charge.event_date)).collect()
 }
 
@@ -56,34 +55,37 @@ fn days(read: &ChargesRead) -> Vec<u32> {
 async fn charges_are_read_whole_wherever_new_ones_stand() {
     let oldest_first: Vec<Value> = [2, 3, 4, 5, 6].map(|day| charge(day, day.into())).into();
     let provider = Provider::with(oldest_first).await;
-    let (all, calls) = provider.read(None).await;
-    assert_eq!((days(&all), all.complete, calls), (vec![6, 5, 4, 3, 2], true, 3), "newest first");
+    let (all, calls) = provider.read().await;
+    assert_eq!((days(&all), all.complete, calls), (vec![2, 3, 4, 5, 6], true, 3));
     assert_eq!(all.rows[0].total, money("0.30"));
     provider.charges.lock().unwrap().push(charge(7, 7));
     provider.charges.lock().unwrap().insert(3, charge(1, 99));
-    let (more, calls) = provider.read(Some(&all)).await;
-    assert_eq!((days(&more), calls), (vec![7, 6, 5, 4, 3, 2, 1], 4));
-    provider.charges.lock().unwrap().remove(0);
-    let (fewer, _) = provider.read(Some(&more)).await;
-    assert_eq!(days(&fewer), [7, 6, 5, 4, 3, 1], "one was taken back");
+    let (more, calls) = provider.read().await;
+    assert_eq!((days(&more), calls), (vec![2, 3, 4, 1, 5, 6, 7], 4));
+}
+
+/// A full page that counts its own rows alone may be followed by others.
+#[tokio::test]
+async fn charges_whose_count_is_that_of_the_page_are_read_to_the_end() {
+    let server = Server::start(|request, _| {
+        let offset = request.query("offset").unwrap_or(0);
+        let rows: Vec<Value> = (offset..(offset + 20).min(45)).map(|id| charge(5, id)).collect();
+        Reply::json(json!({"meta": {"total_count": rows.len()}, "objects": rows}).to_string())
+    })
+    .await;
+    let read = client(&server).0.charges().await.unwrap();
+    assert_eq!((read.rows.len(), read.complete), (45, true));
 }
 
 #[tokio::test]
-async fn old_charges_are_passed_over_and_twins_without_address_are_two() {
-    let mut old = charge(1, 1);
-    old["event_date"] = json!("2025-12-31T00:00:00");
+async fn twins_without_address_are_two() {
     let mut twin = charge(3, 3);
     twin.as_object_mut().unwrap().remove("resource_uri");
     twin["total"] = json!(null);
-    let provider = Provider::with(vec![twin.clone(), twin.clone(), old]).await;
-    let (all, _) = provider.read(None).await;
-    assert_eq!((days(&all), all.complete), (vec![3, 3], true));
+    let provider = Provider::with(vec![twin.clone(), twin.clone(), charge(1, 1)]).await;
+    let (all, calls) = provider.read().await;
+    assert_eq!((days(&all), all.complete, calls), (vec![3, 3, 1], true, 2));
     assert_eq!(all.rows[0].total, money("0.30"), "price times quantity, exactly");
-    let (same, calls) = provider.read(Some(&all)).await;
-    assert_eq!((days(&same), calls), (vec![3, 3], 2));
-    provider.charges.lock().unwrap().insert(0, twin);
-    let (third, _) = provider.read(Some(&all)).await;
-    assert_eq!(days(&third), [3, 3, 3]);
 }
 
 #[tokio::test]
@@ -103,40 +105,11 @@ async fn charges_that_shift_are_read_again_and_bad_rows_leave_them_incomplete() 
         }
     })
     .await;
-    let from = "2026-03-01".parse().unwrap();
-    let read = client(&server).0.charges(None, from).await.unwrap();
+    let read = client(&server).0.charges().await.unwrap();
     assert_eq!((days(&read), read.complete, server.requests().len()), (vec![5, 4, 3], true, 4));
 
     let provider = Provider::with(vec![charge(5, 5), json!({"event_date": "someday"}), json!(7)]).await;
-    let (read, _) = provider.read(None).await;
+    let (read, _) = provider.read().await;
     assert_eq!((days(&read), read.complete, read.rejected), (vec![5], false, 2));
     assert!(read.problems[0].starts_with("$.objects[1].event_date: "));
-}
-
-#[tokio::test]
-async fn a_reading_with_gaps_removes_no_known_rows() {
-    let whole = [9, 8, 7].map(|day| charge(day, day.into()));
-    let gap = [charge(10, 10), json!({"event_date": null}), charge(7, 7)];
-    let provider = Provider::with(gap.to_vec()).await;
-    let (first, _) = provider.read(None).await;
-    assert_eq!((days(&first), first.complete, first.seen_whole), (vec![10, 7], false, false));
-
-    *provider.charges.lock().unwrap() = whole.to_vec();
-    let (all, _) = provider.read(Some(&first)).await;
-    assert_eq!((days(&all), all.complete, all.seen_whole), (vec![9, 8, 7], true, true));
-    *provider.charges.lock().unwrap() = gap.to_vec();
-    let (merged, _) = provider.read(Some(&all)).await;
-    assert_eq!((days(&merged), merged.complete, merged.seen_whole), (vec![10, 9, 8, 7], false, true));
-    // A charge that two readings show is kept once.
-    let (again, _) = provider.read(Some(&merged)).await;
-    assert_eq!((days(&again), again.seen_whole), (vec![10, 9, 8, 7], true));
-
-    // A count that does not fit is reported.
-    let answer = |_: &Request, _| {
-        let meta = json!({"next": null, "total_count": 5});
-        Reply::json(json!({"meta": meta, "objects": [charge(3, 3)]}).to_string())
-    };
-    let server = Server::start(answer).await;
-    let read = client(&server).0.charges(None, "2026-03-01".parse().unwrap()).await.unwrap();
-    assert_eq!(read.problems[0], "$: 1 rows, 0 of them undecodable, and 0 came twice; the count is 5");
 }

@@ -31,7 +31,7 @@ async fn every_read_is_one_get_with_the_credentials_of_its_group() {
     let _ = client.counted(Collector::SshKeys).await;
     let _ = client.ips().await;
     let _ = client.expected_balance(date).await;
-    let _ = client.charges(None, date).await;
+    let _ = client.charges().await;
     let hosting = "Bearer hosting-secret";
     let vm = "Token vm-secret";
     let billing = "Basic dXNlcjpiaWxsaW5nLXNlY3JldA==";
@@ -162,12 +162,34 @@ async fn retry_after_is_waited_out_and_a_long_one_by_the_whole_group() {
         );
     }
 
-    let server = Server::start(|_, _| Reply::status(503).with("Retry-After", "3600")).await;
+    // Of a whole day an hour is kept, and the error says so.
+    let server = Server::start(|_, _| Reply::status(503).with("Retry-After", "86400")).await;
     let (client, _) = client(&server);
-    for kind in [client.vms().await.unwrap_err().kind, client.ips().await.unwrap_err().kind] {
-        assert!(matches!(kind, ErrorKind::NotAsked { why: Why::AskedToWait, .. }), "{kind}");
-    }
+    let hour = Duration::from_secs(3600);
+    let asked = ErrorKind::NotAsked { why: Why::AskedToWait, retry_in: hour };
+    assert_eq!(client.vms().await.unwrap_err().kind, asked);
+    let kind = client.ips().await.unwrap_err().kind;
+    let ErrorKind::NotAsked { why: Why::AskedToWait, retry_in } = kind else { panic!("{kind}") };
+    assert!(retry_in <= hour && retry_in > hour / 2, "{retry_in:?}");
     assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn an_unreadable_retry_after_slows_the_group_down_as_none_does() {
+    for (header, is_slowed) in [(None, true), (Some("soon"), true), (Some("-1"), true), (Some("0"), false)] {
+        let server = Server::start(move |_, before| match (before, header) {
+            (0, Some(text)) => Reply::status(429).with("Retry-After", text),
+            (0, None) => Reply::status(429),
+            _ => Reply::json(NO_VMS),
+        })
+        .await;
+        let mut settings = settings_at(&server);
+        settings.limits.vm_list_per_minute = 2;
+        let client = client(&server).0.renewed(settings).unwrap();
+        // Half of the pace is one call in a minute.
+        let read = tokio::time::timeout(Duration::from_secs(1), client.vms()).await;
+        assert_eq!(read.is_err(), is_slowed, "{header:?}");
+    }
 }
 
 #[tokio::test]

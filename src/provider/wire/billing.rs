@@ -60,8 +60,6 @@ impl Record for ChargeRow {
         Ok(Charge {
             event_date,
             description: reader.take("charge.description", self.description),
-            price: price.map(Money::new),
-            quantity,
             total: Money::new(total),
             resource_uri: reader.take("charge.resource_uri", self.resource_uri),
         })

@@ -3,7 +3,6 @@
 
 use super::{Fault, Kind};
 use crate::answer::{Answer, Payload, Refusal};
-use crate::options::ErrorBody;
 use serde_json::Value;
 
 /// The manner in which a body is sent.
@@ -12,24 +11,24 @@ pub enum Sending {
     Whole,
     /// half, then silence
     Stall,
-    /// this number of bytes, then a reset
+    /// this number of bytes, then the end of the connection
     Reset(u64),
     /// this number of blanks first
     Blanks(u64),
 }
 
 /// The answer of a fault that does not ask the account.
-pub fn instead(fault: &Fault, host: &str, path: &str, shape: ErrorBody) -> Option<Answer> {
+pub fn instead(fault: &Fault, host: &str, path: &str) -> Option<Answer> {
     if fault.kind == Kind::Status {
         let code = fault.code.unwrap_or(503);
-        let answer = Refusal::new(code, "", "simulated fault").into_answer(shape);
+        let answer = Refusal::new(code, "", "simulated fault").into_answer();
         return Some(match fault.retry_after {
             Some(seconds) => answer.with("retry-after", seconds.to_string()),
             None => answer,
         });
     }
     if fault.kind == Kind::ExpiredCredentials {
-        return Some(Refusal::new(401, "", "credentials have expired").into_answer(shape));
+        return Some(Refusal::new(401, "", "credentials have expired").into_answer());
     }
     if fault.kind == Kind::HtmlPage {
         let page = "<!DOCTYPE html><html><head><title>Maintenance</title></head>\

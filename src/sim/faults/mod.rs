@@ -41,7 +41,7 @@ pub enum Kind {
     DuplicateRows,
     /// `count` (or `total_count`) is off `by` (1)
     WrongCount,
-    /// the connection is reset, after `bytes` of the body if given
+    /// the connection is closed, after `bytes` of the body if given
     Reset,
     /// 401 for any credentials
     ExpiredCredentials,

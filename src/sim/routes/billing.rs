@@ -2,7 +2,7 @@
 
 use super::{Request, named, page, shown};
 use crate::answer::{Answer, Outcome, Payload, Refusal};
-use crate::options::ChargeOrder;
+use crate::wire::Wire;
 use crate::world::World;
 use crate::world::report::Report;
 use chrono::{Months, NaiveDate, NaiveTime};
@@ -24,23 +24,16 @@ pub(super) fn expected_balance(world: &World, rq: &Request<'_>, date: &str) -> O
     if date > today + Months::new(24) {
         return Err(Refusal::new(400, "date", "is more than two years away"));
     }
-    let report = Report::of(world, date.and_time(NaiveTime::MIN), rq.args);
+    let report = Report::of(world, date.and_time(NaiveTime::MIN));
     Ok(Answer { payload: Payload::Report(Box::new(report)), ..Answer::empty(200) })
 }
 
 /// The list of charges and one of them.
 pub(super) fn charges(world: &World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
-    let wire = rq.wire(world);
+    let wire = Wire(world);
     let charges = &world.ledger.charges;
     match (rq.method, rest) {
-        ("GET", []) => {
-            let rows = charges.rows();
-            let at = |n: usize| match rq.args.charge_order {
-                ChargeOrder::Oldest => rows.get(n),
-                ChargeOrder::Newest => rows.get(rows.len().checked_sub(n + 1)?),
-            };
-            page::with_meta(rq, rows.len(), at, |charge| wire.charge(charge))
-        }
+        ("GET", []) => page::newest_first(rq, charges.rows(), |charge| wire.charge(charge)),
         ("GET", [part]) => shown(charges, named(charges, part)?, 200, |charge| wire.charge(charge)),
         _ => rq.not_allowed(),
     }

@@ -3,21 +3,22 @@
 use super::{Request, named, page};
 use crate::answer::{Outcome, Refusal};
 use crate::validate::Fields;
+use crate::wire::Wire;
 use crate::world::{NewContainer, World};
 
 pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
     match (rq.method, rest) {
-        ("GET", []) => page::entities(rq, world.containers.rows(), |c| Some(rq.wire(world).container(c))),
+        ("GET", []) => page::entities(rq, world.containers.rows(), |c| Some(Wire(world).container(c))),
         ("POST", []) => create(world, rq),
-        ("GET", [part]) => shown(world, rq, named(&world.containers, part)?, 200),
+        ("GET", [part]) => shown(world, named(&world.containers, part)?, 200),
         ("PUT", [part]) => update(world, rq, part),
-        ("DELETE", [part]) => delete(world, rq, part),
+        ("DELETE", [part]) => delete(world, part),
         _ => rq.not_allowed(),
     }
 }
 
-fn shown(world: &World, rq: &Request<'_>, id: u64, status: u16) -> Outcome {
-    super::shown(&world.containers, id, status, |container| rq.wire(world).container(container))
+fn shown(world: &World, id: u64, status: u16) -> Outcome {
+    super::shown(&world.containers, id, status, |container| Wire(world).container(container))
 }
 
 /// Sizes are in MB, and greater than 0.
@@ -45,7 +46,7 @@ fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
     let now = world.local_now();
     let new = NewContainer { name, memory_limit, quota, environment, redis, memcache };
     let id = world.add_container(new, now, true);
-    shown(world, rq, id, 201)
+    shown(world, id, 201)
 }
 
 fn update(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
@@ -67,19 +68,19 @@ fn update(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
         container.memcache = memcache.unwrap_or(container.memcache).filter(|mb| *mb > 0);
     }
     // Section 4.1 has 201 for an update as well.
-    shown(world, rq, id, 201)
+    shown(world, id, 201)
 }
 
 /// Deletes a container. The interface does not show when that is forbidden. Here it is while the container has
 /// sites or is being transferred.
-fn delete(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
+fn delete(world: &mut World, part: &str) -> Outcome {
     let id = named(&world.containers, part)?;
     let container = world.containers.get(id).ok_or_else(|| Refusal::not_found("container"))?;
     if !container.sites.is_empty() || container.in_transfer {
         let why = if container.in_transfer { "it is being transferred" } else { "there are sites in it" };
         return Err(Refusal::new(400, "container", format!("deletion is forbidden: {why}")));
     }
-    let answer = shown(world, rq, id, 200);
+    let answer = shown(world, id, 200);
     world.remove_container(id);
     answer
 }

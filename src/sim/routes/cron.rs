@@ -3,16 +3,17 @@
 use super::{Request, named, page};
 use crate::answer::{Outcome, Refusal};
 use crate::validate::Fields;
+use crate::wire::Wire;
 use crate::world::World;
 
 pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
     match (rq.method, rest) {
         ("POST", []) => create(world, rq),
-        ("GET", [part]) => shown(world, rq, named(&world.cron_jobs, part)?),
+        ("GET", [part]) => shown(world, named(&world.cron_jobs, part)?),
         ("PUT", [part]) => update(world, rq, part),
         ("DELETE", [part]) => {
             let id = named(&world.cron_jobs, part)?;
-            let answer = shown(world, rq, id);
+            let answer = shown(world, id);
             world.remove_cron_job(id);
             answer
         }
@@ -26,24 +27,12 @@ pub(super) fn of_site(world: &World, rq: &Request<'_>, part: &str) -> Outcome {
         return rq.not_allowed();
     }
     let id = named(&world.sites, part)?;
-    let field = |id, name: &str| {
-        let job = world.cron_jobs.get(id)?;
-        match name {
-            "command" => Some(job.command.clone()),
-            "comment" => Some(job.comment.clone()),
-            "created" => Some(job.created.to_string()),
-            "updated" => Some(job.updated.to_string()),
-            "id" => Some(format!("{:020}", job.id)),
-            _ => None,
-        }
-    };
     let jobs = world.sites.get(id).map_or(&[][..], |site| &site.cron_jobs);
-    let jobs = page::arranged(rq, jobs, field, "command");
-    page::entities(rq, &jobs, |id| world.cron_jobs.get(*id).map(|job| rq.wire(world).cron(job)))
+    page::entities(rq, jobs, |id| world.cron_jobs.get(*id).map(|job| Wire(world).cron(job)))
 }
 
-fn shown(world: &World, rq: &Request<'_>, id: u64) -> Outcome {
-    super::shown(&world.cron_jobs, id, 200, |job| rq.wire(world).cron(job))
+fn shown(world: &World, id: u64) -> Outcome {
+    super::shown(&world.cron_jobs, id, 200, |job| Wire(world).cron(job))
 }
 
 /// Schedule, command and comment. The interface does not show the full syntax of the schedule, so any text
@@ -67,7 +56,7 @@ fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
     }
     let now = world.local_now();
     let id = world.add_cron_job(site, schedule, command, comment.unwrap_or_default(), now);
-    shown(world, rq, id)
+    shown(world, id)
 }
 
 fn update(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
@@ -82,5 +71,5 @@ fn update(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
         job.comment = comment.unwrap_or_else(|| job.comment.clone());
         job.updated = now;
     }
-    shown(world, rq, id)
+    shown(world, id)
 }

@@ -3,6 +3,7 @@
 use super::{Request, named, page};
 use crate::answer::Outcome;
 use crate::validate::Fields;
+use crate::wire::Wire;
 use crate::world::World;
 
 pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
@@ -10,7 +11,7 @@ pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outco
         ("POST", ["databases"]) => create(world, rq),
         ("DELETE", ["databases", part]) => {
             let id = named(&world.databases, part)?;
-            let answer = shown(world, rq, id);
+            let answer = shown(world, id);
             world.remove_database(id);
             answer
         }
@@ -18,7 +19,7 @@ pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outco
         ("GET", [part, "databases"]) => {
             let id = named(&world.sites, part)?;
             let databases = world.sites.get(id).map_or(&[][..], |site| &site.databases);
-            page::entities(rq, databases, |id| world.databases.get(*id).map(|d| rq.wire(world).database(d)))
+            page::entities(rq, databases, |id| world.databases.get(*id).map(|d| Wire(world).database(d)))
         }
         ("PUT", [part, "set-password"]) => set_password(world, rq, part),
         _ => rq.not_allowed(),
@@ -36,11 +37,11 @@ fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
     fields.finish()?;
     let now = world.local_now();
     let id = world.add_database(site, name, charset, now);
-    shown(world, rq, id)
+    shown(world, id)
 }
 
-fn shown(world: &World, rq: &Request<'_>, id: u64) -> Outcome {
-    super::shown(&world.databases, id, 200, |database| rq.wire(world).database(database))
+fn shown(world: &World, id: u64) -> Outcome {
+    super::shown(&world.databases, id, 200, |database| Wire(world).database(database))
 }
 
 /// Sets the password of a site's databases, which share one user. The returned record is the first of them.
@@ -56,5 +57,5 @@ fn set_password(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
     if let Some(database) = world.databases.get_mut(id) {
         database.updated = now;
     }
-    shown(world, rq, id)
+    shown(world, id)
 }

@@ -3,13 +3,14 @@
 use super::{Request, named, page};
 use crate::answer::{Answer, Outcome, Refusal};
 use crate::validate::Fields;
+use crate::wire::Wire;
 use crate::world::World;
 
 pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
     match (rq.method, rest) {
         ("GET", []) => list(world, rq),
         ("POST", []) => create(world, rq),
-        ("GET", [part]) => shown(world, rq, named(&world.ips, part)?, 200),
+        ("GET", [part]) => shown(world, named(&world.ips, part)?, 200),
         ("DELETE", [part]) => {
             world.remove_ip(named(&world.ips, part)?);
             Ok(Answer::empty(204))
@@ -20,7 +21,7 @@ pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outco
 
 /// All addresses, or those of the VM that `vm` names by its id or its `vm_id`. An unknown VM has none.
 fn list(world: &World, rq: &Request<'_>) -> Outcome {
-    let wire = rq.wire(world);
+    let wire = Wire(world);
     let Some(wanted) = rq.param("vm") else {
         return page::numbered(rq, world.ips.rows(), |ip| wire.ip(ip));
     };
@@ -31,8 +32,8 @@ fn list(world: &World, rq: &Request<'_>) -> Outcome {
     page::numbered(rq, &rows, |ip| wire.ip(ip))
 }
 
-fn shown(world: &World, rq: &Request<'_>, id: u64, status: u16) -> Outcome {
-    super::shown(&world.ips, id, status, |ip| rq.wire(world).ip(ip))
+fn shown(world: &World, id: u64, status: u16) -> Outcome {
+    super::shown(&world.ips, id, status, |ip| Wire(world).ip(ip))
 }
 
 fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
@@ -44,5 +45,5 @@ fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
     let vm = world.vms.rows().iter().find(|vm| vm.vm_id == vm_id).map(|vm| vm.id);
     let vm = vm.ok_or_else(|| Refusal::new(403, "vm_id", "no such VM, or not yours"))?;
     let id = world.add_ip(vm, version);
-    Ok(shown(world, rq, id, 201)?.with("location", rq.location("ips", id)))
+    Ok(shown(world, id, 201)?.with("location", rq.location("ips", id)))
 }

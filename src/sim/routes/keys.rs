@@ -3,13 +3,14 @@
 use super::{Request, named, page};
 use crate::answer::{Answer, Outcome};
 use crate::validate::Fields;
+use crate::wire::Wire;
 use crate::world::World;
 
 pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
     match (rq.method, rest) {
-        ("GET", []) => page::numbered(rq, world.keys.rows(), |key| rq.wire(world).key(key)),
+        ("GET", []) => page::numbered(rq, world.keys.rows(), |key| Wire(world).key(key)),
         ("POST", []) => create(world, rq),
-        ("GET", [part]) => shown(world, rq, named(&world.keys, part)?, 200),
+        ("GET", [part]) => shown(world, named(&world.keys, part)?, 200),
         ("DELETE", [part]) => {
             world.remove_key(named(&world.keys, part)?);
             Ok(Answer::empty(204))
@@ -18,8 +19,8 @@ pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outco
     }
 }
 
-fn shown(world: &World, rq: &Request<'_>, id: u64, status: u16) -> Outcome {
-    super::shown(&world.keys, id, status, |key| rq.wire(world).key(key))
+fn shown(world: &World, id: u64, status: u16) -> Outcome {
+    super::shown(&world.keys, id, status, |key| Wire(world).key(key))
 }
 
 fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
@@ -35,5 +36,5 @@ fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
     );
     fields.finish()?;
     let id = world.add_key(title, pubkey);
-    Ok(shown(world, rq, id, 201)?.with("location", rq.location("ssh-keys", id)))
+    Ok(shown(world, id, 201)?.with("location", rq.location("ssh-keys", id)))
 }

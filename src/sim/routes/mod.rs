@@ -12,10 +12,10 @@ mod sites;
 mod vms;
 
 use super::answer::{Answer, Outcome, Refusal};
-use super::options::{Args, SshKeys};
-use super::wire::{Object, Wire};
+use super::options::Args;
 use super::world::World;
 use super::world::table::{Keyed, Table};
+use serde_json::Value;
 
 /// A parsed request.
 pub(super) struct Request<'a> {
@@ -48,11 +48,6 @@ impl Request<'_> {
     fn not_allowed(&self) -> Outcome {
         Err(Refusal::new(405, "method", format!("{} is not allowed here", self.method)))
     }
-
-    /// Renders records.
-    pub(super) fn wire<'w>(&'w self, world: &'w World) -> Wire<'w> {
-        Wire { world, args: self.args }
-    }
 }
 
 /// The id in a path, if there is such a row.
@@ -62,7 +57,7 @@ fn named<T: Keyed>(table: &Table<T>, part: &str) -> Result<u64, Refusal> {
 }
 
 /// A row in its present state.
-fn shown<'w, T: Keyed>(table: &'w Table<T>, id: u64, status: u16, show: impl Fn(&'w T) -> Object) -> Outcome {
+fn shown<'w, T: Keyed>(table: &'w Table<T>, id: u64, status: u16, show: impl Fn(&'w T) -> Value) -> Outcome {
     let row = table.get(id).ok_or_else(|| Refusal::not_found(table.what))?;
     Ok(Answer::json(status, &show(row)))
 }
@@ -81,9 +76,6 @@ pub(super) fn route(world: &mut World, rq: &Request<'_>) -> Outcome {
         ["api", "v2", "hosting", "virtualhosts", rest @ ..] => sites::route(world, rq, rest),
         ["api", "v2", "hosting", "cron", rest @ ..] => cron::route(world, rq, rest),
         ["api", "cvds", "v1", "vms", rest @ ..] => vms::route(world, rq, rest),
-        ["api", "cvds", "v1", "ssh-keys", ..] if rq.args.ssh_keys == SshKeys::Gone => {
-            Err(Refusal::new(410, "", "the SSH keys API stopped working on 1 January 2021"))
-        }
         ["api", "cvds", "v1", "ssh-keys", rest @ ..] => keys::route(world, rq, rest),
         ["api", "cvds", "v1", "ips", rest @ ..] => ips::route(world, rq, rest),
         ["api", "v1", "expected_balance", date] => billing::expected_balance(world, rq, date),

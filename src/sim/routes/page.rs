@@ -3,8 +3,7 @@
 
 use super::Request;
 use crate::answer::{Answer, Outcome, Refusal};
-use crate::wire::{Object, object};
-use std::borrow::Cow;
+use serde_json::{Value, json};
 use std::ops::Range;
 
 /// Offset and limit of a hosting list (section 8: 1 to 100, from 0). The interface does not show the default.
@@ -40,18 +39,16 @@ fn cut(count: usize, offset: usize, limit: usize, shift: i64) -> Range<usize> {
 }
 
 /// `{"count", "entities"}` (section 4.1 to 4.4).
-pub(super) fn entities<T>(rq: &Request<'_>, rows: &[T], show: impl Fn(&T) -> Option<Object>) -> Outcome {
+pub(super) fn entities<T>(rq: &Request<'_>, rows: &[T], show: impl Fn(&T) -> Option<Value>) -> Outcome {
     let (offset, limit) = offset_limit(rq, 100)?;
     let page = &rows[cut(rows.len(), offset, limit, rq.shift)];
-    let entities: Vec<Object> = page.iter().filter_map(show).collect();
-    Ok(Answer::json(200, &object! { "count": rows.len(), "entities": entities }))
+    let entities: Vec<Value> = page.iter().filter_map(show).collect();
+    Ok(Answer::json(200, &json!({ "count": rows.len(), "entities": entities })))
 }
 
 /// `{"count", "next", "previous", "results"}` with page numbers (sections 4.5 to 4.7).
-pub(super) fn numbered<T>(rq: &Request<'_>, rows: &[T], show: impl Fn(&T) -> Object) -> Outcome {
-    let chosen = rq.args.vm_page_size_parameter.as_deref().and_then(|name| rq.param(name));
-    let size = chosen.and_then(|n| n.parse().ok()).filter(|n| *n > 0);
-    let size = size.unwrap_or(rq.args.vm_page_size as usize).max(1);
+pub(super) fn numbered<T>(rq: &Request<'_>, rows: &[T], show: impl Fn(&T) -> Value) -> Outcome {
+    let size = rq.args.vm_page_size as usize;
     let page: usize = match rq.param("page").map(str::parse) {
         None => 1,
         Some(Ok(page)) => page,
@@ -70,66 +67,28 @@ pub(super) fn numbered<T>(rq: &Request<'_>, rows: &[T], show: impl Fn(&T) -> Obj
         format!("http://{}{}?{}", rq.host, rq.path, query.finish())
     };
     let results = &rows[cut(rows.len(), offset, size, rq.shift)];
-    let body = object! {
+    let body = json!({
         "count": rows.len(),
         "next": (offset + size < rows.len()).then(|| url(page + 1)),
         "previous": (page > 1).then(|| url(page - 1)),
-        "results": results.iter().map(show).collect::<Vec<Object>>(),
-    };
+        "results": results.iter().map(show).collect::<Vec<Value>>(),
+    });
     Ok(Answer::json(200, &body))
 }
 
-/// `{"meta", "objects"}` (section 4.8); `at` returns row n in the list's order.
-pub(super) fn with_meta<'r, T: 'r>(
-    rq: &Request<'_>,
-    count: usize,
-    at: impl Fn(usize) -> Option<&'r T>,
-    show: impl Fn(&'r T) -> Object,
-) -> Outcome {
+/// `{"meta", "objects"}` (section 4.8), the last row first. The interface does not show the order.
+pub(super) fn newest_first<T>(rq: &Request<'_>, rows: &[T], show: impl Fn(&T) -> Value) -> Outcome {
+    let count = rows.len();
     let (offset, limit) = offset_limit(rq, 1000)?;
     let url = |offset: usize| format!("{}?limit={limit}&offset={offset}", rq.path);
-    let meta = object! {
+    let meta = json!({
         "limit": limit,
         "offset": offset,
         "next": (offset.saturating_add(limit) < count).then(|| url(offset + limit)),
         "previous": (offset > 0).then(|| url(offset.saturating_sub(limit))),
         "total_count": count,
-    };
-    let rows = cut(count, offset, limit, rq.shift).filter_map(at);
-    let objects: Vec<Object> = rows.map(show).collect();
-    Ok(Answer::json(200, &object! { "meta": meta, "objects": objects }))
-}
-
-/// The ids in the requested order and filter. The interface shows the syntax of neither. Here `filter` is text
-/// in the name, and `order` names fields, with "-" in front for the reverse.
-pub(super) fn arranged<'i>(
-    rq: &Request<'_>,
-    ids: &'i [u64],
-    field: impl Fn(u64, &str) -> Option<String>,
-    filtered: &str,
-) -> Cow<'i, [u64]> {
-    let wanted = rq.param("filter").map(str::to_lowercase).filter(|f| !f.is_empty());
-    let order: Vec<&str> = rq
-        .query
-        .iter()
-        .filter(|(k, _)| k == "order")
-        .flat_map(|(_, v)| v.split(','))
-        .filter(|f| !f.is_empty())
-        .collect();
-    if wanted.is_none() && order.is_empty() {
-        return ids.into();
-    }
-    let mut ids = ids.to_vec();
-    if let Some(wanted) = wanted {
-        ids.retain(|id| field(*id, filtered).is_some_and(|text| text.to_lowercase().contains(&wanted)));
-    }
-    // The least significant field comes first, since the sort is stable.
-    for name in order.iter().rev() {
-        let (name, down) = name.strip_prefix('-').map_or((*name, false), |n| (n, true));
-        ids.sort_by_cached_key(|id| field(*id, name));
-        if down {
-            ids.reverse();
-        }
-    }
-    ids.into()
+    });
+    let page = cut(count, offset, limit, rq.shift);
+    let objects: Vec<Value> = rows.iter().rev().skip(page.start).take(page.len()).map(show).collect();
+    Ok(Answer::json(200, &json!({ "meta": meta, "objects": objects })))
 }

@@ -4,6 +4,7 @@ use super::{Request, named, page};
 use crate::answer::{Answer, Outcome, Refusal};
 use crate::names::engine_versions;
 use crate::validate::Fields;
+use crate::wire::Wire;
 use crate::world::{NewSite, World};
 use serde_json::json;
 
@@ -22,20 +23,20 @@ pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outco
     match (rq.method, rest) {
         ("POST", []) => create(world, rq),
         ("POST", ["install"]) => install(world, rq),
-        ("GET", [part]) => shown(world, rq, named(&world.sites, part)?),
+        ("GET", [part]) => shown(world, named(&world.sites, part)?),
         ("PUT", [part]) => update(world, rq, part),
         ("PUT", [part, "restart"]) => {
             let id = named(&world.sites, part)?;
             world.work_on_site(id, "Restarting");
-            shown(world, rq, id)
+            shown(world, id)
         }
         ("DELETE", [part]) => {
             let id = named(&world.sites, part)?;
-            let answer = shown(world, rq, id);
+            let answer = shown(world, id);
             world.remove_site(id);
             answer
         }
-        ("PUT", [part, "order-certificate"]) => order_certificate(world, rq, part),
+        ("PUT", [part, "order-certificate"]) => order_certificate(world, part),
         ("GET", [part, "engine-versions"]) => {
             let id = named(&world.sites, part)?;
             let versions = world.sites.get(id).map_or(&[][..], |s| engine_versions(&s.engine));
@@ -52,24 +53,12 @@ pub(super) fn of_container(world: &World, rq: &Request<'_>, part: &str) -> Outco
         return rq.not_allowed();
     }
     let id = named(&world.containers, part)?;
-    let field = |id, name: &str| {
-        let site = world.sites.get(id)?;
-        match name {
-            "name" => Some(site.name.clone()),
-            "state" => Some(site.life.state.to_string()),
-            "created" => Some(site.created.to_string()),
-            "updated" => Some(site.updated.to_string()),
-            "id" => Some(format!("{:020}", site.id)),
-            _ => None,
-        }
-    };
     let sites = world.containers.get(id).map_or(&[][..], |container| &container.sites);
-    let sites = page::arranged(rq, sites, field, "name");
-    page::entities(rq, &sites, |id| world.sites.get(*id).map(|site| rq.wire(world).site(site)))
+    page::entities(rq, sites, |id| world.sites.get(*id).map(|site| Wire(world).site(site)))
 }
 
-fn shown(world: &World, rq: &Request<'_>, id: u64) -> Outcome {
-    super::shown(&world.sites, id, 200, |site| rq.wire(world).site(site))
+fn shown(world: &World, id: u64) -> Outcome {
+    super::shown(&world.sites, id, 200, |site| Wire(world).site(site))
 }
 
 /// The fields that creating and installing share.
@@ -88,14 +77,14 @@ fn common(fields: &mut Fields) -> (u64, NewSite) {
     (container, new)
 }
 
-fn build(world: &mut World, rq: &Request<'_>, container: u64, new: NewSite) -> Outcome {
+fn build(world: &mut World, container: u64, new: NewSite) -> Outcome {
     if world.containers.get(container).is_none() {
         return Err(Refusal::not_found("container"));
     }
     let now = world.local_now();
     let id = world.add_site(container, new, now);
     world.build_site(id);
-    shown(world, rq, id)
+    shown(world, id)
 }
 
 fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
@@ -106,7 +95,7 @@ fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
     new.database = fields.text("dbms_type").is_some_and(|kind| !kind.is_empty());
     fields.text("db_version");
     fields.finish()?;
-    build(world, rq, container, new)
+    build(world, container, new)
 }
 
 /// The engine of an image whose name does not begin with it.
@@ -132,7 +121,7 @@ fn install(world: &mut World, rq: &Request<'_>) -> Outcome {
     fields.finish()?;
     new.engine = engine_of(&image).to_owned();
     new.database = image != "static";
-    build(world, rq, container, new)
+    build(world, container, new)
 }
 
 /// Keeps a value that the request does not name.
@@ -165,17 +154,17 @@ fn update(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
         keep(&mut site.cache_static, cache_static);
     }
     world.work_on_site(id, "Updating");
-    shown(world, rq, id)
+    shown(world, id)
 }
 
-fn order_certificate(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
+fn order_certificate(world: &mut World, part: &str) -> Outcome {
     let id = named(&world.sites, part)?;
     if let Some(site) = world.sites.get_mut(id) {
         // One a site; its number shows the site.
         site.certificate_id = 30_000 + i64::try_from(id).unwrap_or(0);
     }
     world.work_on_site(id, "Updating");
-    shown(world, rq, id)
+    shown(world, id)
 }
 
 fn engine_settings(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
@@ -193,5 +182,5 @@ fn engine_settings(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
         keep(&mut site.engine_directives, directives);
     }
     world.work_on_site(id, "Updating");
-    shown(world, rq, id)
+    shown(world, id)
 }

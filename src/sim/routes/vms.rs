@@ -4,26 +4,27 @@ use super::{Request, named, page};
 use crate::answer::{Answer, Outcome, Refusal};
 use crate::names;
 use crate::validate::{Fields, truth};
+use crate::wire::Wire;
 use crate::world::{NewVm, World};
 use serde_json::json;
 
 pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
     match (rq.method, rest) {
-        ("GET", []) => page::numbered(rq, world.vms.rows(), |vm| rq.wire(world).vm(vm)),
+        ("GET", []) => page::numbered(rq, world.vms.rows(), |vm| Wire(world).vm(vm)),
         ("POST", []) => create(world, rq),
-        ("GET", [part]) => shown(world, rq, named(&world.vms, part)?),
+        ("GET", [part]) => shown(world, named(&world.vms, part)?),
         ("PATCH", [part]) => change(world, rq, part),
         ("DELETE", [part]) => delete(world, rq, part),
-        ("POST", [part, "start"]) => act(world, rq, part, ["stopped", "active"]),
-        ("POST", [part, "stop"]) => act(world, rq, part, ["active", "stopped"]),
+        ("POST", [part, "start"]) => act(world, part, ["stopped", "active"]),
+        ("POST", [part, "stop"]) => act(world, part, ["active", "stopped"]),
         // Only a running VM can be rebooted.
-        ("POST", [part, "reboot", "soft" | "hard"]) => act(world, rq, part, ["active", "active"]),
+        ("POST", [part, "reboot", "soft" | "hard"]) => act(world, part, ["active", "active"]),
         _ => rq.not_allowed(),
     }
 }
 
-fn shown(world: &World, rq: &Request<'_>, id: u64) -> Outcome {
-    super::shown(&world.vms, id, 200, |vm| rq.wire(world).vm(vm))
+fn shown(world: &World, id: u64) -> Outcome {
+    super::shown(&world.vms, id, 200, |vm| Wire(world).vm(vm))
 }
 
 fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
@@ -85,13 +86,13 @@ fn change(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
     if let Some(kind) = kind {
         world.retariff_vm(id, kind);
     }
-    shown(world, rq, id)
+    shown(world, id)
 }
 
-fn act(world: &mut World, rq: &Request<'_>, part: &str, [from, to]: [&'static str; 2]) -> Outcome {
+fn act(world: &mut World, part: &str, [from, to]: [&'static str; 2]) -> Outcome {
     let id = named(&world.vms, part)?;
     world.act_on_vm(id, from, to)?;
-    super::shown(&world.vms, id, 200, |vm| rq.wire(world).vm_after_action(vm))
+    super::shown(&world.vms, id, 200, |vm| Wire(world).vm_after_action(vm))
 }
 
 fn delete(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {

@@ -147,7 +147,7 @@ impl World {
             self.open_order(&new.name, tariff, start)
         });
         // A container that is added while the account is cut off is off as well.
-        let state = if self.cut_off.is_some() { ContainerState::ByService } else { ContainerState::Enabled };
+        let state = if self.cut_off.is_some() { ContainerState::BY_SERVICE } else { ContainerState::ENABLED };
         self.containers.push(Container {
             id,
             login: format!("c{id}"),

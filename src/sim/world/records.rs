@@ -57,38 +57,22 @@ pub struct Key {
     pub fingerprint: String,
 }
 
-/// A container's state (section 3.3). A switch sets the codes.
+/// The code of a container's state. Section 3.3 has the names, without codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ContainerState {
-    Enabled,
-    ByService,
-    ByAdmin,
-    ByQuota,
-    /// a code without a documented state
-    Code(i64),
-}
+pub struct ContainerState(pub i64);
 
 impl ContainerState {
+    pub const ENABLED: ContainerState = ContainerState(0);
+    pub const BY_SERVICE: ContainerState = ContainerState(1);
+
     /// A state by its documented name, or by number.
     pub fn parse(text: &str) -> Option<ContainerState> {
         match text {
-            "ENABLED" => Some(ContainerState::Enabled),
-            "DISABLED_BY_SERVICE" => Some(ContainerState::ByService),
-            "DISABLED_BY_ADMIN" => Some(ContainerState::ByAdmin),
-            "DISABLED_BY_QUOTA" => Some(ContainerState::ByQuota),
-            _ => text.parse().ok().map(ContainerState::Code),
-        }
-    }
-
-    /// The state's code, from the four codes of the switch.
-    pub fn code(self, codes: &[i64]) -> i64 {
-        let nth = |n: usize| codes.get(n).copied().unwrap_or(n as i64);
-        match self {
-            ContainerState::Enabled => nth(0),
-            ContainerState::ByService => nth(1),
-            ContainerState::ByAdmin => nth(2),
-            ContainerState::ByQuota => nth(3),
-            ContainerState::Code(code) => code,
+            "ENABLED" => Some(ContainerState::ENABLED),
+            "DISABLED_BY_SERVICE" => Some(ContainerState::BY_SERVICE),
+            "DISABLED_BY_ADMIN" => Some(ContainerState(2)),
+            "DISABLED_BY_QUOTA" => Some(ContainerState(3)),
+            _ => text.parse().ok().map(ContainerState),
         }
     }
 }

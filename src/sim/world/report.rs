@@ -4,8 +4,7 @@
 use super::World;
 use super::ledger::{Order, Schedule};
 use super::table::Table;
-use crate::options::Args;
-use crate::time::{DatetimeFormat, moment, stamp};
+use crate::time::moment;
 use crate::wire;
 use chrono::NaiveDateTime;
 use rust_decimal::Decimal;
@@ -23,7 +22,6 @@ pub struct Report {
     error: Option<String>,
     /// The time of the cut-off of an account that is off already.
     cut_off: Option<NaiveDateTime>,
-    form: (chrono_tz::Tz, DatetimeFormat),
     /// The part before the moments, which is made before the first byte.
     head: Option<String>,
     /// The separator before the next moment; `None` until something is rendered.
@@ -32,8 +30,7 @@ pub struct Report {
 
 impl Report {
     /// The report of the account in its present state, up to the start of a day.
-    pub fn of(world: &World, until: NaiveDateTime, args: &Args) -> Report {
-        let form = (world.zone, args.datetime_format);
+    pub fn of(world: &World, until: NaiveDateTime) -> Report {
         let error = world.report_error.clone();
         // A report with an error has nothing to project.
         let schedule = if error.is_some() { Schedule::default() } else { world.ledger.schedule.clone() };
@@ -44,10 +41,9 @@ impl Report {
             schedule,
             rendered: HashMap::with_capacity(orders.len()),
             orders,
-            date: stamp(until, form.0, form.1),
+            date: moment(until),
             error,
             cut_off: world.cut_off,
-            form,
             head: None,
             separator: None,
         }
@@ -69,7 +65,7 @@ impl Report {
                 edd = Some(posting.at);
             }
         }
-        let edd = edd.filter(|_| self.error.is_none()).map(|at| stamp(at, self.form.0, self.form.1));
+        let edd = edd.filter(|_| self.error.is_none()).map(moment);
         let text = |value: &Option<String>| serde_json::to_string(value).unwrap_or_default();
         format!(
             r#"{{"date":"{}","edd":{},"error":{},"expected_balance":"{balance:.2}","charge_moments":["#,
@@ -93,9 +89,8 @@ impl Report {
             };
             self.balance -= posting.amount;
             let orders = &self.orders;
-            let form = self.form;
             let order = self.rendered.entry(posting.order).or_insert_with(|| {
-                let order = orders.get(posting.order).map(|o| wire::order(o, form.0, form.1));
+                let order = orders.get(posting.order).map(wire::order);
                 serde_json::to_string(&order).unwrap_or_default()
             });
             let one = format!(

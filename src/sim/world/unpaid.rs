@@ -31,11 +31,11 @@ impl World {
         for target in self.targets() {
             self.block(target);
         }
-        self.switch_containers(ContainerState::Enabled, ContainerState::ByService);
+        self.switch_containers(ContainerState::ENABLED, ContainerState::BY_SERVICE);
     }
 
     fn switch_on(&mut self) {
-        self.switch_containers(ContainerState::ByService, ContainerState::Enabled);
+        self.switch_containers(ContainerState::BY_SERVICE, ContainerState::ENABLED);
         for target in self.targets() {
             let Some(back) = self.life(target).and_then(|life| life.unblocked.take()) else { continue };
             let time = self.moment_of_work();

@@ -142,17 +142,6 @@ pub fn report(balance: &str, per_day: &str) -> Report {
     Report { date, orders, ..forecast::tests::report(balance, per_day, 90, Edd::Null) }
 }
 
-pub fn charge(date: &str, total: &str) -> Charge {
-    Charge {
-        event_date: date.parse().unwrap(),
-        description: None,
-        price: None,
-        quantity: None,
-        total: money(total),
-        resource_uri: None,
-    }
-}
-
 /// An account of which everything was read at [`read_at`].
 pub fn full(name: &str) -> KnownAccount {
     let mut book = book(profile(name));
@@ -171,7 +160,7 @@ pub fn fill(book: &mut KnownAccount, at: DateTime<Utc>) {
         Read::Ips(all(vec![ip(5, Some(VmId::new(17))), ip(6, None)])),
         Read::Counted(Collector::SshKeys, all(vec![Counted { id: 1 }])),
         Read::ExpectedBalance(report("5000.50", "10.25")),
-        Read::Charges(vec![charge("2026-03-01", "10.10"), charge("2026-01-01", "99")]),
+        Read::Charges(money("10.10")),
     ];
     for read in reads {
         book.apply(read, at);
