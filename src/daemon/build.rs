@@ -177,7 +177,7 @@ impl Common {
             last_run: self.liveness.watch(Loop::Pipeline),
             clock: self.clock.clone(),
             now: self.clock.now(),
-            looking: Looking::new(self.clock.wall(), Instant::now(), accounts.gaps),
+            looking: Looking::new(self.clock.wall(), Instant::now()),
             fresh_until: None,
             not_encoded: BTreeMap::new(),
             encoded: Paced::default(),
