@@ -24,14 +24,13 @@ pub(crate) mod telegram;
 mod watchdog;
 mod webhook;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::clock;
 use crate::config::Settings;
 use crate::http::Listener;
-use crate::store::{Opened, Store};
+use crate::store::Opened;
 pub(crate) use collectors::{plan, top_rung_days};
 pub(crate) use reload::ReadSettings;
 
@@ -80,28 +79,4 @@ pub(crate) fn stop_at_signal(stop: &CancellationToken) -> Result<()> {
         stop.cancel();
     });
     Ok(())
-}
-
-/// Opens the store of a configuration, even if nobody is mailed: metrics show open incidents from the first
-/// scrape on.
-///
-/// # Errors
-/// The errors of [`Store::open`]; or an old store lies elsewhere and there is none here.
-pub(crate) fn open_store(settings: &Settings) -> Result<Opened> {
-    let path = &settings.store_path;
-    if path.as_os_str().is_empty() {
-        bail!("store.path is empty; name a file");
-    }
-    let left = settings.former_stores.iter().find(|former| Store::lies_at(former));
-    if let Some(left) = left.filter(|_| !path.exists()) {
-        let left = std::path::absolute(left).unwrap_or_else(|_| left.clone());
-        bail!(
-            "there is a store at {} and none at {}, where store.path has it: started so, hostwatch would know nothing \
-             of what it has mailed. Move it there (mv {0}* {2}/), or set store.path to it; where it is of no use, remove it",
-            left.display(),
-            path.display(),
-            path.parent().unwrap_or(path).display()
-        );
-    }
-    Ok(Store::open(path, clock::now())?)
 }
