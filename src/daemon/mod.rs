@@ -1,4 +1,4 @@
-//! The daemon. It is built, then its loops are spawned, then it is supervised until it stops. It may use every
+//! The daemon. It is put together, then its loops are spawned, then it is supervised until it stops. It may use every
 //! layer but the commands.
 
 mod build;
@@ -52,7 +52,7 @@ pub(crate) struct Start {
 /// If it cannot start: a mail server's CA cannot be read, or the store cannot be loaded. If one of its parts
 /// ends by itself: a restart is better than running without that part.
 pub(crate) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
-    build::build(start, &stop)?.spawn(stop).supervise().await
+    build::start(start, stop)?.supervise().await
 }
 
 /// SIGHUP from now on. A daemon asks for it before it reads its configuration, so that each later one leads to a reload.
