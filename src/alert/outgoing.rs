@@ -136,10 +136,11 @@ impl Log {
         }
     }
 
-    /// The store lost the bytes of all mails on their way. All that they said is owed again.
-    pub(crate) fn lose_bytes(&mut self) {
-        let places: Vec<(String, Lane)> = self.flights.keys().cloned().collect();
-        places.iter().for_each(|place| self.take_back(place));
+    /// The store lost the bytes of mails on their way. All that they said is owed again, but for mails whose bytes
+    /// the caller has.
+    pub(crate) fn lose_bytes(&mut self, has_bytes: impl Fn(&(String, Lane)) -> bool) {
+        let lost: Vec<_> = self.flights.keys().filter(|place| !has_bytes(place)).cloned().collect();
+        lost.iter().for_each(|place| self.take_back(place));
     }
 
     /// A mail whose reply was lost is not sent again. It counts as told, except for these incidents.

@@ -134,13 +134,6 @@ fn left_out(
     if !alert.enabled(Kind::Disconnect) {
         left.push("a cut-off: alerts.rules.disconnect is not enabled".to_owned());
     }
-    let to = alert.rules.get(&Kind::Disconnect).map_or(&[][..], |rule| &rule.to);
-    if watch.mail_writer.is_some() && to.is_empty() && account.to.is_empty() {
-        left.push(
-            "a cut-off: nobody is named in email.to, the account's to, or alerts.rules.disconnect.to"
-                .to_owned(),
-        );
-    }
     if let Disconnect::At { at, .. } = cut_off {
         let over = alert.disconnect_days.iter().filter(|&&rung| alert.crossed_at(rung, at) < now);
         let mut over: Vec<u32> = over.copied().collect();

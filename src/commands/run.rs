@@ -11,10 +11,12 @@ use anyhow::Result;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::Run;
+use crate::clock;
 use crate::config::{Environment, Settings};
 use crate::daemon::control;
 use crate::daemon::listen::BoundSockets;
 use crate::daemon::{self, ReadSettings, Start};
+use crate::store::Store;
 
 pub(super) async fn run(run: Run) -> Result<()> {
     let hangups = daemon::hangups()?;
@@ -26,7 +28,7 @@ pub(super) async fn run(run: Run) -> Result<()> {
     let stop = CancellationToken::new();
     daemon::stop_at_signal(&stop)?;
     let sockets = BoundSockets::open(&run.web).await?;
-    let store = daemon::open_store(&settings)?;
+    let store = Store::open(&settings.store_path, clock::now())?;
     announce(&file, &settings);
     // The socket lives to the end, and is then removed.
     let runtime = Environment::of_process();

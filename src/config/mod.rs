@@ -56,8 +56,6 @@ pub(crate) struct Settings {
     /// The limit of mails an hour, by all ways.
     pub max_per_hour: u32,
     pub store_path: PathBuf,
-    /// Places in which older releases, or another configuration, may have left a store.
-    pub former_stores: Vec<PathBuf>,
     pub metrics: metrics::MetricsSettings,
     /// The schedule of the digest.
     pub digest: Option<Schedule>,
@@ -177,7 +175,6 @@ fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Opti
         findings.error(&sources.main, "accounts", message);
     }
     let is_service_told = check_ways(&accounts, &sources, findings);
-    let (store_path, former_stores) = tables::store(&global, path, directory("STATE_DIRECTORY"), findings);
     Some(Settings {
         accounts,
         mails: email.is_some() || is_service_told,
@@ -185,8 +182,7 @@ fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Opti
         telegram,
         max_per_hour: global.bounded("email.max_per_hour", 1..=100_000, findings),
         email: email.and_then(|(settings, _)| settings),
-        store_path,
-        former_stores,
+        store_path: tables::store(&global, path, directory("STATE_DIRECTORY"), findings),
         metrics: tables::metrics(&global, findings),
         digest: global.parsed("schedule.digest", findings, account::schedule_or_off).flatten(),
         heartbeat_url: global

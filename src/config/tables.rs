@@ -19,30 +19,24 @@ pub(super) fn metrics(view: &View<'_>, findings: &mut Findings) -> MetricsSettin
     MetricsSettings { state_series }
 }
 
-/// The default name of a store.
-const NAME: &str = "hostwatch.db";
-
 /// The path of the store. A relative path is under systemd's state directory if there is one, otherwise beside
-/// the configuration file. Also the places of old stores. Older releases used the working directory. A
-/// configuration that did not name the store used the state directory.
+/// the configuration file.
 pub(super) fn store(
     view: &View<'_>,
     file: Option<&Path>,
     state: Option<PathBuf>,
     findings: &mut Findings,
-) -> (PathBuf, Vec<PathBuf>) {
+) -> PathBuf {
     let Some(path) = view.text("store.path") else {
         if !view.is_set("store.path") {
             view.error("store.path", findings, "is empty; name a file such as \"hostwatch.db\"");
         }
-        return (PathBuf::new(), Vec::new());
+        return PathBuf::new();
     };
     // systemd separates several directories with colons; the first is ours.
     let state = state.and_then(|list| list.to_str()?.split(':').next().map(PathBuf::from));
     let beside = || file.and_then(Path::parent).unwrap_or(Path::new("")).to_owned();
-    let mut former = vec![PathBuf::from(if Path::new(path).is_relative() { path } else { NAME })];
-    former.extend(state.as_ref().map(|state| state.join(NAME)));
-    (state.unwrap_or_else(beside).join(path), former)
+    state.unwrap_or_else(beside).join(path)
 }
 
 /// The address of the page for people, and the names under which it may be asked.

@@ -1,4 +1,4 @@
-//! Puts a daemon together from its settings and spawns its loops. No loop runs before all parts are made.
+//! Puts a daemon together from its settings and spawns its loops. No loop runs before everything that can fail.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,19 +7,18 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
-use tokio::signal::unix::Signal;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::carrier::{self, Carrier};
-use super::collectors::{Collectors, Prepared};
+use super::collectors::Collectors;
 use super::common::Common;
 use super::control::Desk;
 use super::heartbeat::Heartbeat;
 use super::liveness::{Ended, Liveness, Loop, Tasks};
 use super::machine;
 use super::mails;
-use super::pipeline::{Accounts, Housekeeping, Looking, Message, Paced, Pipeline, Senders, everybody, story};
+use super::pipeline::{Accounts, Housekeeping, Looking, Paced, Pipeline, Senders, everybody, story};
 use super::publish::{PastInStore, Published, say_returned};
 use super::reload::{Reloader, SecretFiles, remember_moves};
 use super::sender::{Job, Sender};
@@ -31,7 +30,7 @@ use super::watchdog::Watchdog;
 use super::{Settings, Start};
 use crate::alert::{Engine, Log, Muted};
 use crate::clock::Clock;
-use crate::http::{self, AllowedHosts, BuildInfo, Reload};
+use crate::http::{self, AllowedHosts, Reload};
 use crate::mail::{Service, Way};
 use crate::metrics::{Encoder, Own};
 use crate::model::{AccountName, Collector, KnownAccount, LastReport, Profile, Snapshot};
@@ -47,22 +46,8 @@ const COMMIT: &str = match option_env!("HOSTWATCH_COMMIT") {
     None => "unknown",
 };
 
-/// A daemon whose loops do not run yet.
-pub(super) struct Built {
-    server: (Vec<http::Listener>, http::Context),
-    pipeline: (Pipeline, mpsc::Receiver<Message>),
-    senders: Vec<Sender>,
-    listeners: Vec<Listener>,
-    watchdog: Watchdog,
-    reloader: Reloader,
-    reloads: mpsc::Receiver<Reload>,
-    hangups: Signal,
-    /// The accounts whose collectors start with the daemon.
-    first: Vec<Prepared>,
-}
-
-/// Puts a daemon together. Its collectors will end with `stop`.
-pub(super) fn build(start: Start, stop: &CancellationToken) -> Result<Built> {
+/// Puts a daemon together and starts its loops, which end with `stop`.
+pub(super) fn start(start: Start, stop: CancellationToken) -> Result<Running> {
     let Start { settings, listeners, store, telemetry_path, lifecycle, read_settings, hangups } = start;
     let clock = Clock::default();
     let now = clock.now();
@@ -94,28 +79,28 @@ pub(super) fn build(start: Start, stop: &CancellationToken) -> Result<Built> {
         carriers: carriers.into_iter().map(|(way, carrier)| (way, Shared::new(carrier))).collect(),
         messages,
     });
-    let (reload, reloads) = mpsc::channel(4);
-    let collectors = Collectors::new(Arc::clone(&common), stop.child_token());
+    let mut collectors = Collectors::new(Arc::clone(&common), stop.child_token());
     let first = collectors.changed(&settings)?;
-    let (senders, handles) = common.senders();
-    let (chat_listeners, edits) = common.listeners();
-    Ok(Built {
-        server: (listeners, common.web(telemetry_path, lifecycle, reload, now)),
-        pipeline: (common.pipeline(accounts, known, decided, encoder, (handles, edits)), inbox),
-        senders,
-        listeners: chat_listeners,
-        watchdog: Watchdog(Arc::clone(&common)),
-        reloader: Reloader {
-            read_settings,
-            mails: settings.mails,
-            collectors,
-            secrets: SecretFiles::new(&settings, &common.refusals),
-            common,
-        },
-        reloads,
-        hangups,
-        first,
-    })
+    let secrets = SecretFiles::new(&settings, &common.refusals);
+    let mut tasks = Tasks::new();
+    let (reload, reloads) = mpsc::channel(4);
+    let web = Arc::new(common.web(telemetry_path, lifecycle, reload, now));
+    let serving = http::serve(listeners, http::ConnectionLimits::default(), web, stop.child_token());
+    part(&mut tasks, "web server", serving);
+    let senders = common.senders(&mut tasks, &stop);
+    let edits = common.listeners(&mut tasks, &stop);
+    let pipeline = common.pipeline(accounts, known, decided, encoder, (senders, edits));
+    // The pipeline has a thread of its own: if it blocked a worker, the runtime would make more threads, each with
+    // its own memory.
+    let (runtime, stopped) = (tokio::runtime::Handle::current(), stop.child_token());
+    tasks.spawn_blocking(move || {
+        runtime.block_on(pipeline.run(inbox, stopped));
+        Ended::Part("pipeline")
+    });
+    part(&mut tasks, "watchdog", Watchdog(Arc::clone(&common)).run(stop.child_token()));
+    collectors.start(first, &mut tasks);
+    let reloader = Reloader { read_settings, mails: settings.mails, collectors, secrets, common };
+    Ok(Running { stop, tasks, reloader, reloads, hangups })
 }
 
 impl Common {
@@ -126,23 +111,20 @@ impl Common {
         reload: mpsc::Sender<Reload>,
         now: DateTime<Utc>,
     ) -> http::Context {
+        let about = About { version: VERSION, commit: COMMIT, started_at: now };
         http::Context {
             snapshot: self.snapshot.clone(),
             page: self.page.clone(),
             own: Arc::clone(&self.own),
             alerting: self.alerting.clone(),
             memory: Arc::new(PastInStore(Arc::clone(&self.store))),
-            control: Arc::new(Desk {
-                common: Arc::clone(self),
-                about: About { version: VERSION, commit: COMMIT, started_at: now },
-            }),
+            control: Arc::new(Desk { common: Arc::clone(self), about }),
             telemetry_path,
             calendar_domain: self.calendar_domain.clone(),
             hosts: self.hosts.clone(),
             lifecycle,
             reload,
-            build: BuildInfo { version: VERSION, commit: COMMIT },
-            started_at: now,
+            about,
             clock: self.clock.clone(),
         }
     }
@@ -177,7 +159,7 @@ impl Common {
             last_run: self.liveness.watch(Loop::Pipeline),
             clock: self.clock.clone(),
             now: self.clock.now(),
-            looking: Looking::new(self.clock.wall(), Instant::now(), accounts.gaps),
+            looking: Looking::new(self.clock.wall(), Instant::now()),
             fresh_until: None,
             not_encoded: BTreeMap::new(),
             encoded: Paced::default(),
@@ -188,47 +170,53 @@ impl Common {
         }
     }
 
-    /// Two senders for each way, so that mails about money do not wait for others.
-    fn senders(&self) -> (Vec<Sender>, Senders) {
-        let (mut senders, mut handles) = (Vec::new(), BTreeMap::new());
+    /// Starts two senders for each way, so that mails about money do not wait for others.
+    fn senders(&self, tasks: &mut Tasks, stop: &CancellationToken) -> Senders {
+        let mut handles = BTreeMap::new();
         for (way, carrier) in &self.carriers {
             let mut sender = || {
                 let (handle, jobs): (mpsc::UnboundedSender<Job>, _) = mpsc::unbounded_channel();
-                senders.push(Sender {
+                let sender = Sender {
                     way: way.clone(),
                     carrier: carrier.clone(),
                     jobs,
                     results: self.messages.clone(),
                     last_run: self.liveness.watch(Loop::Sender(way.clone())),
-                });
+                };
+                part(tasks, "sender", sender.run(stop.child_token()));
                 handle
             };
             handles.insert(way.clone(), [sender(), sender()]);
         }
-        (senders, Senders::new(handles))
+        Senders::new(handles)
     }
 
-    /// A listener for each Telegram chat.
-    fn listeners(&self) -> (Vec<Listener>, BTreeMap<String, mpsc::UnboundedSender<Edit>>) {
+    /// Starts a listener for each Telegram chat.
+    fn listeners(
+        &self,
+        tasks: &mut Tasks,
+        stop: &CancellationToken,
+    ) -> BTreeMap<String, mpsc::UnboundedSender<Edit>> {
         let chats = self.carriers.iter().filter_map(|(way, carrier)| match way {
             Way::Named(Service::Telegram, name) => Some((name.clone(), carrier.clone())),
             Way::Named(Service::Webhook, _) | Way::Smtp => None,
         });
         let chats: BTreeMap<String, Shared<Carrier>> = chats.collect();
-        let (mut listeners, mut handles) = (Vec::new(), BTreeMap::new());
+        let mut handles = BTreeMap::new();
         for name in chats.keys() {
             let (handle, edits) = mpsc::unbounded_channel();
-            listeners.push(Listener {
+            let listener = Listener {
                 name: name.clone(),
                 chats: chats.clone(),
                 edits,
                 messages: self.messages.clone(),
                 store: Arc::clone(&self.store),
                 clock: self.clock.clone(),
-            });
+            };
+            part(tasks, "Telegram", listener.run(stop.child_token()));
             handles.insert(format!("{}{name}", Service::Telegram.prefix()), handle);
         }
-        (listeners, handles)
+        handles
     }
 }
 
@@ -318,45 +306,6 @@ fn unread(
         (profile.name.clone(), known)
     };
     profiles.iter().map(unread).collect()
-}
-
-impl Built {
-    /// Starts all loops.
-    pub(super) fn spawn(self, stop: CancellationToken) -> Running {
-        let Self {
-            server,
-            pipeline,
-            senders,
-            listeners: chat_listeners,
-            watchdog,
-            mut reloader,
-            reloads,
-            hangups,
-            first,
-        } = self;
-        let mut tasks = Tasks::new();
-        let (listeners, web) = server;
-        let serving =
-            http::serve(listeners, http::ConnectionLimits::default(), Arc::new(web), stop.child_token());
-        part(&mut tasks, "web server", serving);
-        let (pipeline, inbox) = pipeline;
-        // The pipeline has a thread of its own: if it blocked a worker, the runtime would make more threads,
-        // each with its own memory.
-        let (runtime, stopped) = (tokio::runtime::Handle::current(), stop.child_token());
-        tasks.spawn_blocking(move || {
-            runtime.block_on(pipeline.run(inbox, stopped));
-            Ended::Part("pipeline")
-        });
-        for sender in senders {
-            part(&mut tasks, "sender", sender.run(stop.child_token()));
-        }
-        for listener in chat_listeners {
-            part(&mut tasks, "Telegram", listener.run(stop.child_token()));
-        }
-        part(&mut tasks, "watchdog", watchdog.run(stop.child_token()));
-        reloader.collectors.start(first, &mut tasks);
-        Running { stop, tasks, reloader, reloads, hangups }
-    }
 }
 
 fn part(tasks: &mut Tasks, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {

@@ -1,4 +1,4 @@
-//! The daemon. It is built, then its loops are spawned, then it is supervised until it stops. It may use every
+//! The daemon. It is put together, then its loops are spawned, then it is supervised until it stops. It may use every
 //! layer but the commands.
 
 mod build;
@@ -24,14 +24,13 @@ pub(crate) mod telegram;
 mod watchdog;
 mod webhook;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::clock;
 use crate::config::Settings;
 use crate::http::Listener;
-use crate::store::{Opened, Store};
+use crate::store::Opened;
 pub(crate) use collectors::{plan, top_rung_days};
 pub(crate) use reload::ReadSettings;
 
@@ -53,7 +52,7 @@ pub(crate) struct Start {
 /// If it cannot start: a mail server's CA cannot be read, or the store cannot be loaded. If one of its parts
 /// ends by itself: a restart is better than running without that part.
 pub(crate) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
-    build::build(start, &stop)?.spawn(stop).supervise().await
+    build::start(start, stop)?.supervise().await
 }
 
 /// SIGHUP from now on. A daemon asks for it before it reads its configuration, so that each later one leads to a reload.
@@ -80,28 +79,4 @@ pub(crate) fn stop_at_signal(stop: &CancellationToken) -> Result<()> {
         stop.cancel();
     });
     Ok(())
-}
-
-/// Opens the store of a configuration, even if nobody is mailed: metrics show open incidents from the first
-/// scrape on.
-///
-/// # Errors
-/// The errors of [`Store::open`]; or an old store lies elsewhere and there is none here.
-pub(crate) fn open_store(settings: &Settings) -> Result<Opened> {
-    let path = &settings.store_path;
-    if path.as_os_str().is_empty() {
-        bail!("store.path is empty; name a file");
-    }
-    let left = settings.former_stores.iter().find(|former| Store::lies_at(former));
-    if let Some(left) = left.filter(|_| !path.exists()) {
-        let left = std::path::absolute(left).unwrap_or_else(|_| left.clone());
-        bail!(
-            "there is a store at {} and none at {}, where store.path has it: started so, hostwatch would know nothing \
-             of what it has mailed. Move it there (mv {0}* {2}/), or set store.path to it; where it is of no use, remove it",
-            left.display(),
-            path.display(),
-            path.parent().unwrap_or(path).display()
-        );
-    }
-    Ok(Store::open(path, clock::now())?)
 }

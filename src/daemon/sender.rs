@@ -1,6 +1,7 @@
 //! Hands mails of one way and one priority to their server, one after the other, and reports each result to the
 //! pipeline. It decides and stores nothing: the bytes are in the store already.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -21,7 +22,7 @@ use crate::store::Rendered;
 pub(super) struct Job {
     pub(super) to: String,
     pub(super) lane: Lane,
-    pub(super) mail: Rendered,
+    pub(super) mail: Arc<Rendered>,
 }
 
 /// The result of one attempt.

@@ -26,7 +26,6 @@ use std::fmt::Debug;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::alert::{History, Past};
@@ -34,7 +33,7 @@ use crate::clock::Clock;
 use crate::metrics;
 use crate::model::Snapshot;
 use crate::state::Shared;
-use crate::view::Alerting;
+use crate::view::{About, Alerting};
 
 #[cfg(test)]
 pub(crate) use chart::svg;
@@ -89,15 +88,7 @@ pub(crate) struct Context {
     /// Whether `POST /-/reload` is allowed.
     pub lifecycle: bool,
     pub reload: mpsc::Sender<Reload>,
-    pub build: BuildInfo,
-    pub started_at: DateTime<Utc>,
+    pub about: About,
     /// The clock.
     pub clock: Clock,
-}
-
-/// The version of this binary.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct BuildInfo {
-    pub version: &'static str,
-    pub commit: &'static str,
 }

@@ -16,12 +16,12 @@ use super::body::Body;
 use super::negotiate::Coding;
 use super::query::PageQuery;
 use super::response::{PLAIN, html, text, typed, with};
-use super::{BuildInfo, Context, accounts, head, language, negotiate, page, past, query};
+use super::{Context, accounts, head, language, negotiate, page, past, query};
 use crate::metrics::{Page, TargetKind, target_document};
 use crate::model::freshness::{state_collectors, was_tried};
 use crate::model::{AccountName, AccountState, Collector, Language, Snapshot};
 use crate::view::calendar::{self, Deadline};
-use crate::view::{About, Cards, IncidentRow, Payer, Reader, Status};
+use crate::view::{Cards, IncidentRow, Payer, Reader, Status};
 
 /// The path for commands; see [`super::Control`].
 const CONTROL: &str = "/control/v1";
@@ -247,7 +247,7 @@ fn status_page(asked: &Asked<'_>) -> Response<Body> {
     let accounts: Vec<&AccountState> = accounts.filter(|state| is_asked(&state.profile.name)).collect();
     let rows: Vec<&IncidentRow> = alerting.incidents.iter().filter(|row| is_asked(&row.account)).collect();
     let reader = Reader::new(language::of(asked.language, headers, &accounts), now);
-    let status = Status::new(&snapshot, &alerting, &about(context), &asked.query, reader);
+    let status = Status::new(&snapshot, &alerting, &context.about, &asked.query, reader);
     let cards = Cards::of(&accounts, &rows, asked.all, reader);
     html(page::render(&status, &cards, &asked, &context.telemetry_path, reader))
 }
@@ -291,12 +291,7 @@ fn status(asked: &Asked<'_>) -> Response<Body> {
     let (snapshot, alerting) = (context.snapshot.get(), context.alerting.get());
     let query = asked.parsed().query;
     let reader = Reader::new(Language::En, context.clock.now());
-    json(&Status::new(&snapshot, &alerting, &about(context), &query, reader))
-}
-
-fn about(context: &Context) -> About {
-    let BuildInfo { version, commit } = context.build;
-    About { version, commit, started_at: context.started_at }
+    json(&Status::new(&snapshot, &alerting, &context.about, &query, reader))
 }
 
 /// Whether each collector that sees states has ended a poll, successful or not.

@@ -2,6 +2,7 @@
 //! of each recipient, and sent mails. One transaction writes all changes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
@@ -36,6 +37,9 @@ CREATE TABLE sent (
 CREATE INDEX sent_by_time ON sent (sent_at);
 ";
 
+/// The bytes of mails on their way, by recipient and lane.
+pub(crate) type Flying = BTreeMap<(String, Lane), Arc<Rendered>>;
+
 /// The state that a start finds.
 #[derive(Debug)]
 pub(crate) struct Restored {
@@ -59,7 +63,7 @@ impl Store {
     pub(crate) fn save(
         &mut self,
         changes: &Changes<'_>,
-        mails: &[Rendered],
+        mails: &Flying,
         reports: &[(AccountName, LastReport)],
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
@@ -92,7 +96,7 @@ impl Store {
             return Err(StoreError::Locked(path));
         }
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        write(&transaction, changes, &[], now)?;
+        write(&transaction, changes, &Flying::new(), now)?;
         Ok(transaction.commit()?)
     }
 
@@ -133,7 +137,7 @@ impl Store {
 pub(super) fn write(
     transaction: &Transaction<'_>,
     changes: &Changes<'_>,
-    mails: &[Rendered],
+    mails: &Flying,
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
     truth::write(transaction, changes, now)?;
@@ -163,7 +167,7 @@ fn write_entries(transaction: &Transaction<'_>, changes: &Changes<'_>) -> Result
 fn write_flights(
     transaction: &Transaction<'_>,
     changes: &Changes<'_>,
-    mails: &[Rendered],
+    mails: &Flying,
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
     let mut put = transaction.prepare_cached(
@@ -176,13 +180,14 @@ fn write_flights(
     let mut forget =
         transaction.prepare_cached("DELETE FROM in_flight WHERE recipient = ?1 AND lane = ?2")?;
     for (to, lane, flight) in &changes.flights {
+        let mail = mails.get(&((*to).to_owned(), *lane));
         let lane: &str = lane.into();
         let Some(flight) = flight else {
             forget.execute([to, lane])?;
             continue;
         };
         let (id, body) = (&flight.id, serde_json::to_string(flight)?);
-        match mails.iter().find(|mail| mail.message_id == *id) {
+        match mail.filter(|mail| mail.message_id == *id).map(|mail| &**mail) {
             Some(Rendered { sender, subject, raw, .. }) => {
                 put.execute(params![to, lane, id, sender, subject, body, raw])?;
                 chats::begin(transaction, to, lane, flight, raw, now)?;

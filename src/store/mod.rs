@@ -29,7 +29,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 pub(crate) use chats::{ChatMessage, Pressed};
-pub(crate) use log::{Rendered, Restored};
+pub(crate) use log::{Flying, Rendered, Restored};
 pub(crate) use retention::KEEP_INCIDENTS;
 
 use crate::model::{AccountName, LastReport};

@@ -2,7 +2,7 @@
 //! again, since somebody may delete or replace it while the daemon has it open.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, ErrorKind, Read as _};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -104,13 +104,6 @@ impl Store {
             opened => opened.map(drop),
         });
         opened.map_err(|source| StoreError::Lock { path: path.to_owned(), source })
-    }
-
-    /// Whether the file is a store, or any SQLite database.
-    pub(crate) fn lies_at(path: &Path) -> bool {
-        let mut start = [0; 15];
-        let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-        read.is_ok() && start == *b"SQLite format 3"
     }
 
     /// Whether the file at its path is still the open one. A store in memory has no file.

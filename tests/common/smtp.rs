@@ -57,6 +57,8 @@ pub enum Act {
     DropEarly,
     /// Stays silent until the client leaves.
     Stall,
+    /// Stays silent until the rules are forgotten, then replies as usual.
+    Wait,
 }
 
 impl Act {
@@ -257,7 +259,9 @@ impl Shared {
         let act = rule.act.clone();
         let what = match &act {
             Act::Reply(reply) => String::from_utf8_lossy(&reply[..reply.len().min(3)]).into_owned(),
-            Act::Drop | Act::AcceptAndDrop | Act::DropEarly | Act::Stall => format!("{act:?}"),
+            Act::Drop | Act::AcceptAndDrop | Act::DropEarly | Act::Stall | Act::Wait => {
+                format!("{act:?}")
+            }
         };
         self.seen.send_modify(|seen| *seen.acts.entry(format!("{stage:?} {what}")).or_default() += 1);
         Some(act)
@@ -441,7 +445,7 @@ impl Session {
             raw.extend_from_slice(b"\r\n");
         }
         let accepted = match &act {
-            None | Some(Act::AcceptAndDrop) => true,
+            None | Some(Act::AcceptAndDrop | Act::Wait) => true,
             Some(Act::Reply(reply)) => reply.starts_with(b"2"),
             Some(Act::Drop | Act::DropEarly | Act::Stall) => false,
         };
@@ -451,7 +455,7 @@ impl Session {
             to: std::mem::take(&mut self.to),
             raw,
             accepted,
-            answered: matches!(act, None | Some(Act::Reply(_))),
+            answered: matches!(act, None | Some(Act::Reply(_) | Act::Wait)),
             settled: false,
             encrypted: self.encrypted,
             user: self.user.clone(),
@@ -480,6 +484,12 @@ impl Session {
             Act::Stall => {
                 while self.line().await?.is_some() {}
                 Ok(false)
+            }
+            Act::Wait => {
+                while !self.shared.rules().is_empty() {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                self.write(format!("{usual}\r\n").as_bytes()).await
             }
         }
     }

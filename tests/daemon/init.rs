@@ -194,6 +194,8 @@ fn a_bad_flag_writes_nothing() {
         assert!(code == 1 && said.contains(says), "{flag} {value}: {code} {said}");
         assert_eq!(entries(daemon.directory.path()), 1, "{flag}: {said}");
     }
+    let (code, said) = run(&[&good[..], &["--account", "a__b"].map(str::to_owned)].concat());
+    assert!(code == 1 && said.contains("--account a__b: no variable could name it"), "{said}");
     let telegram = Telegram::start();
     telegram.leaves(CHAT);
     let token = daemon.directory.path().join("wrong");

@@ -320,31 +320,6 @@ fn only_the_control_socket_answers_commands() {
 }
 
 #[test]
-fn a_store_left_elsewhere_is_noticed() {
-    let (provider, smtp, mut daemon) = watching("");
-    assert_eq!(daemon.stop(), 0);
-    let place = daemon.directory.path().display().to_string();
-    let (old, new) = (format!("{place}/hostwatch.db"), format!("{place}/lib/hostwatch.db"));
-    fs::create_dir(format!("{place}/lib")).unwrap();
-    daemon.configure(&old, &new);
-    let refused = Command::new(env!("CARGO_BIN_EXE_hostwatch"))
-        .args(["run", "--web.listen-address=127.0.0.1:0", "--config.file"])
-        .arg(daemon.config())
-        .env_clear()
-        .current_dir(&place)
-        .output()
-        .unwrap();
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert_eq!(refused.status.code(), Some(1), "{said}");
-    assert!(said.contains(&format!("there is a store at {old} and none at {new}")), "{said}");
-    fs::rename(&old, &new).unwrap();
-    daemon.run();
-    provider.all_polled(2);
-    assert_eq!(received(&smtp).len(), 1, "it goes on from what it mailed");
-    assert_eq!(daemon.stop(), 0);
-}
-
-#[test]
 fn a_command_about_another_store_is_refused() {
     let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
     let runtime = tempfile::tempdir().unwrap();

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use common::ledger::Ledger;
-use common::smtp::SmtpServer;
+use common::smtp::{Act, SmtpServer, Stage};
 use common::*;
 use rusqlite::Connection;
 
@@ -268,20 +268,24 @@ fn a_store_damaged_at_the_start_is_kept() {
     assert_eq!(daemon.log.count(ASIDE), 0);
 }
 
-#[test]
-fn a_store_damaged_while_running_is_kept() {
-    let (provider, smtp, mut daemon) = healthy();
-    let other = Connection::open(store(&daemon)).unwrap();
+/// Changes the row of the table of mails on their way in the running daemon's schema.
+fn damage(daemon: &Daemon, change: &str) {
+    let other = Connection::open(store(daemon)).unwrap();
     let version: i64 = other.query_row("PRAGMA schema_version", [], |row| row.get(0)).unwrap();
+    let next = version + 1;
     other
         .execute_batch(&format!(
             "PRAGMA writable_schema = ON; BEGIN;
-             UPDATE sqlite_schema SET sql = 'CREATE TABLE in_flight (' WHERE name = 'in_flight';
-             PRAGMA schema_version = {}; COMMIT",
-            version + 1
+             UPDATE sqlite_schema SET {change} WHERE name = 'in_flight';
+             PRAGMA schema_version = {next}; COMMIT"
         ))
         .unwrap();
-    drop(other);
+}
+
+#[test]
+fn a_store_damaged_while_running_is_kept() {
+    let (provider, smtp, mut daemon) = healthy();
+    damage(&daemon, "sql = 'CREATE TABLE in_flight ('");
     provider.set_vm(10001, "error");
     wait_for(&smtp, &opened(10001));
     provider.set_vm(10002, "error");
@@ -293,4 +297,29 @@ fn a_store_damaged_while_running_is_kept() {
     let kept = aside(&daemon).unwrap();
     comes_home(&provider, &smtp, &mut daemon);
     assert_eq!(aside(&daemon), Some(kept));
+}
+
+#[test]
+fn a_mail_whose_store_is_damaged_before_the_reply_leaves_once() {
+    let (provider, smtp, mut daemon) = healthy();
+    smtp.on(Stage::Dot, Act::Wait);
+    provider.set_vm(10001, "error");
+    smtp.seen_when_blocking(|seen| seen.mails.len() == 2);
+    damage(&daemon, "sql = 'CREATE TABLE in_flight ('");
+    provider.set_vm(10002, "error");
+    daemon.log.wait(LEFT);
+    smtp.forget_rules();
+    wait_for(&smtp, &opened(10002));
+    repeats_nothing(&provider, &smtp, &mut daemon, &[STARTED, &opened(10001), &opened(10002)]);
+}
+
+#[test]
+fn a_mail_whose_own_commit_finds_the_damage_leaves_once() {
+    let (provider, smtp, mut daemon) = healthy();
+    // Everything but a mail on its way can still be written.
+    damage(&daemon, "rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'sent_by_time')");
+    provider.set_vm(10001, "error");
+    wait_for(&smtp, &opened(10001));
+    daemon.log.wait(LEFT);
+    repeats_nothing(&provider, &smtp, &mut daemon, &[STARTED, &opened(10001)]);
 }

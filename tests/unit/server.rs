@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use crate::alert::{History, Past};
 use crate::http::{
-    AllowedHosts, Answering, BuildInfo, ConnectionLimits, Context, Control, Listener, Reload, Remember,
-    WebSettings, serve,
+    AllowedHosts, Answering, ConnectionLimits, Context, Control, Listener, Reload, Remember, WebSettings,
+    serve,
 };
 use crate::metrics::{Encoder, MetricsSettings, Own};
 use crate::model::{Collector, KnownAccount};
 use crate::state::Shared;
-use crate::view::{Alerting, IncidentRow};
+use crate::view::{About, Alerting, IncidentRow};
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -107,8 +107,7 @@ impl Server {
             hosts: Shared::new(AllowedHosts::new(&WebSettings::default(), [])),
             lifecycle,
             reload,
-            build: BuildInfo { version: "0.2.0", commit: "abcdef" },
-            started_at: read_at(),
+            about: About { version: "0.2.0", commit: "abcdef", started_at: read_at() },
             clock: crate::clock::Clock::by(read_at),
         });
         let stop = CancellationToken::new();

@@ -326,7 +326,7 @@ fn a_failing_file_is_replaced_by_memory_and_later_gets_the_new_rows() {
         let (lock, now) = (begin(&path), world.now);
         let is_read = matches!(gives, Gives::AllAtOnce | Gives::AllOnce(_));
         assert_eq!(world.system.leave_file(now), is_read, "{what}");
-        world.system.commit(&[], now).unwrap();
+        world.system.commit(now).unwrap();
         (0..2).for_each(|_| world.vms(&[(1, "active"), (2, "error")]));
         let now = world.now;
         let store = world.system.store_mut();
@@ -417,7 +417,7 @@ fn a_file_is_replaced_only_after_the_daemon_wrote_everything_it_knows() {
     assert!(world.system.store_mut().return_to_file(now).is_err(), "memory is empty");
     let in_file = || found(&Store::open_beside(&path, now).unwrap().restore().unwrap());
     assert_eq!(in_file(), known(&world), "as a daemon that ends now leaves it");
-    world.system.commit(&[], now).unwrap();
+    world.system.commit(now).unwrap();
     assert_eq!(world.system.store_mut().return_to_file(now).unwrap(), None);
     assert_eq!(in_file(), known(&world));
 }
@@ -521,7 +521,7 @@ fn a_reason_that_repeats_is_stored_once() {
         world.vms(&[(1, state), (2, "active")]);
         world.system.engine.write_all();
         let later = world.now + Duration::minutes(1);
-        world.system.commit(&[], later).unwrap();
+        world.system.commit(later).unwrap();
         assert_eq!(reasons(world.system.store(), &vm(1)), reasons_after);
         world.system.store().decisions("main/vm_error/1", 1).unwrap()
     };
@@ -593,7 +593,7 @@ fn a_store_with_counts_of_polls_and_an_owed_digest_of_them_opens() {
     let (accounts, now) = (vec![DigestAccount { name: "main".parse().unwrap() }], world.now);
     let owed = Digest { date: now.date_naive(), from: now - Duration::days(7), to: now, accounts };
     world.system.log.owe_digest("ops", owed);
-    world.system.commit(&[], now).unwrap();
+    world.system.commit(now).unwrap();
     let known = known(&world);
     drop(world);
     raw(&path).execute_batch(COUNTS).unwrap();

@@ -163,11 +163,11 @@ fn a_commit_that_the_file_breaks_off_writes_nothing_and_is_made_up_for() {
     world.vms(&[(1, "error"), (2, "active")]);
     world.system.is_disk_full = false;
     let now = world.now;
-    let error = world.system.commit(&[], now).unwrap_err();
+    let error = world.system.commit(now).unwrap_err();
     assert!(error.to_string().contains("full"), "{error}");
     assert_eq!(stored(&world), before, "not even the incident, which was written first");
     other.execute_batch("DROP TRIGGER full").unwrap();
-    world.system.commit(&[], now).unwrap();
+    world.system.commit(now).unwrap();
     assert_eq!(stored(&world), known(&world));
     assert_ne!(stored(&world), before);
 }

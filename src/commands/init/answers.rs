@@ -84,6 +84,12 @@ pub(super) struct Answers {
 impl Answers {
     /// The answers in flags and variables; flags come first.
     pub(super) fn given(args: &cli::Init, env: &Environment) -> Result<Self> {
+        if args.account.as_str().contains("__") {
+            bail!(
+                "--account {}: no variable could name it, since '__' separates levels of a key",
+                args.account
+            );
+        }
         let mut answers = Self {
             account: args.account.clone(),
             values: BTreeMap::new(),

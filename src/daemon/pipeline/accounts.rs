@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::looking::Gaps;
 use crate::alert::{AlertSettings, Watcher};
-use crate::config::{AccountSettings, Settings};
+use crate::config::Settings;
 use crate::daemon::mails::{MailWriter, address};
 use crate::mail::Way;
 use crate::metrics;
-use crate::model::{AccountName, Collector, Profile};
+use crate::model::{AccountName, Profile};
 use crate::provider::cron::Schedule;
 
 /// The accounts of a configuration in the form that the pipeline needs.
@@ -22,8 +20,6 @@ pub(crate) struct Accounts {
     pub(crate) digest: Option<Schedule>,
     pub(crate) metrics: metrics::MetricsSettings,
     pub(crate) has_heartbeat: bool,
-    /// The longest gap between the ticks of each collector.
-    pub(in crate::daemon) gaps: Gaps,
 }
 
 impl Accounts {
@@ -43,7 +39,6 @@ impl Accounts {
             digest: settings.digest.clone(),
             metrics: settings.metrics,
             has_heartbeat: settings.heartbeat_url.is_some(),
-            gaps: settings.accounts.iter().map(|account| (account.name().clone(), gaps(account))).collect(),
         }
     }
 }
@@ -60,8 +55,4 @@ fn by_address(alert: &Arc<AlertSettings>, is_served: impl Fn(&str) -> bool) -> A
         list.retain(|to| is_served(to));
     }
     Arc::new(settings)
-}
-
-fn gaps(account: &AccountSettings) -> BTreeMap<Collector, Duration> {
-    account.schedules.iter().map(|(&collector, schedule)| (collector, schedule.longest_gap())).collect()
 }

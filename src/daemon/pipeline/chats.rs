@@ -49,7 +49,7 @@ impl Pipeline {
             tracing::warn!(%error, "what was pressed in a Telegram chat cannot be kept; it is read again");
         }
         let taken = self.take_decisions();
-        let committed = taken.and_then(|()| self.commit(&[]));
+        let committed = taken.and_then(|()| self.commit());
         self.note_store_result(committed);
         // The page shows it before the person reads the answer. The listener may have ended.
         let _ = pressed.reply.send(reply.map_err(drop));

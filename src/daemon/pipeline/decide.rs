@@ -8,7 +8,7 @@ use super::{Pipeline, story};
 use crate::alert::{Changes, Engine, Facts, Key};
 use crate::failpoint;
 use crate::model::{AccountName, Collector, Observed};
-use crate::store::{Rendered, StoreError};
+use crate::store::StoreError;
 
 /// The facts that the log is compared with. This is a macro because it borrows fields, so that the log can be
 /// changed.
@@ -67,7 +67,7 @@ impl Pipeline {
     /// Stores a step, shows it, and hands over the mails that are due.
     fn settle_step(&mut self, changed: &BTreeSet<Key>) {
         failpoint::reach("decided");
-        let committed = self.commit(&[]);
+        let committed = self.commit();
         self.note_store_result(committed);
         failpoint::reach("committed");
         story::tell(&mut self.stories, changed, &self.engine);
@@ -76,21 +76,20 @@ impl Pipeline {
     }
 
     /// Writes all changes, with the bytes of mails that are on their way from now on.
-    pub(super) fn commit(&mut self, mails: &[Rendered]) -> Result<(), StoreError> {
-        let result = self.save(mails);
-        match result {
-            Err(error) if self.leave_file(&error) => self.save(mails),
+    pub(super) fn commit(&mut self) -> Result<(), StoreError> {
+        match self.save() {
+            Err(error) if self.leave_file(&error) => self.save(),
             other => other,
         }
     }
 
-    fn save(&mut self, mails: &[Rendered]) -> Result<(), StoreError> {
+    fn save(&mut self) -> Result<(), StoreError> {
         let changes = Changes::of(&self.engine, &self.log);
-        if changes.is_empty() && mails.is_empty() {
+        if changes.is_empty() {
             return Ok(());
         }
         let reports = self.reports_to_keep();
-        self.published.store.lock().save(&changes, mails, &reports, self.now)?;
+        self.published.store.lock().save(&changes, &self.senders.flying, &reports, self.now)?;
         self.engine.saved();
         self.log.saved();
         self.housekeeping.reports_to_keep.clear();

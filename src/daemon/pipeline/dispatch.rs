@@ -2,6 +2,7 @@
 //! then its sender gets it. The result comes back and goes into the log.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -18,15 +19,15 @@ use crate::failpoint;
 use crate::mail::Way;
 use crate::metrics::own::Notification;
 use crate::model::lives_on;
-use crate::store::{Rendered, StoreError};
+use crate::store::{Flying, Rendered, StoreError};
 
 /// The senders, and the state of their servers.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Senders {
     jobs: BTreeMap<Way, [UnboundedSender<Job>; 2]>,
     holds: BTreeMap<Way, ServerHold>,
-    /// The number of mails without a result, by way. After a hold only one mail is handed over at a time.
-    flying: BTreeMap<Way, usize>,
+    /// Mails without a result. After a hold only one mail is handed over at a time.
+    pub(super) flying: Flying,
     /// Recipients that no mail can leave to now, and the time at which that may change.
     quiet: BTreeMap<String, Option<DateTime<Utc>>>,
 }
@@ -67,8 +68,8 @@ impl Senders {
     /// Whether this server gets no mail now: it could not be used, or one mail is finding out whether it can be
     /// used again.
     fn is_closed(&self, way: &Way, now: DateTime<Utc>) -> bool {
-        let is_probed = |_: &ServerHold| self.flying.get(way).is_some_and(|flying| *flying > 0);
-        self.holds.get(way).is_some_and(|hold| hold.is_on(now) || is_probed(hold))
+        let is_probed = || self.flying.keys().any(|(to, _)| Way::to(to) == *way);
+        self.holds.get(way).is_some_and(|hold| hold.is_on(now) || is_probed())
     }
 
     /// The debts with what their servers add: a hold delays the next attempt.
@@ -95,13 +96,11 @@ impl Senders {
         }
     }
 
-    fn hand_over(&mut self, way: &Way, job: Job) {
+    fn hand_over(&self, way: &Way, job: Job) {
         let Some([money, others]) = self.jobs.get(way) else { return };
         let sender = if job.lane == Lane::Money { money } else { others };
         // If the sender has ended, the daemon ends too: the next start finds the mail in the store.
-        if sender.send(job).is_ok() {
-            *self.flying.entry(way.clone()).or_default() += 1;
-        }
+        let _ = sender.send(job);
     }
 }
 
@@ -153,25 +152,34 @@ impl Pipeline {
         let Some(writer) = &self.mail_writer else { return Ok(false) };
         let (snapshot, id) = (self.snapshot.get(), writer.new_id());
         let facts = facts!(self, &snapshot);
-        let Some(Outgoing { lane, notice, unreached, is_light, .. }) = self.log.claim(to, &id, &facts) else {
+        let Some(Outgoing { lane, id, notice, unreached, is_light }) = self.log.claim(to, &id, &facts) else {
             self.senders.quiet.insert(to.to_owned(), self.log.next_try(to, self.now));
-            self.commit(&[])?;
+            self.commit()?;
             return Ok(false);
         };
         let mail = match notice {
-            Some(notice) => self.render(&notice, &unreached, is_light, &id),
-            None => self.published.store.lock().rendered(to, lane)?,
+            Some(notice) => Ok(self.render(&notice, &unreached, is_light, &id)),
+            None => self.published.store.lock().rendered(to, lane),
         };
-        let Some(mail) = mail else {
-            // The notice cannot be rendered. It is tried again as a mail is that the server refused.
-            let facts = facts!(self, &snapshot);
-            self.log.settle(to, lane, &id, Attempt::MailRefused, &facts);
-            self.commit(&[])?;
-            return Ok(true);
+        let mail = match mail {
+            Ok(Some(mail)) => Arc::new(mail),
+            Ok(None) => {
+                // The notice cannot be rendered. It is tried again as a mail is that the server refused.
+                self.settle(to, lane, &id, Attempt::MailRefused);
+                self.commit()?;
+                return Ok(true);
+            }
+            Err(error) => {
+                self.settle(to, lane, &id, Attempt::Away);
+                self.leave_file(&error);
+                return Err(error);
+            }
         };
-        if let Err(error) = self.commit(std::slice::from_ref(&mail)) {
-            let facts = facts!(self, &snapshot);
-            self.log.settle(to, lane, &mail.message_id, Attempt::Away, &facts);
+        let place = (to.to_owned(), lane);
+        self.senders.flying.insert(place.clone(), Arc::clone(&mail));
+        if let Err(error) = self.commit() {
+            self.senders.flying.remove(&place);
+            self.settle(to, lane, &id, Attempt::Away);
             return Err(error);
         }
         failpoint::reach("claimed");
@@ -207,23 +215,25 @@ impl Pipeline {
     pub(super) fn tried(&mut self, tried: Tried) {
         let Tried { way, job, sent, moved } = tried;
         let Job { to, lane, mail } = job;
-        if let Some(flying) = self.senders.flying.get_mut(&way) {
-            *flying = flying.saturating_sub(1);
-        }
         let failure = sent.as_ref().err();
         if failure.is_none_or(|failure| failure.fault != Fault::Untried) {
             self.note_attempt(&way, &to, lane, &mail, failure);
         }
         self.note_chat(&way, &to, &mail, sent.as_ref().ok().copied().flatten(), moved);
-        let snapshot = self.snapshot.get();
-        let attempt = failure.map_or(Attempt::Sent, SendFailure::attempt);
-        let facts = facts!(self, &snapshot);
-        self.log.settle(&to, lane, &mail.message_id, attempt, &facts);
+        self.settle(&to, lane, &mail.message_id, failure.map_or(Attempt::Sent, SendFailure::attempt));
         self.senders.quiet.remove(&to);
-        let committed = self.commit(&[]);
+        // If the reply was lost, a store that lost the bytes gets them again.
+        let committed = self.commit();
+        self.senders.flying.remove(&(to, lane));
         failpoint::reach("recorded");
         self.note_store_result(committed);
         self.edit_what_is_over();
+    }
+
+    fn settle(&mut self, to: &str, lane: Lane, id: &str, attempt: Attempt) {
+        let snapshot = self.snapshot.get();
+        let facts = facts!(self, &snapshot);
+        self.log.settle(to, lane, id, attempt, &facts);
     }
 
     /// Logs, counts and shows the result of an attempt, and its meaning for the server.
@@ -262,7 +272,7 @@ impl Pipeline {
 
     /// The daemon stops. Results are still taken in while the senders wait for their last replies.
     pub(super) async fn finish(&mut self, messages: &mut mpsc::Receiver<Message>) {
-        while self.senders.flying.values().any(|flying| *flying > 0) {
+        while !self.senders.flying.is_empty() {
             match self.senders.last(messages).await {
                 Some(Message::Tried(tried)) => self.tried(*tried),
                 Some(_) => {}

@@ -181,7 +181,7 @@ impl Pipeline {
             let accounts = accounts.iter().map(|(name, _)| DigestAccount { name: (*name).clone() }).collect();
             self.log.owe_digest(to, Digest { date, from, to: now, accounts });
         }
-        self.commit(&[])?;
+        self.commit()?;
         self.housekeeping.digested_until = now;
         self.dispatch();
         Ok(())
@@ -234,7 +234,7 @@ impl Pipeline {
             "the store cannot be used; incidents and mails go on in memory until it can: free its disk, or end what locks it"
         );
         if !was_read {
-            self.log.lose_bytes();
+            self.log.lose_bytes(|place| self.senders.flying.contains_key(place));
         }
         self.engine.write_all();
         self.log.write_all();

@@ -1,6 +1,6 @@
 //! Handles the times at which the known state may be out of date: after a start, after the machine slept, after
 //! its clock was set. Then all collectors that see states poll again, and time alone causes no mail until they
-//! have, for two minutes at most. This module also reports clocks that differ and collectors that do not run.
+//! have, for two minutes at most. This module also reports clocks that differ.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -9,23 +9,15 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::Pipeline;
 use crate::model::freshness::{AWAITED_FOR, all_looked};
-use crate::model::snapshot::PollEnd;
-use crate::model::{AccountName, Collector, Failure, FailureKind};
+use crate::model::{AccountName, Collector};
 use crate::provider::poll::Update;
 
 /// The loop is woken twice a second. If it did not run for this long, the machine slept.
 const SLEPT: Duration = Duration::from_secs(60);
 /// A smaller step back of the clock changes nothing that is shown.
 const SET_BACK: TimeDelta = TimeDelta::seconds(5);
-/// A collector is late after three of its gaps, but not before `LATE_AT_LEAST`, since one poll may take that
-/// long.
-const LATE_GAPS: u32 = 3;
-const LATE_AT_LEAST: Duration = Duration::from_secs(15 * 60);
 
-/// The longest gap between the ticks of each collector.
-pub(in crate::daemon) type Gaps = BTreeMap<AccountName, BTreeMap<Collector, Duration>>;
-
-/// The last runs of the pipeline and the collectors.
+/// The last run of the pipeline, and the clocks.
 #[derive(Debug)]
 pub(in crate::daemon) struct Looking {
     wall: DateTime<Utc>,
@@ -36,9 +28,6 @@ pub(in crate::daemon) struct Looking {
     sure: bool,
     /// The last message about the clocks.
     clock_said: Option<(String, bool)>,
-    pub(super) gaps: Gaps,
-    /// The last update of each collector.
-    heard_of: BTreeMap<(AccountName, Collector), Instant>,
     /// Polls that failed while the clock was doubted, and that were not repeated since.
     of_no_time: BTreeMap<(AccountName, Collector), Update>,
     /// These polls are taken in now; no mail is made meanwhile.
@@ -47,15 +36,13 @@ pub(in crate::daemon) struct Looking {
 
 impl Looking {
     /// The state at the start.
-    pub(in crate::daemon) fn new(wall: DateTime<Utc>, steady: Instant, gaps: Gaps) -> Self {
+    pub(in crate::daemon) fn new(wall: DateTime<Utc>, steady: Instant) -> Self {
         Self {
             wall,
             steady,
             since: Some(steady),
             sure: false,
             clock_said: None,
-            gaps,
-            heard_of: BTreeMap::new(),
             of_no_time: BTreeMap::new(),
             is_catching_up: false,
         }
@@ -73,28 +60,6 @@ impl Looking {
     /// however long it waited for the pipeline.
     pub(super) fn slept_since(&self, ended: Instant, took: Duration) -> bool {
         self.since.is_some_and(|since| ended < since + took)
-    }
-
-    /// Notes that a collector runs. The collector of containers also reads the sites.
-    pub(super) fn hear_of(&mut self, account: &AccountName, collector: Collector) {
-        let now = Instant::now();
-        self.heard_of.insert((account.clone(), collector.follows().unwrap_or(collector)), now);
-    }
-
-    /// Collectors that did not run for long, and how long. Each is reported once in that time.
-    fn late(&mut self, now: Instant) -> Vec<(AccountName, Collector, Duration)> {
-        let mut late = Vec::new();
-        for (account, gaps) in &self.gaps {
-            for (&collector, &gap) in gaps {
-                let last = self.heard_of.entry((account.clone(), collector)).or_insert(now);
-                let quiet = now.saturating_duration_since(*last);
-                if quiet > gap.saturating_mul(LATE_GAPS).max(LATE_AT_LEAST) {
-                    *last = now;
-                    late.push((account.clone(), collector, quiet));
-                }
-            }
-        }
-        late
     }
 }
 
@@ -211,29 +176,6 @@ impl Pipeline {
             self.looking.clock_said = difference;
         }
     }
-
-    /// A collector that does not run counts as failing, whatever the reason.
-    pub(super) fn miss_late_collectors(&mut self) {
-        if self.is_looking() {
-            return;
-        }
-        for (account, collector, quiet) in self.looking.late(Instant::now()) {
-            let message = format!("not read for {} min: its polls do not run", quiet.as_secs() / 60);
-            let failure = Some(Failure::new(FailureKind::Other, message));
-            let end = Some(PollEnd { duration: Duration::ZERO, failure, complete: false, problem: None });
-            let at = self.now;
-            self.update(Update {
-                account,
-                collector,
-                at,
-                steady: Instant::now(),
-                reads: Vec::new(),
-                end,
-                rejected: 0,
-                problems: Vec::new(),
-            });
-        }
-    }
 }
 
 #[cfg(test)]
@@ -251,7 +193,7 @@ mod tests {
         let table =
             [(1, 1, false), (59, 59, false), (61, 61, true), (61, 0, true), (-61, 0, true), (30, 0, false)];
         for (went, ran, want) in table {
-            let mut looking = Looking::new(wall(0), start, Gaps::new());
+            let mut looking = Looking::new(wall(0), start);
             let steady = start + Duration::from_secs(ran);
             assert_eq!(looking.slept(wall(went), steady), want, "{went} {ran}");
             assert!(!looking.slept(wall(went), steady));
@@ -262,32 +204,11 @@ mod tests {
     fn a_poll_from_before_a_sleep_is_too_old_however_late_it_is_taken_in() {
         let second = Duration::from_secs(1);
         let woke = Instant::now();
-        let looking = Looking::new(wall(0), woke, Gaps::new());
+        let looking = Looking::new(wall(0), woke);
         assert!(looking.slept_since(woke - second, Duration::ZERO), "it ended before");
         assert!(looking.slept_since(woke + second, 2 * second), "it began before");
         assert!(!looking.slept_since(woke + 2 * second, second));
         let awake = Looking { since: None, ..looking };
         assert!(!awake.slept_since(woke - second, second));
-    }
-
-    #[test]
-    fn a_collector_is_late_after_three_of_its_gaps() {
-        let account: AccountName = "main".parse().unwrap();
-        let hour = Duration::from_secs(3600);
-        let gaps = [(Collector::Vms, Duration::from_secs(60)), (Collector::Containers, hour)].into();
-        let start = Instant::now();
-        let mut looking = Looking::new(wall(0), start, Gaps::from([(account.clone(), gaps)]));
-        assert!(looking.late(start).is_empty());
-        let late = |looking: &mut Looking, minutes: u64| -> Vec<Collector> {
-            let late = looking.late(start + Duration::from_secs(60 * minutes));
-            late.into_iter().map(|(_, collector, _)| collector).collect()
-        };
-        assert!(late(&mut looking, 15).is_empty());
-        assert_eq!(late(&mut looking, 16), [Collector::Vms]);
-        assert!(late(&mut looking, 30).is_empty(), "said once in that time");
-        assert_eq!(late(&mut looking, 181), [Collector::Vms, Collector::Containers]);
-        // The sites of an account are read all the time.
-        looking.hear_of(&account, Collector::Sites);
-        assert!(looking.heard_of[&(account, Collector::Containers)] < start + hour);
     }
 }

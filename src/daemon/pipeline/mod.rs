@@ -198,7 +198,6 @@ impl Pipeline {
 
     fn take_in(&mut self, update: Update) {
         let Update { account, collector, at, steady, reads, end, rejected, problems } = update;
-        self.looking.hear_of(&account, collector);
         let too_old = end.as_ref().is_some_and(|end| self.looking.slept_since(steady, end.duration));
         let Some(known) = self.known.get(&account) else { return };
         let before = known.state().collectors.get(&collector).cloned().unwrap_or_default();
@@ -297,7 +296,6 @@ impl Pipeline {
     }
 
     fn tick(&mut self) {
-        self.miss_late_collectors();
         let now = self.now;
         // Silences end by themselves.
         let decided = self.take_decisions();
@@ -313,9 +311,8 @@ impl Pipeline {
     }
 
     fn accounts(&mut self, accounts: Accounts) {
-        let Accounts { profiles, watchers, mail_writer, digest, metrics, has_heartbeat, gaps } = accounts;
+        let Accounts { profiles, watchers, mail_writer, digest, metrics, has_heartbeat } = accounts;
         self.published.show_heartbeat(has_heartbeat);
-        self.looking.gaps = gaps;
         self.encoder.configure(metrics);
         let names: Vec<AccountName> = self.known.keys().cloned().collect();
         let mut snapshot = (*self.snapshot.get()).clone();

@@ -33,7 +33,7 @@ impl Pipeline {
         if changes_debts {
             self.senders.try_now();
         }
-        let committed = taken.and_then(|()| self.commit(&[]));
+        let committed = taken.and_then(|()| self.commit());
         self.note_store_result(committed);
         self.dispatch();
     }

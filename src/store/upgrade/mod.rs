@@ -52,7 +52,7 @@ pub(super) fn upgrade(connection: &mut Connection, now: DateTime<Utc>) -> Result
         arrived: &[],
         is_started: meta(&transaction, "started")?.is_some(),
     };
-    log::write(&transaction, &changes, &[], now)?;
+    log::write(&transaction, &changes, &log::Flying::new(), now)?;
     transaction.pragma_update(None, "user_version", schema::NEWEST)?;
     transaction.commit()?;
     Ok(())

@@ -3,6 +3,7 @@
 //! bytes with its rows before each attempt. A restart knows nothing but the store.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::{Fate, FormName, Mail, Told};
 use crate::alert::{
@@ -10,7 +11,7 @@ use crate::alert::{
     Notice, Outgoing, Phase, Watcher,
 };
 use crate::model::{AccountIncidents, AccountName, Collector, Language, Observed, Snapshot, when};
-use crate::store::{Rendered, Restored, Store, StoreError};
+use crate::store::{Flying, Rendered, Restored, Store, StoreError};
 use crate::view::{IncidentRow, forms, reasons, words};
 use chrono::{DateTime, Duration, Utc};
 
@@ -82,7 +83,7 @@ impl Daemon {
             directory,
             ..Self::on(store, watchers, now)
         };
-        new.commit(&[], now).unwrap();
+        new.commit(now).unwrap();
         new
     }
 
@@ -103,15 +104,20 @@ impl Daemon {
     pub fn leave_file(&mut self, now: DateTime<Utc>) -> bool {
         let was_read = self.store.fall_back(&self.muted, now).unwrap();
         if !was_read {
-            self.log.lose_bytes();
+            self.log.lose_bytes(|_| false);
         }
         self.engine.write_all();
         self.log.write_all();
         was_read
     }
 
+    /// Commits all changes.
+    pub fn commit(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
+        self.commit_with(&Flying::new(), now)
+    }
+
     /// Commits all changes, with the bytes of a mail that is about to be handed to the server.
-    pub fn commit(&mut self, mails: &[Rendered], now: DateTime<Utc>) -> Result<(), StoreError> {
+    fn commit_with(&mut self, mails: &Flying, now: DateTime<Utc>) -> Result<(), StoreError> {
         if self.is_disk_full {
             return Err(StoreError::Content("the disk is full".to_owned()));
         }
@@ -125,7 +131,7 @@ impl Daemon {
         if Changes::of(&self.engine, &self.log).is_empty() {
             return;
         }
-        let result = self.commit(&[], now);
+        let result = self.commit(now);
         assert!(result.is_ok() || self.is_disk_full, "{result:?}");
     }
 
@@ -252,8 +258,9 @@ impl Daemon {
             subject: mail.items.first().map_or_else(String::new, |told| told.words.clone()),
             raw: serde_json::to_vec(mail).unwrap(),
         };
-        let made: Vec<Rendered> = made.map(rendered).into_iter().collect();
-        if self.commit(&made, now).is_err() {
+        let place = (to.to_owned(), outgoing.lane);
+        let made: Flying = made.map(|mail| (place, Arc::new(rendered(mail)))).into_iter().collect();
+        if self.commit_with(&made, now).is_err() {
             assert!(self.is_disk_full);
             return None;
         }
@@ -268,7 +275,7 @@ impl Daemon {
     /// Claims a mail and commits it without its bytes.
     pub fn claim_without_bytes(&mut self, to: &str, now: DateTime<Utc>) -> Result<(), StoreError> {
         self.with_facts(now, |log, facts| log.claim(to, "unwritten", facts)).unwrap();
-        self.commit(&[], now)
+        self.commit(now)
     }
 
     /// `outbox drop`.
