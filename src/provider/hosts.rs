@@ -91,12 +91,15 @@ pub(crate) fn http_client_via(whole: Duration, via: &Via) -> Result<ClientBuilde
     }
 }
 
+/// Clients by their proxy and authority. One ends with the last account that uses it.
+type Clients = Vec<(Via, Weak<Client>)>;
+
 /// The shared parts; see the module. Clones share them, and all accounts should share one. A client for each
 /// account would hold the TLS authorities once more, half a megabyte.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hosts {
     gates: Arc<Mutex<HashMap<String, Arc<Gate>>>>,
-    http: Arc<Mutex<Vec<(Via, Weak<Client>)>>>,
+    http: Arc<Mutex<Clients>>,
     /// Held while a large page is decoded. A server cannot hold it up, since the page is here already.
     pub(super) decoding: Arc<tokio::sync::Mutex<()>>,
     clock: Clock,

@@ -198,9 +198,11 @@ impl BillingFacts {
         }
     }
 
-    /// Adds the cut-off that was mailed: it holds until the reports of an hour or a payment move it.
+    /// Adds the cut-off that was mailed: it holds until the reports of an hour or a payment move it. A report that proves
+    /// that none is ahead shows a payment at once.
     pub(crate) fn knowing(self, known: Option<Disconnect>, payer: &Payer<'_>) -> Self {
-        known.map_or(self, |disconnect| self.cut_off(disconnect, payer))
+        let is_clear = self.disconnect == Disconnect::NotExpected;
+        known.filter(|_| !is_clear).map_or(self, |disconnect| self.cut_off(disconnect, payer))
     }
 
     /// Whether a cut-off is ahead, so that one order less may move it.

@@ -192,10 +192,7 @@ mod tests {
             let sums: Vec<String> = part
                 .reads
                 .iter()
-                .map(|read| match read {
-                    Read::Charges(sum) => sum.to_string(),
-                    other => panic!("{other:?}"),
-                })
+                .map(|read| if let Read::Charges(sum) = read { sum.to_string() } else { String::new() })
                 .collect();
             assert_eq!((sums, result), (want.map(str::to_owned).into_iter().collect(), Ok(complete)));
         }
