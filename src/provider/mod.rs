@@ -36,7 +36,7 @@ pub(crate) use error::{ApiError, cause, innermost};
 pub(crate) use hosts::{Hosts, http_client, http_client_via};
 pub(crate) use observe::{Code, Observer};
 pub(crate) use paging::Listed;
-pub(crate) use probe::{Host, probe};
+pub(crate) use probe::probe;
 pub(crate) use report::ReportRead;
 pub(crate) use settings::{
     BillingCredentials, HostingCredentials, HostingToken, Limits, ProviderSettings, TokenOffer,

@@ -7,7 +7,7 @@ use chrono_tz::Tz;
 use crate::alert::Severity;
 use crate::model::money::Money;
 use crate::model::sanitize::one_line;
-pub(crate) use crate::model::when::{day as subject_day, moment as sentence_moment};
+pub(crate) use crate::model::when::moment as sentence_moment;
 use crate::model::{Collector, Language, Noun, Sort, say};
 
 pub(crate) const RESOURCES: Noun =

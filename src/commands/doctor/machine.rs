@@ -1,14 +1,13 @@
-//! Checks that belong to no account: the providers' clocks and certificates, mail, the store, this machine.
+//! Checks that belong to no account: the providers' clocks, mail, the store, this machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use chrono::{DateTime, Duration, Utc};
-use chrono_tz::Tz;
 use url::Url;
 
 use super::mailboxes;
-use super::table::{self, CERTIFICATE_DAYS, Row};
+use super::table::{self, Row};
 use super::{telegram, webhooks};
 use crate::clock;
 use crate::commands::ask::{AskError, DaemonAddress};
@@ -19,7 +18,7 @@ use crate::daemon::mails::address;
 use crate::mail::smtp::{Capabilities, Timing, Transport};
 use crate::mail::{Recipient, Way};
 use crate::model::{Language, Snapshot, Via, lives_on};
-use crate::provider::{self, probe};
+use crate::provider::probe;
 use crate::store::{Store, StoreError};
 use crate::terminal::doctor::CheckVerdict;
 use crate::view::words;
@@ -32,8 +31,8 @@ const SKEW: Duration = Duration::seconds(30);
 /// The answer of a provider's host.
 struct Host {
     origin: String,
-    url: Url,
-    probed: Result<provider::Host, String>,
+    /// The host's time, if it sends it.
+    probed: Result<Option<DateTime<Utc>>, String>,
     now: DateTime<Utc>,
 }
 
@@ -68,7 +67,7 @@ pub(super) async fn checks(settings: &Settings, snapshot: &Snapshot) -> Vec<(Str
         }
     }
     for (origin, (url, via)) in hosts {
-        let host = Host { origin, url: url.clone(), probed: probe(url, via).await, now: clock::now() };
+        let host = Host { origin, probed: probe(url, via).await, now: clock::now() };
         checks.extend(table::run(&Host::CHECKS, &host));
     }
     checks.extend(mail_checks(settings).await);
@@ -116,16 +115,12 @@ async fn probe_mail_server(settings: &Settings) -> Option<Result<Capabilities, S
 }
 
 impl Host {
-    const CHECKS: [Row<Self>; 3] = [
+    const CHECKS: [Row<Self>; 2] = [
         // The host's groups fail by themselves, with the remedy.
         ("host", |host| {
             Some(CheckVerdict::warn(format!("{}: {}", host.origin, host.probed.as_ref().err()?)))
         }),
-        ("clock", |host| Some(clocks(&host.origin, host.probed.as_ref().ok()?.date, host.now))),
-        ("certificate", |host| {
-            let until = host.probed.as_ref().ok()?.certificate_until;
-            Some(certificate(&host.origin, host.url.scheme(), until, host.now))
-        }),
+        ("clock", |host| Some(clocks(&host.origin, *host.probed.as_ref().ok()?, host.now))),
     ];
 }
 
@@ -223,22 +218,6 @@ fn clocks(origin: &str, theirs: Option<DateTime<Utc>>, ours: DateTime<Utc>) -> C
     CheckVerdict::warn(says).remedy("keep the clock right: timedatectl set-ntp true")
 }
 
-fn certificate(origin: &str, scheme: &str, until: Option<DateTime<Utc>>, now: DateTime<Utc>) -> CheckVerdict {
-    let Some(until) = until else {
-        let why = if scheme == "https" { "its certificate cannot be read" } else { "no TLS" };
-        return CheckVerdict::skip(format!("{origin}: {why}"));
-    };
-    let days = (until - now).num_days();
-    let says = format!(
-        "{origin}: good until {}, {days} days",
-        words::subject_day(until.date_naive(), Tz::UTC, now, Language::En)
-    );
-    if days >= CERTIFICATE_DAYS {
-        return CheckVerdict::ok(says);
-    }
-    CheckVerdict::warn(says).remedy("once it has expired nothing can be read; ask the provider to renew it")
-}
-
 /// The paths of the installed unit, and the directory that systemd makes for it.
 const UNITS: [&str; 2] =
     ["/etc/systemd/system/hostwatch.service", "/usr/lib/systemd/system/hostwatch.service"];
@@ -326,19 +305,5 @@ mod tests {
         let name = OF_THE_UNIT.strip_prefix("/var/lib/").unwrap();
         let made = format!("\nStateDirectory={name}\n");
         assert!(std::fs::read_to_string(unit).unwrap().contains(&made));
-    }
-
-    #[test]
-    fn certificates_that_end_soon_are_told() {
-        for (days, want) in [
-            (90, CheckOutcome::Ok),
-            (14, CheckOutcome::Ok),
-            (13, CheckOutcome::Warn),
-            (-1, CheckOutcome::Warn),
-        ] {
-            let check = certificate("https://a.example", "https", Some(now() + Duration::days(days)), now());
-            assert_eq!(check.outcome, want, "{days}");
-        }
-        assert_eq!(certificate("http://127.0.0.1", "http", None, now()).says, "http://127.0.0.1: no TLS");
     }
 }

@@ -2,9 +2,6 @@
 
 use crate::terminal::doctor::CheckVerdict;
 
-/// A certificate that expires sooner is a warning.
-pub(super) const CERTIFICATE_DAYS: i64 = 14;
-
 /// The name of a check, and its verdict on the facts; `None` if the facts that it needs are missing.
 pub(super) type Row<F> = (&'static str, fn(&F) -> Option<CheckVerdict>);
 

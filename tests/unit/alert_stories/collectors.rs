@@ -166,7 +166,7 @@ fn failing_collectors_are_one_incident_that_is_told_again_when_it_gets_worse_for
 
          fail vms, fail containers, 20m, heal containers, 1h => opened
          heal vms, vms 2, 5m => resolved
-         words: Can read VMs and containers again
+         words: Cannot read VMs and containers
 
          fail vms, 20m, restart 1m, look, 40m => opened
          fail containers, 30m => worse
