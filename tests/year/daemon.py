@@ -39,7 +39,6 @@ max_per_hour = 100000
 path = "{folder}/hostwatch.db"
 [metrics]
 stale_after = "36h"
-allow = ["hostwatch_collector_polls_total", "hostwatch_incident_open", "hostwatch_outbox_messages"]
 """
 CHAT = """
 [telegram.{name}]
