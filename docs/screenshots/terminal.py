@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Pictures of `hostwatch status` and `hostwatch forecast` in a terminal of 96 columns, into docs/images.
+"""A picture of `hostwatch status` in a terminal of 96 columns, into docs/images.
 
     docs/screenshots/terminal.py target/release/hostwatch
 
-Simulator and daemon run beside each other for a moment; the commands' colours become HTML, and Chromium takes the
+Simulator and daemon run beside each other for a moment; its colours become HTML, and Chromium takes the
 picture. Needs python3 and Chromium (CHROMIUM names another binary); no network.
 """
 
@@ -72,10 +72,9 @@ def main():
         wait("the error to be seen", 90, lambda: "in error" in fetch(f"{url}/api/v1/status"))
         wait("the cut-off's incident", 90, lambda: "main/disconnect/account" in fetch(f"{url}/api/v1/status"))
         config = next(servers.path.glob("**/*.toml"))
-        for name, words in (("terminal-status", ["status", "--url", url]), ("terminal-forecast", ["forecast"])):
-            done = subprocess.run([binary, *words, f"--config.file={config}", "--color=always"], text=True,
-                                  stdout=subprocess.PIPE, env={**os.environ, "COLUMNS": str(COLUMNS)}, timeout=60)
-            shoot(name, words[0], done.stdout)
+        done = subprocess.run([binary, "status", "--url", url, f"--config.file={config}", "--color=always"], text=True,
+                              stdout=subprocess.PIPE, env={**os.environ, "COLUMNS": str(COLUMNS)}, timeout=60)
+        shoot("terminal-status", "status", done.stdout)
 
 
 run(main)
