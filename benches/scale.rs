@@ -42,7 +42,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::alert::{AlertSettings, Cause, Incident, Key, Kind, Severity, rules};
+use crate::alert::{AlertSettings, Cause, Incident, Key, Kind, rules};
 use crate::metrics::{Encoder, MetricsSettings, Own};
 use crate::model::{changes, forecast, *};
 use crate::provider::report::{self, Most};
@@ -401,7 +401,7 @@ fn open(kind: Kind, ids: impl Iterator<Item = u64>) -> BTreeMap<Key, Incident> {
     let at: DateTime<Utc> = read_at();
     let incident = |id: u64| {
         let key = Key::new(&account, kind, id);
-        let mut incident = Incident::new(key.clone(), Severity::Critical, at);
+        let mut incident = Incident::new(key.clone(), at);
         incident.open(Cause::SeenWrong, at);
         (key, incident)
     };
