@@ -74,7 +74,7 @@ impl Engine {
         let is_taken_back = cut_off.clear > 0 && !fails;
         let is_doubted = is_taken_back || self.causes(state, now).awaits_report(self.horizon).is_some();
         if cut_off.is_due(settings, now) && !is_doubted {
-            self.entry(&key, settings, now);
+            self.entry(&key, now);
         }
         self.change(&key, |incident| {
             incident.subject = Subject::Account;
@@ -125,7 +125,7 @@ impl Engine {
             return;
         }
         let key = Key::account_wide(&state.profile.name, Kind::BalanceDrop);
-        self.entry(&key, settings, reading.at);
+        self.entry(&key, reading.at);
         self.change(&key, |incident| {
             // A balance that alternates between two values counts as one drop a day, whatever is charged meanwhile. A
             // balance that is as much lower again is a new drop.
@@ -154,7 +154,7 @@ impl Engine {
                 continue;
             }
             let key = Key::new(&state.profile.name, Kind::OrderCost, order.id.get());
-            self.entry(&key, settings, reading.at);
+            self.entry(&key, reading.at);
             self.change(&key, |incident| {
                 // Prices of two servers that answer in turn are one rise.
                 let is_told =

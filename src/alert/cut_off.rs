@@ -12,7 +12,7 @@ use super::settings::AlertSettings;
 use super::subject::Wrong;
 use crate::model::forecast::{self, BARE, Disconnect, Doubt};
 use crate::model::freshness::is_fresh;
-use crate::model::pay_by::{last_day, near_from};
+use crate::model::pay_by::last_day;
 use crate::model::{AccountState, Collector, Money, Report};
 
 /// The belief about one account. It outlives failed polls and restarts.
@@ -110,20 +110,18 @@ impl CutOff {
             return Some(0);
         }
         let edd = self.edd?;
-        let is_crossed = |rung: &u32| crossing(edd, *rung, settings) <= now;
+        let is_crossed = |rung: &u32| settings.crossed_at(*rung, edd) <= now;
         settings.disconnect_days.iter().copied().filter(is_crossed).min()
     }
 
     /// The moment at which `rung` is crossed; rung 0 is overdue.
     pub(crate) fn crosses(&self, rung: u32, settings: &AlertSettings) -> Option<DateTime<Utc>> {
-        self.date().map(|edd| crossing(edd, rung, settings))
+        self.date().map(|edd| settings.crossed_at(rung, edd))
     }
 
     /// Whether a payment that is made today may come too late.
     pub(crate) fn is_near(&self, settings: &AlertSettings, now: DateTime<Utc>) -> bool {
-        let is_dated =
-            || self.edd.is_some_and(|edd| near_from(edd, settings.lead_days, settings.zone) <= now);
-        self.is_overdue(now) || self.used_up || is_dated()
+        self.disconnect().is_near(self.used_up, settings.lead_days, settings.zone, now)
     }
 
     /// The severity at `now`.
@@ -294,14 +292,5 @@ impl CutOff {
         let pairs = highest.iter_mut().chain(arrived).map(|(at, _)| at);
         let later = later.iter_mut().map(|later| &mut later.since);
         pairs.chain(later).chain(rose_at).chain(paid_at).chain(bare_since).chain(read_at)
-    }
-}
-
-/// The moment at which a rung is crossed. The rung of the last safe day is crossed as that day begins.
-fn crossing(edd: DateTime<Utc>, rung: u32, settings: &AlertSettings) -> DateTime<Utc> {
-    if rung == settings.lead_days + 1 {
-        near_from(edd, settings.lead_days, settings.zone)
-    } else {
-        edd - Duration::days(i64::from(rung))
     }
 }

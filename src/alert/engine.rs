@@ -271,8 +271,8 @@ impl Engine {
         self.incidents.unsaved.insert(key.clone());
     }
 
-    pub(super) fn entry(&mut self, key: &Key, settings: &AlertSettings, now: DateTime<Utc>) {
-        let new = || Incident::new(key.clone(), settings.severity(key.kind), now);
+    pub(super) fn entry(&mut self, key: &Key, now: DateTime<Utc>) {
+        let new = || Incident::new(key.clone(), now);
         self.incidents.all.entry(key.clone()).or_insert_with(new);
     }
 
@@ -282,7 +282,7 @@ impl Engine {
             return;
         }
         if matches!(finding.verdict, Verdict::Bad { .. }) {
-            self.entry(&key, settings, reading.at);
+            self.entry(&key, reading.at);
         }
         self.change(&key, |incident| incident.take(finding, reading, settings));
     }

@@ -100,12 +100,12 @@ pub(crate) const FLAPPING_QUIET: Duration = Duration::minutes(30);
 
 impl Incident {
     /// An incident that never opened.
-    pub(crate) fn new(key: Key, severity: Severity, at: DateTime<Utc>) -> Self {
+    pub(crate) fn new(key: Key, at: DateTime<Utc>) -> Self {
         Self {
-            key,
             episode: 0,
             phase: Phase::Resolved,
-            severity,
+            severity: key.kind.default_severity(),
+            key,
             subject: Subject::default(),
             value: Value::None,
             detail: Detail::default(),

@@ -15,7 +15,7 @@ use super::facts::Facts;
 use super::flight::Attempt;
 use super::incident::Incident;
 use super::key::Key;
-use super::kind::{Kind, Severity};
+use super::kind::Kind;
 use super::log::Log;
 use super::notice::Item;
 use super::reason::Cause;
@@ -73,7 +73,7 @@ impl Walk {
         let (mut incidents, mut cut_offs) = (BTreeMap::new(), BTreeMap::new());
         if let Some(off) = off {
             let key = Key::account_wide(&name, Kind::Disconnect);
-            let mut incident = Incident::new(key.clone(), Severity::Critical, now);
+            let mut incident = Incident::new(key.clone(), now);
             incident.open(Cause::DatePassed, now);
             incidents.insert(key, incident);
             cut_offs.insert(name.clone(), CutOff::of_known(off));

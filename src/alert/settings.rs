@@ -13,7 +13,7 @@ use super::key::{Key, Target};
 use super::kind::{Kind, Severity};
 use crate::model::ContainerState;
 use crate::model::pattern::matches_pattern;
-use crate::model::pay_by;
+use crate::model::pay_by::near_from;
 use crate::model::states::sounds_bad;
 
 /// `[alerts]`, with the account's part of `[billing]`.
@@ -108,12 +108,11 @@ impl AlertSettings {
 
     /// The moment at which a rung is crossed. The rung of the last safe day is crossed as that day begins.
     pub(crate) fn crossed_at(&self, rung: u32, cut_off: DateTime<Utc>) -> DateTime<Utc> {
-        if rung == self.lead_days + 1 { self.near_from(cut_off) } else { cut_off - days(rung) }
-    }
-
-    /// The moment from which a cut-off is near.
-    pub(super) fn near_from(&self, cut_off: DateTime<Utc>) -> DateTime<Utc> {
-        pay_by::near_from(cut_off, self.lead_days, self.zone)
+        if rung == self.lead_days + 1 {
+            near_from(cut_off, self.lead_days, self.zone)
+        } else {
+            cut_off - days(rung)
+        }
     }
 
     /// Whether incidents of this key are watched. The loss of a whole listing is, even if that of single resources is
@@ -139,9 +138,10 @@ impl AlertSettings {
         self.rules.get(&kind).and_then(|rule| rule.enabled).unwrap_or(kind.on_by_default())
     }
 
-    /// The severity of incidents of this kind. Cut-offs have that of their stage.
-    pub(crate) fn severity(&self, kind: Kind) -> Severity {
-        self.rules.get(&kind).and_then(|rule| rule.severity).unwrap_or(kind.default_severity())
+    /// The severity of incidents of this kind at a stage that is critical or not. Cut-offs have that of their rung.
+    pub(crate) fn severity_at(&self, kind: Kind, is_critical: bool) -> Severity {
+        let own = if is_critical { Severity::Critical } else { kind.default_severity() };
+        self.rules.get(&kind).and_then(|rule| rule.severity).unwrap_or(own)
     }
 
     /// The number of bad observations before an incident opens, at least one.

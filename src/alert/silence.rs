@@ -112,7 +112,7 @@ impl Muted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::alert::{Severity, Subject};
+    use crate::alert::Subject;
     use crate::model::Sort;
 
     fn silence(pattern: &str) -> Silence {
@@ -147,7 +147,7 @@ mod tests {
     fn an_ack_is_of_one_episode_and_a_silence_of_its_time() {
         let now = DateTime::UNIX_EPOCH;
         let key = Key::new(&"main".parse().unwrap(), Kind::VmError, 7);
-        let mut incident = Incident::new(key.clone(), Severity::Critical, now);
+        let mut incident = Incident::new(key.clone(), now);
         incident.subject = Subject::Resource { sort: Sort::Vm, name: "db-1".to_owned() };
         incident.episode = 2;
         let ack = Ack { episode: 2, at: now, comment: "Ann is on it".to_owned() };

@@ -8,7 +8,7 @@ use super::engine::Engine;
 use super::finding::{Failing, Finding, Value, Verdict};
 use super::incident::{Incident, Phase};
 use super::key::Key;
-use super::kind::{Kind, Severity};
+use super::kind::Kind;
 use super::reason::Cause;
 use super::rules;
 use super::settings::AlertSettings;
@@ -30,7 +30,7 @@ impl Engine {
         let is_bad = matches!(finding.verdict, Verdict::Bad { .. });
         let is_known = |value: &Value| matches!(value, Value::Failing(all) if all.contains_key(&collector));
         if is_bad && settings.enabled(key.kind) {
-            self.entry(&key, settings, now);
+            self.entry(&key, now);
         } else if !self.incidents.get(&key).is_some_and(|one| is_known(&one.value)) {
             return;
         }
@@ -157,12 +157,10 @@ impl Engine {
         now: DateTime<Utc>,
     ) {
         let kind = Kind::BillingReport;
-        let rule = settings.rules.get(&kind).and_then(|rule| rule.severity);
-        let is_near = self.is_near(state, settings, now);
-        let severity = if is_near { Severity::Critical } else { settings.severity(kind) };
+        let severity = settings.severity_at(kind, self.is_near(state, settings, now));
         self.change(&Key::account_wide(&state.profile.name, kind), |incident| {
             if incident.phase.is_open() {
-                incident.severity = rule.unwrap_or(severity);
+                incident.severity = severity;
             }
         });
     }
@@ -177,7 +175,6 @@ fn name_failing(
     is_dead: bool,
 ) {
     let Value::Failing(all) = &incident.value else { return };
-    let rule = settings.rules.get(&Kind::CollectorFailing).and_then(|rule| rule.severity);
     let collectors: Vec<Collector> =
         all.iter().filter(|(_, one)| one.good == 0).map(|(&one, _)| one).collect();
     incident.subject = if is_dead {
@@ -187,8 +184,7 @@ fn name_failing(
     } else {
         Subject::Unread { collectors }
     };
-    let severity = if is_critical { Severity::Critical } else { settings.severity(Kind::CollectorFailing) };
-    incident.severity = rule.unwrap_or(severity);
+    incident.severity = settings.severity_at(Kind::CollectorFailing, is_critical);
     let statuses = all.keys().filter_map(|one| state.collectors.get(one));
     let said = |status: &CollectorStatus| {
         let failure = status.failure.as_ref().map(|failure| failure.message.clone());

@@ -303,9 +303,9 @@ fn share_orders(old: &[Arc<Order>], new: &mut [Arc<Order>]) {
 const EMPTY_FOR: TimeDelta = TimeDelta::hours(1);
 
 impl<T: Resource<Id: Into<u64>> + Clone + PartialEq> Listing<T> {
-    /// Takes in the rows of a reading. A listing that is suddenly empty proves nothing for an hour. A complete listing replaces the rows, except for rows that only this one
-    /// lacks. An incomplete listing is merged and removes none. If nothing changed, the old rows stay, so that
-    /// a comparison of pointers finds no change.
+    /// Takes in the rows of a reading. A complete listing replaces the rows, except for rows that only this one
+    /// lacks. A listing that is suddenly empty proves nothing for an hour. An incomplete listing is merged and
+    /// removes none. If nothing changed, the old rows stay, so that a comparison of pointers finds no change.
     fn take(&mut self, read: Rows<T>, at: DateTime<Utc>) -> Seen {
         let Rows { mut rows, complete } = read;
         rows.sort_by_key(Resource::id);

@@ -65,6 +65,17 @@ impl PayBy {
     }
 }
 
+impl Disconnect {
+    /// Whether a payment that is made today may come too late, or nothing is left.
+    pub(crate) fn is_near(self, is_used_up: bool, lead_days: u32, zone: Tz, now: DateTime<Utc>) -> bool {
+        match self {
+            Self::At { at, .. } => is_used_up || near_from(at, lead_days, zone) <= now,
+            Self::Now => true,
+            Self::NotExpected | Self::Unknown => false,
+        }
+    }
+}
+
 /// The time from which on a payment comes too late: the midnight after the last safe day. `None` if payments
 /// arrive at once, since these are in time until the cut-off.
 pub(crate) fn too_late_from(cut_off: DateTime<Utc>, lead_days: u32, zone: Tz) -> Option<DateTime<Utc>> {

@@ -71,11 +71,11 @@ mod tests {
     use chrono::{DateTime, Utc};
 
     use super::*;
-    use crate::alert::{Key, Kind, Phase, Severity, Subject};
+    use crate::alert::{Key, Kind, Phase, Subject};
 
     fn incident(account: &str, kind: Kind, id: u64, subject: &str, phase: Phase) -> Incident {
         let key = Key::new(&account.parse().unwrap(), kind, id);
-        let mut incident = Incident::new(key, Severity::Critical, DateTime::<Utc>::UNIX_EPOCH);
+        let mut incident = Incident::new(key, DateTime::<Utc>::UNIX_EPOCH);
         incident.subject = Subject::Text(subject.to_owned()).of_stored(&incident.key);
         incident.phase = phase;
         incident

@@ -4,7 +4,6 @@ use chrono::{DateTime, Duration, Utc};
 
 use super::reader::Reader;
 use crate::model::forecast::Disconnect;
-use crate::model::pay_by::near_from;
 use crate::model::{AccountState, Money, PayBy, Profile, Report};
 
 /// An account that pays, and the reader of the words about it.
@@ -39,14 +38,8 @@ impl<'a> Payer<'a> {
 
     /// Whether a payment that is made today may come too late, or nothing is left.
     pub(crate) fn is_near(&self, disconnect: Disconnect, balance: Option<Money>) -> bool {
-        match disconnect {
-            Disconnect::At { at, .. } => {
-                near_from(at, self.lead_days, self.reader.zone) <= self.reader.now
-                    || balance.is_some_and(|balance| !balance.is_positive())
-            }
-            Disconnect::Now => true,
-            Disconnect::NotExpected | Disconnect::Unknown => false,
-        }
+        let is_used_up = balance.is_some_and(|balance| !balance.is_positive());
+        disconnect.is_near(is_used_up, self.lead_days, self.reader.zone, self.reader.now)
     }
 
     /// The day to pay by for this cut-off.

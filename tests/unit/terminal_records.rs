@@ -37,7 +37,7 @@ fn row(kind: Kind, severity: Severity, phase: Phase, title: &str) -> IncidentRow
 }
 
 fn incident(kind: Kind, id: u64, subject: &str) -> Incident {
-    let mut incident = Incident::new(key(kind, id), Severity::Critical, read_at() - Duration::hours(3));
+    let mut incident = Incident::new(key(kind, id), read_at() - Duration::hours(3));
     incident.subject = Subject::Text(subject.into()).of_stored(&incident.key);
     incident.phase = Phase::Firing;
     incident

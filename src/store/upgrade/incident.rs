@@ -41,7 +41,7 @@ pub(super) fn incident(old: &OldIncident) -> Incident {
         cause: old.folded_into.clone().filter(|_| phase.is_open()),
         why: cause.unwrap_or(if is_over { Cause::SeenRight } else { Cause::SeenWrong }),
         ended: is_over.then(|| old.resolved_at.unwrap_or(old.last_change)),
-        ..Incident::new(old.key.clone(), old.severity, old.since)
+        ..Incident::new(old.key.clone(), old.since)
     }
 }
 

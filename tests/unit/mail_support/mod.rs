@@ -52,7 +52,7 @@ pub fn incident(kind: Kind, resource: impl std::fmt::Display, subject: &str) -> 
         phase: Phase::Firing,
         subject: subject_of(subject).of_stored(&key),
         detail: Detail::State { state: "error".to_owned(), now: false },
-        ..Incident::new(key, kind.default_severity(), now() - Duration::minutes(2))
+        ..Incident::new(key, now() - Duration::minutes(2))
     }
 }
 
