@@ -4,12 +4,13 @@
 #   docs/screenshots/mails.sh [NAME...]        # all, or those whose name has one of the words
 #   docs/screenshots/mails.sh --docs           # those that docs/mails.md shows, into docs/images
 #
-# The pages are left by the golden tests under target/tmp/mails; the pictures go to target/screenshots/mails.
+# The pages are left by the golden tests under tmp/mails in the build directory; the pictures go to target/screenshots/mails.
 # Needs Chromium (CHROMIUM names another binary) and no network.
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
 chromium=${CHROMIUM:-chromium}
+pages=${CARGO_TARGET_DIR:-target}/tmp/mails
 out=target/screenshots/mails
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -54,8 +55,8 @@ shoot() {
 if [ "${1:-}" = --docs ]; then
   most=1000 # pixels: the rest is for those who get the mail
   mkdir -p docs/images
-  for pair in vm_error_opened:vm-error disconnect_rung_3:disconnect digest_needs_you:digest; do
-    cp "target/tmp/mails/${pair%:*}.html" "$scratch/page.html"
+  for pair in vm_error_opened:vm-error disconnect_rung_3:disconnect; do
+    cp "$pages/${pair%:*}.html" "$scratch/page.html"
     size=$(measure 640)
     height=$((${size% *} < most ? ${size% *} : most))
     shoot 640 "$height" light "docs/images/mail-${pair#*:}.png"
@@ -72,7 +73,7 @@ wanted() {
   return 1
 }
 
-for page in target/tmp/mails/*.html; do
+for page in "$pages"/*.html; do
   name=$(basename "$page" .html)
   wanted "$name" "$@" || continue
   cp "$page" "$scratch/page.html"
