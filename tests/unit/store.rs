@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::alert_support::{Daemon, Fate, World, start as now};
 use super::store_log::{assert_same, found, known, world};
-use crate::alert::{Ack, Changes, Digest, DigestAccount, History, Key, Kind, Lane, Muted, Past, Silence};
+use crate::alert::{Ack, Digest, DigestAccount, History, Key, Kind, Lane, Muted, Past, Silence};
 use crate::store::{Opened, Store, StoreError};
 use chrono::{DateTime, Duration, Utc};
 use rusqlite::Connection;
@@ -481,7 +481,7 @@ fn a_command_beside_a_store_of_0_2_reads_it_and_may_not_write() {
         store.take_back_ack(&vm(1)).unwrap_err(),
         store.silence("main/*", now(), "", now()).unwrap_err(),
         store.end_silence(1, now()).unwrap_err(),
-        store.save_beside(&Changes::of(&engine, &log), now()).unwrap_err(),
+        store.save_beside(&engine, &log, now()).unwrap_err(),
     ];
     for error in refused.map(|error| error.to_string()) {
         assert!(
