@@ -338,7 +338,7 @@ impl Engine {
                 // Calendars remove the entry. A removed account keeps nothing.
                 match self.watchers.get(&key.account) {
                     Some(watcher) => self.cut_offs.change(&key.account, |cut_off| {
-                        cut_off.forget_date();
+                        cut_off.forget_date(now);
                         cut_off.enter_in_calendar(&watcher.settings, now);
                     }),
                     None => drop(self.cut_offs.remove(&key.account)),
