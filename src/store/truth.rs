@@ -95,16 +95,17 @@ fn write_episode(
     Ok(())
 }
 
-/// Writes a reason, unless it is the last one again: repeats at each poll would bury the important ones.
+/// Writes a reason, unless it is the last one of the episode again: repeats at each poll would bury the important ones.
 fn write_reason(
     transaction: &Transaction<'_>,
     key: &str,
     incident: &Incident,
     now: DateTime<Utc>,
 ) -> rusqlite::Result<()> {
-    let mut last =
-        transaction.prepare_cached("SELECT reason FROM decisions WHERE key = ?1 ORDER BY id DESC LIMIT 1")?;
-    let known: Option<String> = last.query_row([key], |row| row.get(0)).ok();
+    let mut last = transaction.prepare_cached(
+        "SELECT reason FROM decisions WHERE key = ?1 AND decided_at >= ?2 ORDER BY id DESC LIMIT 1",
+    )?;
+    let known: Option<String> = last.query_row([key, &stamp(incident.since)], |row| row.get(0)).ok();
     if known.and_then(|known| Cause::of_stored(&known)).as_ref() != Some(&incident.why) {
         let mut add = transaction
             .prepare_cached("INSERT INTO decisions (key, decided_at, reason) VALUES (?1, ?2, ?3)")?;
