@@ -43,7 +43,7 @@ impl Engine {
             self.change(&key, |incident| weigh_proof(incident, proof, is_cleared, reading, settings));
         }
         if is_cleared {
-            self.cut_offs.change(account, CutOff::forget_date);
+            self.cut_offs.change(account, |cut_off| cut_off.forget_date(reading.at));
         }
         self.cut_off_by_time(state, settings, reading.at);
         if settings.enabled(Kind::BalanceDrop) {

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cut_off::CutOff;
 use super::engine::Engine;
 use super::flight::{Addressee, Flight, Lane};
 use super::history::Title;
@@ -12,55 +11,7 @@ use super::key::Key;
 use super::kind::Kind;
 use super::log::Log;
 use super::notified::Notified;
-use super::noting::{Arrived, Noting, Tidings};
-use crate::model::AccountName;
-
-/// All changes since the last commit. A removed entry is only its name, with `None`.
-#[derive(Debug)]
-pub(crate) struct Changes<'a> {
-    /// Incidents, each with its title in the history.
-    pub incidents: Vec<(&'a Key, Option<(&'a Incident, Title)>)>,
-    pub cut_offs: Vec<(&'a AccountName, Option<&'a CutOff>)>,
-    /// Accounts, and whether each collector that sees states has read them once.
-    pub known: Vec<(&'a AccountName, bool)>,
-    pub entries: Vec<(&'a Key, &'a str, Option<&'a Notified>)>,
-    pub flights: Vec<(&'a str, Lane, Option<&'a Flight>)>,
-    pub addressees: Vec<(&'a str, Option<&'a Addressee>)>,
-    pub arrived: &'a [Arrived],
-    /// The recipients of the first mail are decided.
-    pub is_started: bool,
-}
-
-impl<'a> Changes<'a> {
-    pub(crate) fn of(engine: &'a Engine, log: &'a Log) -> Self {
-        let titled = |incident| (incident, engine.title(incident));
-        let incidents = engine.incidents.unsaved().map(|(key, one)| (key, one.map(titled)));
-        let entries = log.entries.unsaved().map(|((key, to), entry)| (key, to.as_str(), entry));
-        let flights = log.flights.unsaved().map(|((to, lane), flight)| (to.as_str(), *lane, flight));
-        Self {
-            incidents: incidents.collect(),
-            cut_offs: engine.cut_offs.unsaved().collect(),
-            known: engine.known.unsaved().map(|(account, one)| (account, one.is_some())).collect(),
-            entries: entries.collect(),
-            flights: flights.collect(),
-            addressees: log.addressees.unsaved().map(|(to, one)| (to.as_str(), one)).collect(),
-            arrived: &log.tidings.arrived,
-            is_started: log.is_started,
-        }
-    }
-
-    /// Nothing changed.
-    pub(crate) fn is_empty(&self) -> bool {
-        let Self { incidents, cut_offs, known, entries, flights, addressees, arrived, is_started: _ } = self;
-        incidents.is_empty()
-            && cut_offs.is_empty()
-            && known.is_empty()
-            && entries.is_empty()
-            && flights.is_empty()
-            && addressees.is_empty()
-            && arrived.is_empty()
-    }
-}
+use super::noting::{Noting, Tidings};
 
 /// The notification log as a store holds it.
 #[derive(Debug, Default)]
@@ -95,11 +46,16 @@ impl From<Stored> for Log {
 
 impl Engine {
     /// The history's title of an episode.
-    fn title(&self, incident: &Incident) -> Title {
+    pub(crate) fn title(&self, incident: &Incident) -> Title {
         let key = &incident.key;
         let cut_off = self.cut_offs.get(&key.account).filter(|_| key.kind == Kind::Disconnect);
         let wrong = cut_off.map_or_else(|| incident.wrong(), |one| one.wrong(incident.read_at));
         Title { subject: incident.subject.clone(), wrong }
+    }
+
+    /// Whether the store has everything.
+    pub(crate) fn is_saved(&self) -> bool {
+        self.incidents.unsaved.is_empty() && self.cut_offs.unsaved.is_empty() && self.known.unsaved.is_empty()
     }
 
     /// The store lost all of this: the next commit writes everything.
@@ -118,6 +74,14 @@ impl Engine {
 }
 
 impl Log {
+    /// Whether the store has everything.
+    pub(crate) fn is_saved(&self) -> bool {
+        self.entries.unsaved.is_empty()
+            && self.flights.unsaved.is_empty()
+            && self.addressees.unsaved.is_empty()
+            && self.tidings.arrived.is_empty()
+    }
+
     /// The store lost all of this: the next commit writes everything.
     pub(crate) fn write_all(&mut self) {
         self.entries.write_all();

@@ -27,6 +27,8 @@ pub(crate) struct CutOff {
     pub used_up: bool,
     /// The account is cut off and no date is known.
     pub gone: bool,
+    /// The end of the last time that the account was overdue.
+    pub overdue_until: Option<DateTime<Utc>>,
     /// The time of the report that these values come from.
     pub read_at: Option<DateTime<Utc>>,
     /// The balance in the last report that is not doubtful.
@@ -173,8 +175,9 @@ impl CutOff {
     /// Takes in a good report. An error is the reason why the report does not prove that the account is safe.
     pub(crate) fn take(&mut self, observation: &Observation<'_>) -> Result<(), Doubt> {
         let Observation { report, at, .. } = *observation;
+        let was_overdue = self.is_overdue(at);
         // An earlier payment is used up once the account is cut off.
-        self.paid_at = self.paid_at.filter(|_| !self.is_overdue(at));
+        self.paid_at = self.paid_at.filter(|_| !was_overdue);
         self.arrived = observation.payment.map(|amount| (at, amount)).or(self.arrived);
         let is_payment = observation.payment.is_some() || self.is_paying;
         self.is_paying = is_payment;
@@ -217,6 +220,9 @@ impl CutOff {
             }
             Disconnect::NotExpected | Disconnect::Unknown => {}
         }
+        if was_overdue && !self.is_overdue(at) {
+            self.overdue_until = Some(at);
+        }
         self.is_paying &= matches!(disconnect, Disconnect::NotExpected | Disconnect::Unknown);
         let proof = forecast::all_clear(report, self.last_named());
         let proof = if is_doubtful { proof.and(Err(Doubt::NoCharges)) } else { proof };
@@ -230,8 +236,9 @@ impl CutOff {
     }
 
     /// Forgets the date. The balance and the calendar entry stay.
-    pub(crate) fn forget_date(&mut self) {
+    pub(crate) fn forget_date(&mut self, now: DateTime<Utc>) {
         *self = Self {
+            overdue_until: if self.is_overdue(now) { Some(now) } else { self.overdue_until },
             balance: self.balance,
             highest: std::mem::take(&mut self.highest),
             rose_at: self.rose_at,
@@ -288,9 +295,9 @@ impl CutOff {
 
     /// All past moments. The caller corrects those that lie ahead of the clock.
     pub(crate) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
-        let Self { highest, rose_at, paid_at, arrived, later, bare_since, read_at, .. } = self;
+        let Self { overdue_until, highest, rose_at, paid_at, arrived, later, bare_since, read_at, .. } = self;
         let pairs = highest.iter_mut().chain(arrived).map(|(at, _)| at);
         let later = later.iter_mut().map(|later| &mut later.since);
-        pairs.chain(later).chain(rose_at).chain(paid_at).chain(bare_since).chain(read_at)
+        pairs.chain(later).chain(overdue_until).chain(rose_at).chain(paid_at).chain(bare_since).chain(read_at)
     }
 }

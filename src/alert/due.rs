@@ -11,7 +11,6 @@ use chrono::{DateTime, Duration, Utc};
 use super::case::{Case, Due, Evidence, Role, Why, escalated, nothing};
 use super::finding::{Failing, Value};
 use super::incident::Phase;
-use super::key::Key;
 use super::kind::{Event, Kind, Severity};
 use super::money;
 use super::notified::{Money, Owed, Told, What};
@@ -139,10 +138,7 @@ fn open(case: &Case<'_>, told: &Told) -> Due {
         Evidence::Awaited(until) => return Due::Nothing(Why::NotRead, Some(until)),
         Evidence::Unread => return nothing(Why::Unread),
     }
-    // A reminder names the state that its recipient was told, even if the resource went on to another one.
-    let is_told = |cause: &&Key| told.knows(incident.episode) && cause.is_of_same_resource(&incident.key);
-    let cause = incident.cause.as_ref().filter(|_| case.cause_reaches);
-    if let Some(cause) = cause.filter(|cause| !is_told(cause)) {
+    if let Some(cause) = incident.cause.as_ref().filter(|_| case.cause_reaches) {
         return nothing(Why::Explained(cause.clone()));
     }
     if !told.knows(incident.episode) {

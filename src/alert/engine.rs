@@ -25,15 +25,15 @@ use crate::model::{AccountName, AccountState, Believed, Collector, Observed, Sna
 #[derive(Clone, Debug)]
 pub(crate) struct Engine {
     watchers: BTreeMap<AccountName, Watcher>,
-    pub(super) incidents: Noting<Key, Incident>,
-    pub(super) cut_offs: Noting<AccountName, CutOff>,
+    pub(crate) incidents: Noting<Key, Incident>,
+    pub(crate) cut_offs: Noting<AccountName, CutOff>,
     pub(super) foreseen: BTreeMap<AccountName, Foreseen>,
     /// The last start, or the last time that the machine woke.
     pub(super) horizon: DateTime<Utc>,
     /// Changed incidents that were not yet compared with the notification log.
     pub(super) changed: BTreeSet<Key>,
     /// Accounts that each collector that sees states has read once.
-    pub(super) known: Noting<AccountName, ()>,
+    pub(crate) known: Noting<AccountName, ()>,
 }
 
 impl Engine {
@@ -338,7 +338,7 @@ impl Engine {
                 // Calendars remove the entry. A removed account keeps nothing.
                 match self.watchers.get(&key.account) {
                     Some(watcher) => self.cut_offs.change(&key.account, |cut_off| {
-                        cut_off.forget_date();
+                        cut_off.forget_date(now);
                         cut_off.enter_in_calendar(&watcher.settings, now);
                     }),
                     None => drop(self.cut_offs.remove(&key.account)),

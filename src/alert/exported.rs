@@ -24,11 +24,10 @@ impl Engine {
     /// The incidents of one account that metrics show.
     pub(crate) fn exported(&self, account: &AccountName, now: DateTime<Utc>) -> AccountIncidents {
         let series = self.incidents_of(account).flat_map(|one| {
-            let overdue = self.is_overdue(one, now).then(|| series(one, OVERDUE, Severity::Critical, true));
-            self.state_of(one, now)
-                .map(|is_open| series(one, one.key.kind.as_str(), one.severity, is_open))
-                .into_iter()
-                .chain(overdue)
+            let itself = self.state_of(one, now);
+            let itself = itself.map(|is_open| series(one, one.key.kind.as_str(), one.severity, is_open));
+            let overdue = self.is_overdue(one, now);
+            itself.into_iter().chain(overdue.map(|is_open| series(one, OVERDUE, Severity::Critical, is_open)))
         });
         AccountIncidents { are_known: self.knows(account), series: series.collect() }
     }
@@ -48,9 +47,14 @@ impl Engine {
         }
     }
 
-    fn is_overdue(&self, one: &Incident, now: DateTime<Utc>) -> bool {
-        let is_disconnect = one.key.kind == Kind::Disconnect && one.phase.is_open() && one.stood_alone;
-        is_disconnect && self.cut_offs.get(&one.key.account).is_some_and(|cut_off| cut_off.is_overdue(now))
+    /// Whether the account is overdue; `Some(false)` for a day after that.
+    fn is_overdue(&self, one: &Incident, now: DateTime<Utc>) -> Option<bool> {
+        let is_disconnect = one.key.kind == Kind::Disconnect && one.stood_alone;
+        let cut_off = self.cut_offs.get(&one.key.account).filter(|_| is_disconnect)?;
+        if one.phase.is_open() && cut_off.is_overdue(now) {
+            return Some(true);
+        }
+        (now - cut_off.overdue_until? < SHOWN_AFTER).then_some(false)
     }
 
     /// Notes an account that each collector that sees states has read once.

@@ -56,6 +56,14 @@ pub(crate) struct Flight {
     pub lost_replies: u32,
 }
 
+impl Flight {
+    /// Dearer orders and drops of the balance that a mail about a cut-off has words about.
+    pub(super) fn says(&self) -> impl Iterator<Item = &Key> {
+        let is_said = |key: &Key| key.kind.is_momentary() && self.items.iter().all(|item| item.key != *key);
+        self.undo.keys().filter(move |key| is_said(key))
+    }
+}
+
 /// One incident in a mail on its way.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Flown {

@@ -2,7 +2,8 @@
 
 use chrono::{DateTime, Duration, Utc};
 
-use crate::model::{Money, Report, forecast};
+use crate::model::forecast::{self, LATE_CHARGE};
+use crate::model::{Money, Report};
 
 /// The forecasts of the good reports of the last 24 hours, the oldest first. They are not stored; after a start
 /// the stored last report takes their place.
@@ -20,8 +21,6 @@ struct Line {
 
 /// A report counts for this long.
 const DAY: Duration = Duration::hours(24);
-/// A charge may be made this much later than foreseen.
-const LATE_CHARGE: Duration = Duration::hours(1);
 
 impl Foreseen {
     /// Takes in a good report that was read at `now`. Returns the amount by which its balance is above what every
@@ -38,7 +37,8 @@ impl Foreseen {
         let newest = self.0.last().map(|line| line.highest(now));
         self.0.retain(|line| now - line.read_at < DAY);
         let of_day = self.0.iter().map(|line| line.highest(now)).max();
-        let highest = of_day.or(newest).or_else(|| last.and_then(|last| highest_of(last, now)));
+        let highest =
+            of_day.or(newest).or_else(|| last.and_then(|last| forecast::highest_foreseen(last, now)));
         // A report that foresaw this very balance adds nothing to this one.
         self.0.retain(|line| line.at(now) != balance);
         self.0.iter_mut().for_each(Line::shorten);
@@ -78,13 +78,6 @@ impl Line {
     fn highest(&self, now: DateTime<Utc>) -> Money {
         self.at(now).max(self.at(now - LATE_CHARGE))
     }
-}
-
-/// The highest balance that a report of any age foresaw for now, or for its end if that is past.
-fn highest_of(report: &Report, now: DateTime<Utc>) -> Option<Money> {
-    let end = || report.moments.last().map(|last| last.balance);
-    let at = |at| forecast::foreseen_balance(report, at).or_else(end);
-    at(now).max(at(now - LATE_CHARGE))
 }
 
 #[cfg(test)]

@@ -49,14 +49,6 @@ impl Key {
         Self::new(account, kind, Target::Account)
     }
 
-    /// Whether two keys are about the same VM, site or container.
-    pub(super) fn is_of_same_resource(&self, other: &Self) -> bool {
-        self.account == other.account
-            && self.resource == other.resource
-            && self.kind.sort().is_some()
-            && self.kind.sort() == other.kind.sort()
-    }
-
     /// The number of the resource, if the key is about one.
     pub(crate) fn id(&self) -> Option<u64> {
         if let Target::Id(id) = self.resource { Some(id) } else { None }

@@ -20,13 +20,13 @@ use super::settings::{AlertSettings, Watcher};
 /// The contents of the log: what recipients were told, and the mails on their way.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log {
-    pub(super) entries: Entries,
+    pub(crate) entries: Entries,
     /// Incidents of which something may be owed, by recipient. Walks find them, and `claim` compares them
     /// again.
     pub(super) candidates: BTreeMap<String, BTreeSet<Key>>,
-    pub(super) flights: Noting<(String, Lane), Flight>,
-    pub(super) addressees: Noting<String, Addressee>,
-    pub(super) tidings: Tidings,
+    pub(crate) flights: Noting<(String, Lane), Flight>,
+    pub(crate) addressees: Noting<String, Addressee>,
+    pub(crate) tidings: Tidings,
     /// Whether it is decided who gets a first mail. An empty store has not decided yet.
     pub(super) is_started: bool,
     /// Incidents that wait for a reading. They are compared again after each reading.

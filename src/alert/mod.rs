@@ -5,7 +5,7 @@
 //! (`notified`, kept by `log`), which holds what this recipient was told. When a mail can leave, `due` (for a
 //! cut-off `money`) compares the two: it takes a `case` and returns one event, or a reason why there is none. A
 //! mail holds everything of one form that one recipient is owed: `compose` makes it, `outgoing` follows its
-//! `flight` and takes in the result. `changes` is what a store writes of all this in one transaction.
+//! `flight` and takes in the result. `changes` knows what a store has still to write of all this.
 //!
 //! Promises: a mail that waits is never outdated, since only the debt waits. An end is mailed to the recipients
 //! that were told of the beginning, and to nobody else. A lost reply repeats a mail and loses none.
@@ -53,7 +53,7 @@ pub(crate) use calendar::CalendarEntry;
 pub(crate) use case::Due;
 #[cfg(test)]
 pub(crate) use case::Why;
-pub(crate) use changes::{Changes, Stored};
+pub(crate) use changes::Stored;
 pub(crate) use cut_off::CutOff;
 pub(crate) use days::{days_left, deletion};
 pub(crate) use debts::Debts;

@@ -67,7 +67,7 @@ impl<K: Ord + Clone, V: PartialEq + Clone> Noting<K, V> {
     }
 
     /// The entries that changed since they were stored; `None` for those that were removed.
-    pub(super) fn unsaved(&self) -> impl Iterator<Item = (&K, Option<&V>)> {
+    pub(crate) fn unsaved(&self) -> impl Iterator<Item = (&K, Option<&V>)> {
         self.unsaved.iter().map(|key| (key, self.all.get(key)))
     }
 }
@@ -124,7 +124,7 @@ pub(crate) struct Arrived {
 
 /// News for the caller of the log. They are no part of its state.
 #[derive(Clone, Default)]
-pub(super) struct Tidings {
+pub(crate) struct Tidings {
     /// Mails that the server took since the last commit.
     pub arrived: Vec<Arrived>,
     /// Something is owed that was not owed before.

@@ -71,9 +71,7 @@ impl Log {
                 .iter()
                 .filter(|item| !is_given_up && self.still_of(item, flight, to, facts) != Still::Over);
             // The words of a mail that perhaps did not arrive go into the next one.
-            let said = keys.iter().filter(|key| {
-                !is_given_up && key.kind.is_momentary() && flight.items.iter().all(|item| item.key != **key)
-            });
+            let said = flight.says().filter(|_| !is_given_up);
             let rest: Vec<Key> = rest.map(|item| &item.key).chain(said).cloned().collect();
             self.forget_bytes(&place, &rest, facts);
             self.note(&keys, facts);
@@ -295,10 +293,14 @@ impl Log {
                     (standing.held, standing.unsure_since) = (None, None);
                     standing.backoff.remove(&lane);
                 });
+                let episode = |key: &Key| self.entry(key, to).map_or(0, |entry| entry.told.episode);
+                let said = flight.says().map(|key| format!("{key}#{}#{}", episode(key), Event::Opened));
+                let items = flight.items.iter().map(|item| item.event_key.clone());
+                let told = items.chain(said).collect();
                 self.tidings.arrived.push(Arrived {
                     message_id: flight.id.clone(),
                     to: to.to_owned(),
-                    told: flight.items.into_iter().map(|item| item.event_key).collect(),
+                    told,
                     made_at: flight.first_try,
                     at: now,
                 });

@@ -10,6 +10,8 @@ use super::charge_moment::ChargeMoment;
 use super::ids::OrderId;
 use super::money::Money;
 
+/// A charge may be made this much later than foreseen.
+pub(crate) const LATE_CHARGE: Duration = Duration::hours(1);
 /// The spans, in days, of metrics and mails.
 pub(crate) const SPANS_DAYS: [u32; 3] = [7, 30, 90];
 
@@ -340,6 +342,13 @@ pub(crate) fn foreseen_balance(report: &Report, at: DateTime<Utc>) -> Option<Mon
         return None;
     }
     balance_after(report, at)
+}
+
+/// The highest balance that a report of any age foresaw for now, or for its end if that is past. A charge may be late.
+pub(crate) fn highest_foreseen(report: &Report, now: DateTime<Utc>) -> Option<Money> {
+    let end = || report.moments.last().map(|last| last.balance);
+    let at = |at| foreseen_balance(report, at).or_else(end);
+    at(now).max(at(now - LATE_CHARGE))
 }
 
 /// The balance after the last charge up to `at`.

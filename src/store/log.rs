@@ -8,9 +8,9 @@ use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
 
 use super::incidents::digested_until_of;
-use super::rows::{Columns as _, meta, meta_moment, set_meta};
+use super::rows::{Columns as _, meta, meta_moment, set_meta, write_rows};
 use super::{Store, StoreError, chats, history, reports, sent, truth};
-use crate::alert::{Changes, CutOff, Digest, Incident, Key, Lane, Log, Stored};
+use crate::alert::{CutOff, Digest, Engine, Incident, Key, Lane, Log, Stored};
 use crate::failpoint;
 pub(crate) use crate::model::mails::Rendered;
 use crate::model::{AccountName, LastReport};
@@ -62,15 +62,16 @@ impl Store {
     /// If the store cannot be written, or a mail has no bytes. Then nothing is written.
     pub(crate) fn save(
         &mut self,
-        changes: &Changes<'_>,
+        engine: &Engine,
+        log: &Log,
         mails: &Flying,
         reports: &[(AccountName, LastReport)],
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        write(&transaction, changes, mails, now)?;
+        write(&transaction, engine, log, mails, now)?;
         reports::write(&transaction, reports)?;
-        if changes.is_started && meta(&transaction, "started")?.is_none() {
+        if log.is_started() && meta(&transaction, "started")?.is_none() {
             set_meta(&transaction, "started", &now.to_rfc3339())?;
         }
         history::watched(&transaction, now)?;
@@ -88,7 +89,8 @@ impl Store {
     /// If a daemon holds the store, since it would not notice these changes.
     pub(crate) fn save_beside(
         &mut self,
-        changes: &Changes<'_>,
+        engine: &Engine,
+        log: &Log,
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
         let path = self.path.clone().unwrap_or_default();
@@ -96,7 +98,7 @@ impl Store {
             return Err(StoreError::Locked(path));
         }
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        write(&transaction, changes, &Flying::new(), now)?;
+        write(&transaction, engine, log, &Flying::new(), now)?;
         Ok(transaction.commit()?)
     }
 
@@ -133,40 +135,29 @@ impl Store {
     }
 }
 
-/// Writes the changes.
-pub(super) fn write(
+/// Writes what changed since the last commit.
+fn write(
     transaction: &Transaction<'_>,
-    changes: &Changes<'_>,
+    engine: &Engine,
+    log: &Log,
     mails: &Flying,
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
-    truth::write(transaction, changes, now)?;
-    write_entries(transaction, changes)?;
+    truth::write(transaction, engine, now)?;
+    let entries = log.entries.unsaved().map(|((key, to), entry)| ([key.to_string(), to.clone()], entry));
+    write_rows(transaction, "notification_log", ["key", "recipient"], entries)?;
     // A mail that arrived moves from one table to the other.
-    sent::write(transaction, changes.arrived)?;
-    write_flights(transaction, changes, mails, now)?;
-    write_addressees(transaction, changes)
-}
-
-fn write_entries(transaction: &Transaction<'_>, changes: &Changes<'_>) -> Result<(), StoreError> {
-    let mut put = transaction.prepare_cached(
-        "INSERT OR REPLACE INTO notification_log (key, recipient, body) VALUES (?1, ?2, ?3)",
-    )?;
-    let mut forget =
-        transaction.prepare_cached("DELETE FROM notification_log WHERE key = ?1 AND recipient = ?2")?;
-    for (key, to, entry) in &changes.entries {
-        let key = key.to_string();
-        match entry {
-            Some(entry) => put.execute(params![key, to, serde_json::to_string(entry)?])?,
-            None => forget.execute(params![key, to])?,
-        };
-    }
-    Ok(())
+    sent::write(transaction, &log.tidings.arrived)?;
+    write_flights(transaction, log, mails, now)?;
+    let addressees = log.addressees.unsaved().map(|(to, one)| ([to.clone()], one));
+    write_rows(transaction, "standings", ["recipient"], addressees)?;
+    let mut digests = log.addressees.unsaved().filter_map(|(_, one)| one?.digest.as_ref());
+    Ok(digests.try_for_each(|digest| set_digested(transaction, digest))?)
 }
 
 fn write_flights(
     transaction: &Transaction<'_>,
-    changes: &Changes<'_>,
+    log: &Log,
     mails: &Flying,
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
@@ -179,39 +170,22 @@ fn write_flights(
     )?;
     let mut forget =
         transaction.prepare_cached("DELETE FROM in_flight WHERE recipient = ?1 AND lane = ?2")?;
-    for (to, lane, flight) in &changes.flights {
-        let mail = mails.get(&((*to).to_owned(), *lane));
+    for (place @ (to, lane), flight) in log.flights.unsaved() {
         let lane: &str = lane.into();
         let Some(flight) = flight else {
-            forget.execute([to, lane])?;
+            forget.execute([to.as_str(), lane])?;
             continue;
         };
         let (id, body) = (&flight.id, serde_json::to_string(flight)?);
-        match mail.filter(|mail| mail.message_id == *id).map(|mail| &**mail) {
+        match mails.get(place).filter(|mail| mail.message_id == *id).map(|mail| &**mail) {
             Some(Rendered { sender, subject, raw, .. }) => {
                 put.execute(params![to, lane, id, sender, subject, body, raw])?;
                 chats::begin(transaction, to, lane, flight, raw, now)?;
             }
             None if change.execute(params![to, lane, id, body])? == 0 => {
-                return Err(StoreError::NoBytes { message_id: id.clone(), recipient: (*to).to_owned() });
+                return Err(StoreError::NoBytes { message_id: id.clone(), recipient: to.clone() });
             }
             None => {}
-        }
-    }
-    Ok(())
-}
-
-fn write_addressees(transaction: &Transaction<'_>, changes: &Changes<'_>) -> Result<(), StoreError> {
-    let mut put =
-        transaction.prepare_cached("INSERT OR REPLACE INTO standings (recipient, body) VALUES (?1, ?2)")?;
-    let mut forget = transaction.prepare_cached("DELETE FROM standings WHERE recipient = ?1")?;
-    for (to, addressee) in &changes.addressees {
-        match addressee {
-            Some(addressee) => put.execute(params![to, serde_json::to_string(addressee)?])?,
-            None => forget.execute([to])?,
-        };
-        if let Some(digest) = addressee.as_ref().and_then(|one| one.digest.as_ref()) {
-            set_digested(transaction, digest)?;
         }
     }
     Ok(())

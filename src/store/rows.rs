@@ -4,7 +4,8 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Connection, OptionalExtension as _, Params, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Params, Row, Transaction, params, params_from_iter};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{Store, StoreError};
@@ -78,6 +79,29 @@ pub(super) fn stamp(at: DateTime<Utc>) -> String {
 fn moment(text: &str) -> Result<DateTime<Utc>, StoreError> {
     let parsed = DateTime::parse_from_rfc3339(text);
     parsed.map(|at| at.with_timezone(&Utc)).map_err(|_| StoreError::Content(format!("'{text}' is no moment")))
+}
+
+/// Writes the changed rows of a table with a primary key and a value as JSON. A row without a value is deleted.
+pub(super) fn write_rows<const N: usize>(
+    transaction: &Transaction<'_>,
+    table: &str,
+    key: [&str; N],
+    rows: impl IntoIterator<Item = ([String; N], Option<impl Serialize>)>,
+) -> Result<(), StoreError> {
+    let (columns, marks) = (key.join(", "), ["?"; N].join(", "));
+    let mut put = transaction
+        .prepare_cached(&format!("INSERT OR REPLACE INTO {table} ({columns}, body) VALUES ({marks}, ?)"))?;
+    let mut forget =
+        transaction.prepare_cached(&format!("DELETE FROM {table} WHERE ({columns}) = ({marks})"))?;
+    for (key, value) in rows {
+        match value {
+            Some(value) => {
+                put.execute(params_from_iter(key.into_iter().chain([serde_json::to_string(&value)?])))?
+            }
+            None => forget.execute(params_from_iter(key))?,
+        };
+    }
+    Ok(())
 }
 
 pub(super) fn set_meta(connection: &Connection, key: &str, value: &str) -> rusqlite::Result<()> {

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
 
-use super::rows::{Columns as _, set_meta, stamp};
+use super::rows::{Columns as _, set_meta, stamp, write_rows};
 use super::{Store, StoreError};
-use crate::alert::{Cause, Changes, CutOff, Incident, Key, Phase};
+use crate::alert::{Cause, CutOff, Engine, Incident, Key, Phase};
 use crate::model::AccountName;
 
 /// The prefix of an account's name among the store's single values.
@@ -33,41 +33,33 @@ impl Store {
 
 pub(super) fn write(
     transaction: &Transaction<'_>,
-    changes: &Changes<'_>,
+    engine: &Engine,
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
     let mut put = transaction.prepare_cached(
         "INSERT OR REPLACE INTO incidents (key, phase, severity, updated_at, body) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?;
     let mut forget = transaction.prepare_cached("DELETE FROM incidents WHERE key = ?1")?;
-    for (key, titled) in &changes.incidents {
+    for (key, incident) in engine.incidents.unsaved() {
         let key = key.to_string();
-        let Some((incident, title)) = titled else {
+        let Some(incident) = incident else {
             forget.execute([&key])?;
             continue;
         };
         let (phase, severity) = (incident.phase.as_str(), incident.severity.as_str());
         put.execute(params![key, phase, severity, stamp(now), serde_json::to_string(incident)?])?;
-        write_episode(transaction, &key, incident, &title.stored(), now)?;
+        write_episode(transaction, &key, incident, &engine.title(incident).stored(), now)?;
         write_reason(transaction, &key, incident, now)?;
     }
-    let mut put =
-        transaction.prepare_cached("INSERT OR REPLACE INTO cut_offs (account, body) VALUES (?1, ?2)")?;
-    let mut forget = transaction.prepare_cached("DELETE FROM cut_offs WHERE account = ?1")?;
-    for (account, cut_off) in &changes.cut_offs {
-        match cut_off {
-            Some(cut_off) => put.execute([account.as_str(), &serde_json::to_string(cut_off)?])?,
-            None => forget.execute([account.as_str()])?,
-        };
-    }
-    for (account, is_known) in &changes.known {
+    for (account, known) in engine.known.unsaved() {
         let key = format!("{KNOWN}{account}");
-        match is_known {
-            true => set_meta(transaction, &key, "")?,
-            false => drop(transaction.execute("DELETE FROM meta WHERE key = ?1", [key])?),
+        match known {
+            Some(()) => set_meta(transaction, &key, "")?,
+            None => drop(transaction.execute("DELETE FROM meta WHERE key = ?1", [key])?),
         }
     }
-    Ok(())
+    let cut_offs = engine.cut_offs.unsaved().map(|(account, one)| ([account.to_string()], one));
+    write_rows(transaction, "cut_offs", ["account"], cut_offs)
 }
 
 /// Writes an episode into the history once it opened. An episode that was over as soon as it was seen is
@@ -103,16 +95,17 @@ fn write_episode(
     Ok(())
 }
 
-/// Writes a reason, unless it is the last one again: repeats at each poll would bury the important ones.
+/// Writes a reason, unless it is the last one of the episode again: repeats at each poll would bury the important ones.
 fn write_reason(
     transaction: &Transaction<'_>,
     key: &str,
     incident: &Incident,
     now: DateTime<Utc>,
 ) -> rusqlite::Result<()> {
-    let mut last =
-        transaction.prepare_cached("SELECT reason FROM decisions WHERE key = ?1 ORDER BY id DESC LIMIT 1")?;
-    let known: Option<String> = last.query_row([key], |row| row.get(0)).ok();
+    let mut last = transaction.prepare_cached(
+        "SELECT reason FROM decisions WHERE key = ?1 AND decided_at >= ?2 ORDER BY id DESC LIMIT 1",
+    )?;
+    let known: Option<String> = last.query_row([key, &stamp(incident.since)], |row| row.get(0)).ok();
     if known.and_then(|known| Cause::of_stored(&known)).as_ref() != Some(&incident.why) {
         let mut add = transaction
             .prepare_cached("INSERT INTO decisions (key, decided_at, reason) VALUES (?1, ?2, ?3)")?;

@@ -153,7 +153,7 @@ impl LastReading {
 
     /// The cut-off that was mailed, unless this newer report shows a payment or an earlier date.
     pub(crate) fn known_beside(&self, report: &Report, now: DateTime<Utc>) -> Option<Disconnect> {
-        let foreseen = forecast::foreseen_balance(&self.report.report(), now);
+        let foreseen = forecast::highest_foreseen(&self.report.report(), now);
         let is_payment = foreseen < forecast::balance_now(report);
         let is_earlier =
             |known: &Disconnect| forecast::disconnect(report).at().is_some_and(|at| Some(at) < known.at());

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::alert_support::{Daemon, Fate, World, start as now};
 use super::store_log::{assert_same, found, known, world};
-use crate::alert::{Ack, Changes, Digest, DigestAccount, History, Key, Kind, Lane, Muted, Past, Silence};
+use crate::alert::{Ack, Digest, DigestAccount, History, Key, Kind, Lane, Muted, Past, Silence};
 use crate::store::{Opened, Store, StoreError};
 use chrono::{DateTime, Duration, Utc};
 use rusqlite::Connection;
@@ -481,7 +481,7 @@ fn a_command_beside_a_store_of_0_2_reads_it_and_may_not_write() {
         store.take_back_ack(&vm(1)).unwrap_err(),
         store.silence("main/*", now(), "", now()).unwrap_err(),
         store.end_silence(1, now()).unwrap_err(),
-        store.save_beside(&Changes::of(&engine, &log), now()).unwrap_err(),
+        store.save_beside(&engine, &log, now()).unwrap_err(),
     ];
     for error in refused.map(|error| error.to_string()) {
         assert!(
@@ -535,6 +535,19 @@ fn a_reason_that_repeats_is_stored_once() {
     );
     let again = [&recovering[..], &["failed again before it had recovered"]].concat();
     write_twice("error", &again);
+}
+
+#[test]
+fn each_drop_of_the_balance_is_a_reason_and_lists_the_mail_about_the_cut_off_that_told_it() {
+    let mut world = World::healthy();
+    world.live("no-date 200000, idle 1h, no-date 100000");
+    let drop: Key = "main/balance_drop/account".parse().unwrap();
+    let once = "the balance is lower than forecast";
+    assert_eq!(reasons(world.system.store(), &drop), [once, once]);
+    world.live("everybody away, no-date 50000, cut-off 6d, everybody accepts, idle 1h");
+    let told = world.system.store().sent_about(&drop, 3).unwrap();
+    let told: Vec<_> = told.into_iter().flat_map(|mail| mail.told).collect();
+    assert_eq!(told, ["main/disconnect/account#1#rung:7", "main/balance_drop/account#3#opened"]);
 }
 
 #[test]

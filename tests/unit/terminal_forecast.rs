@@ -71,6 +71,16 @@ fn the_cut_off_that_was_mailed_stays_until_a_payment_or_an_earlier_date() {
         let one = forecast("main", newer).knowing(known_beside, &profile("main"), read_at());
         assert_eq!(one.answer, Answer::NeedsYou, "{balance} {known:?} {days}");
     }
+    // A charge that is made within an hour of its time is no payment.
+    let newer = Report { edd: Edd::At(day(20).at().unwrap()), ..report("100", "10") };
+    let due = newer.moments.first().unwrap().at;
+    let mut account = KnownAccount::new(Arc::new(profile("main")));
+    account.apply(Read::ExpectedBalance(newer.clone()), read_at());
+    let known = Some(day(2));
+    let last = LastReading { cut_off: known, ..LastReading::of(account.state(), []).unwrap() };
+    for (minutes, want) in [(10, known), (61, None)] {
+        assert_eq!(last.known_beside(&newer, due + chrono::Duration::minutes(minutes)), want, "{minutes}");
+    }
 }
 
 #[test]

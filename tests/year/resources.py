@@ -118,7 +118,7 @@ class Line:
 
     def reminder(self, told, step, came):
         """`remind_every = { critical = "1d" }`, "three times, then the digest"; "while a collector fails, its
-        resources' mails wait"; "an ack stops reminders". Another state that is wrong is no recovery."""
+        resources' mails wait"; "an ack stops reminders". Another state that is wrong is no recovery, and may explain it."""
         seen, moment = self.states.get(step, []), self.of.steps[step]
         if not seen or self.good in seen or told.reminders >= REMINDERS or self.is_acknowledged(moment):
             return set(), False
@@ -128,7 +128,7 @@ class Line:
         # "A resource that is wrong in two ways is named once in a mail."
         other = self.of.by_step.get((self.key.replace("vm_error", "vm_blocked"), step), [])
         is_named = any(mail.to == self.to and event == "opened" for mail, event in other)
-        return ({f"reminder:{told.reminders + 1}"} if may else set()), since >= DAY + MINUTE and not is_named
+        return ({f"reminder:{told.reminders + 1}"} if may else set()), since >= DAY + MINUTE and not is_named and set(seen) == {self.bad}
 
     def is_acknowledged(self, moment):
         return any(self.opened_at < at < moment for at in self.acts.acked)

@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Duration, Utc};
 
 use super::protocol::{Reply, Request};
-use crate::alert::{
-    AlertSettings, Changes, Debts, Engine, Facts, Incident, Key, Kind, Log, Muted, Target, Watcher,
-};
+use crate::alert::{AlertSettings, Debts, Engine, Facts, Incident, Key, Kind, Log, Muted, Target, Watcher};
 use crate::model::{AccountName, Snapshot};
 use crate::store::{Restored, Store, StoreError};
 use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecords, Zones};
@@ -84,9 +82,8 @@ pub(crate) fn answer_from_store(
     let (engine, log) = (&engine, &mut log);
     let debts = log.debts(now);
     let answer = answer(World { engine, log, debts, snapshot, muted: &muted, store, mails, now }, request)?;
-    let changes = Changes::of(engine, log);
-    if !changes.is_empty() {
-        store.save_beside(&changes, now).map_err(failed)?;
+    if !log.is_saved() {
+        store.save_beside(engine, log, now).map_err(failed)?;
     }
     Ok(answer)
 }

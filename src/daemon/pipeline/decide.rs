@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::super::mails::MailWriter;
 use super::{Pipeline, story};
-use crate::alert::{Changes, Engine, Facts, Key};
+use crate::alert::{Engine, Facts, Key};
 use crate::failpoint;
 use crate::model::{AccountName, Collector, Observed};
 use crate::store::StoreError;
@@ -84,12 +84,12 @@ impl Pipeline {
     }
 
     fn save(&mut self) -> Result<(), StoreError> {
-        let changes = Changes::of(&self.engine, &self.log);
-        if changes.is_empty() {
+        if self.engine.is_saved() && self.log.is_saved() {
             return Ok(());
         }
         let reports = self.reports_to_keep();
-        self.published.store.lock().save(&changes, &self.senders.flying, &reports, self.now)?;
+        let (mut store, flying) = (self.published.store.lock(), &self.senders.flying);
+        store.save(&self.engine, &self.log, flying, &reports, self.now)?;
         self.engine.saved();
         self.log.saved();
         self.housekeeping.reports_to_keep.clear();

@@ -6,9 +6,9 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use self::truth::Written;
-use super::rows::meta;
+use super::rows::write_rows;
 use super::{StoreError, chats, log, schema};
-use crate::alert::{Changes, Incident};
+use crate::alert::Incident;
 
 mod incident;
 mod old;
@@ -42,17 +42,10 @@ pub(super) fn upgrade(connection: &mut Connection, now: DateTime<Utc>) -> Result
     transaction.execute_batch(chats::TABLE)?;
     transaction.execute_batch(REPLACE)?;
     write_incidents(&transaction, incidents.values())?;
-    let changes = Changes {
-        incidents: Vec::new(),
-        cut_offs: cut_offs.iter().map(|(account, one)| (account, Some(one))).collect(),
-        known: Vec::new(),
-        entries: entries.iter().map(|((key, to), one)| (key, to.as_str(), Some(one))).collect(),
-        flights: Vec::new(),
-        addressees: Vec::new(),
-        arrived: &[],
-        is_started: meta(&transaction, "started")?.is_some(),
-    };
-    log::write(&transaction, &changes, &log::Flying::new(), now)?;
+    let cut_offs = cut_offs.iter().map(|(account, one)| ([account.to_string()], Some(one)));
+    write_rows(&transaction, "cut_offs", ["account"], cut_offs)?;
+    let entries = entries.iter().map(|((key, to), one)| ([key.to_string(), to.clone()], Some(one)));
+    write_rows(&transaction, "notification_log", ["key", "recipient"], entries)?;
     transaction.pragma_update(None, "user_version", schema::NEWEST)?;
     transaction.commit()?;
     Ok(())

@@ -116,7 +116,7 @@ fn a_vm_that_is_wrong_in_two_ways_is_told_in_one_before_and_after_its_cause() {
          vm1=active, vms => vm_error/1 resolved vm_blocked/1 resolved
 
          vm1=error, vm1=blocked, idle 10m => vm_error/1 opened vm_blocked/1 opened
-         idle 25h => vm_error/1 reminder:1 vm_blocked/1 reminder:1
+         idle 25h => vm_blocked/1 reminder:1
 
          vm1=error, overdue 1h, vm1=blocked, vms, vm1=error, paid, report => ops[vm]: opened
          idle 2h =>",

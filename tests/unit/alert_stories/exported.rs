@@ -66,7 +66,8 @@ fn an_incident_that_was_explained_from_its_first_moment_is_not_shown() {
 fn a_cut_off_has_the_severity_of_its_stage_and_overdue_stands_beside_it() {
     let [warning, critical, over] =
         ["warning 1", "critical 1", "critical 0"].map(|is| format!("disconnect/account {is}"));
-    let both: [&str; 2] = [&critical, "overdue/account critical 1"];
+    let overdue = ["overdue/account critical 1", "overdue/account critical 0"];
+    let both: [&str; 2] = [&critical, overdue[0]];
     shows(
         World::modest(),
         &[
@@ -74,7 +75,11 @@ fn a_cut_off_has_the_severity_of_its_stage_and_overdue_stands_beside_it() {
             ("cut-off 12d 2550", &[&warning]),
             ("cut-off 2d 2550", &[&critical]),
             ("cut-off -1d 2550", &both),
-            ("paid, report 2", &[&over]),
+            ("paid, report 2", &[&over, overdue[1]]),
+            ("restart 23h", &[&over, overdue[1]]),
+            ("report, idle 2h", &[]),
+            ("cut-off -1d 2550", &both),
+            ("unwatch report", &[&over, overdue[1]]),
         ],
     );
     // Time alone makes an account overdue, and a payment beyond all rungs hides it.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::{Fate, FormName, Mail, Told};
 use crate::alert::{
-    Attempt, CalendarEntry, Changes, Engine, Event, Facts, Form, Incident, Item, Key, Kind, Log, Muted,
-    Notice, Outgoing, Phase, Watcher,
+    Attempt, CalendarEntry, Engine, Event, Facts, Form, Incident, Item, Key, Kind, Log, Muted, Notice,
+    Outgoing, Phase, Watcher,
 };
 use crate::model::{AccountIncidents, AccountName, Collector, Language, Observed, Snapshot, when};
 use crate::store::{Flying, Rendered, Restored, Store, StoreError};
@@ -121,14 +121,14 @@ impl Daemon {
         if self.is_disk_full {
             return Err(StoreError::Content("the disk is full".to_owned()));
         }
-        self.store.save(&Changes::of(&self.engine, &self.log), mails, &[], now)?;
+        self.store.save(&self.engine, &self.log, mails, &[], now)?;
         self.engine.saved();
         self.log.saved();
         Ok(())
     }
 
     fn commit_if_possible(&mut self, now: DateTime<Utc>) {
-        if Changes::of(&self.engine, &self.log).is_empty() {
+        if self.engine.is_saved() && self.log.is_saved() {
             return;
         }
         let result = self.commit(now);
