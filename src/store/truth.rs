@@ -95,7 +95,8 @@ fn write_episode(
     Ok(())
 }
 
-/// Writes a reason, unless it is the last one of the episode again: repeats at each poll would bury the important ones.
+/// Writes a reason, unless it is the last one of the episode again: repeats at each poll would bury the
+/// important ones.
 fn write_reason(
     transaction: &Transaction<'_>,
     key: &str,

@@ -544,7 +544,7 @@ fn each_drop_of_the_balance_is_a_reason_and_lists_the_mail_about_the_cut_off_tha
     let drop: Key = "main/balance_drop/account".parse().unwrap();
     let once = "the balance is lower than forecast";
     assert_eq!(reasons(world.system.store(), &drop), [once, once]);
-    world.live("everybody away, no-date 50000, cut-off 6d, everybody accepts, idle 1h");
+    world.live("everybody away, cut-off 6d, everybody accepts, idle 1h");
     let told = world.system.store().sent_about(&drop, 3).unwrap();
     let told: Vec<_> = told.into_iter().flat_map(|mail| mail.told).collect();
     assert_eq!(told, ["main/disconnect/account#1#rung:7", "main/balance_drop/account#3#opened"]);
