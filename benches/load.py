@@ -399,6 +399,9 @@ def main():
     args = parser.parse_args()
     args.binary = args.binary.resolve()
     parts = args.only.split(",")
+    has = shutil.which
+    if "nginx" in parts and not (has("nginx") and (has("wrk") or has("ab"))):
+        parser.error("the part nginx needs nginx, and wrk or ab: load.sh installs them, --only leaves the part out")
     size = (args.vms, args.containers, args.sites)
     cpu = re.search(r"model name\s*:\s*(.*)", pathlib.Path("/proc/cpuinfo").read_text())
     print(f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores ({cpu[1] if cpu else 'unknown'}), "

@@ -40,6 +40,6 @@ use clap::Parser as _;
 
 /// The program, from its arguments to its exit code.
 pub fn main() -> ExitCode {
-    commands::ignore_signals();
+    commands::block_signals();
     commands::main(cli::Cli::parse())
 }

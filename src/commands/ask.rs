@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use reqwest::{Method, Url};
 
+use crate::config_error::ConfigErrors;
 use crate::daemon::control::{self, Reply, Request};
 use crate::provider::{http_client, innermost, without_user};
 
@@ -36,6 +37,8 @@ pub(super) enum AskError {
     Silent { place: String, cause: String },
     #[error("no daemon runs on {file}: none has a socket at {places}")]
     NoSocket { places: String, file: String },
+    #[error("{0}")]
+    Configuration(ConfigErrors),
     #[error(
         "the daemon's socket {place} may not be opened ({cause}); run this as root, as the daemon's user or in its group"
     )]
@@ -78,7 +81,11 @@ impl AskError {
     pub(super) fn may_be_done(&self) -> bool {
         let unasked = matches!(
             self,
-            Self::Setup(_) | Self::Silent { .. } | Self::NoSocket { .. } | Self::Forbidden { .. }
+            Self::Setup(_)
+                | Self::Silent { .. }
+                | Self::NoSocket { .. }
+                | Self::Configuration(_)
+                | Self::Forbidden { .. }
         );
         !unasked && !matches!(self, Self::Password { .. } | Self::OtherRelease { .. })
     }

@@ -3,13 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 
 use super::ask::{AskError, DaemonAddress};
 use crate::cli::CONFIG_FILE;
 use crate::clock::Clock;
 use crate::config::{self, Environment, Settings};
+use crate::config_error::ConfigErrors;
 use crate::daemon::control::{self, Reply, Request};
 use crate::model::AccountName;
 use crate::store::Store;
@@ -18,17 +19,17 @@ use crate::view::LastReading;
 /// The daemon of a configuration.
 pub(super) struct Beside {
     file: PathBuf,
-    /// The readable settings; `None` if the file cannot be read at all.
-    pub settings: Option<Settings>,
+    /// The readable settings; `Err` if they do not say where the store is.
+    pub settings: Result<Settings, ConfigErrors>,
     /// The daemon's possible sockets that exist.
-    pub sockets: Vec<DaemonAddress>,
+    sockets: Vec<DaemonAddress>,
 }
 
 impl Beside {
     /// Finds the daemon of a configuration file.
     pub(super) fn of(file: &Path) -> Self {
         let settings = config::read_leniently(Some(file), &Environment::of_process());
-        let mut places = places(settings.as_ref());
+        let mut places = settings.as_ref().map(places).unwrap_or_default();
         // A file that the user named means its own daemon.
         if file == Path::new(CONFIG_FILE) {
             places.extend(control::places(None));
@@ -78,11 +79,9 @@ impl Beside {
     /// The store whose daemon is meant, since several daemons may be tried at one socket. `None` at the
     /// packaged daemon's socket, which is tried for any store.
     fn store_of(&self, socket: &DaemonAddress) -> Option<&Path> {
-        let settings = self.settings.as_ref().filter(|settings| !settings.store_path.as_os_str().is_empty());
+        let settings = self.settings.as_ref().ok()?;
         let is_its = |place: PathBuf| DaemonAddress::Socket(place) == *socket;
-        settings
-            .filter(|_| places(settings).into_iter().any(is_its))
-            .map(|settings| settings.store_path.as_path())
+        places(settings).into_iter().any(is_its).then_some(settings.store_path.as_path())
     }
 
     /// Whether a daemon answers.
@@ -90,21 +89,20 @@ impl Beside {
         self.now().await.is_some()
     }
 
-    /// The error that no daemon has a socket.
+    /// The error that no daemon has a socket, or that the configuration does not say where it would be.
     fn nobody(&self) -> AskError {
-        let store = self.settings.as_ref().map(|settings| settings.store_path.as_path());
-        let places = control::places(store).iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
+        let settings = match &self.settings {
+            Ok(settings) => settings,
+            Err(errors) => return AskError::Configuration(errors.clone()),
+        };
+        let places = control::places(Some(&settings.store_path));
+        let places = places.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
         AskError::NoSocket { places: places.join(" or at "), file: self.file.display().to_string() }
     }
 
     /// The daemon's store. The daemon need not run.
     pub(super) fn store(&self) -> Result<(Store, &Settings)> {
-        let Some(settings) = &self.settings else {
-            bail!(
-                "{}: cannot be read, and no daemon answers; `hostwatch check-config` says why",
-                self.file.display()
-            );
-        };
+        let settings = self.settings.as_ref().map_err(Clone::clone)?;
         let path: &Path = &settings.store_path;
         let store = Store::open_beside(path, crate::clock::now());
         let store = store.with_context(|| format!("is the daemon's store at {}?", path.display()))?;
@@ -132,8 +130,7 @@ impl Beside {
 }
 
 /// The possible sockets of a configuration's daemon.
-fn places(settings: Option<&Settings>) -> Vec<PathBuf> {
-    let Some(settings) = settings else { return Vec::new() };
+fn places(settings: &Settings) -> Vec<PathBuf> {
     let environment = Environment::of_process();
     let runtime = environment.get("RUNTIME_DIRECTORY").filter(|value| !value.is_empty());
     let own = runtime.map(|runtime| control::path(&settings.store_path, Some(runtime)));
@@ -148,6 +145,6 @@ fn there(places: Vec<PathBuf>) -> Vec<DaemonAddress> {
 
 /// The socket of a configuration's daemon, or its place if there is none.
 pub(super) fn socket(settings: &Settings) -> DaemonAddress {
-    let found = there(places(Some(settings))).into_iter().next();
+    let found = there(places(settings)).into_iter().next();
     found.unwrap_or_else(|| DaemonAddress::Socket(control::path(&settings.store_path, None)))
 }

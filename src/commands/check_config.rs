@@ -12,7 +12,6 @@ use crate::http::WebConfig;
 use crate::mail::Recipient;
 use crate::model::Group;
 use crate::model::Language;
-use crate::store::StoreError;
 use crate::terminal::in_columns;
 use crate::view::words;
 
@@ -39,7 +38,7 @@ pub(super) fn run(file: &Path, web_config_file: Option<&Path>) -> Result<()> {
 
 fn good(file: &Path, settings: &Settings, web: Option<(&Path, WebConfig)>) -> Result<()> {
     match unwritable(&settings.store_path) {
-        Some(error @ StoreError::Foreign { .. }) => return Err(error.into()),
+        Some(error) if error.is_refusal() => return Err(error.into()),
         // The service's user may be another one.
         Some(error) => warn(&error.to_string()),
         None => {}

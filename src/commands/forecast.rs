@@ -69,7 +69,7 @@ async fn settings(file: &Path, beside: &Beside) -> Result<(Settings, Option<Stri
         Err(wrong) => wrong,
     };
     match &beside.settings {
-        Some(settings) if beside.answers().await => {
+        Ok(settings) if beside.answers().await => {
             let first = wrong.0.first().map(ToString::to_string).unwrap_or_default();
             Ok((settings.clone(), Some(format!("the provider is not asked: {first}"))))
         }

@@ -21,10 +21,9 @@ mod test_message;
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use signal_hook::consts::{SIGHUP, SIGXFSZ};
+use nix::sys::signal::{SigSet, Signal};
 
 use crate::cli::{Cli, Command, Log};
 use crate::config::{self, Environment, Settings};
@@ -33,12 +32,12 @@ use crate::telemetry;
 use crate::terminal::Answer;
 
 /// Keeps the kernel's defaults from ending the process. A write beyond a limit of file sizes is an error of that write.
-/// A reload may be asked for before the daemon reads its configuration.
-pub(crate) fn ignore_signals() {
-    for signal in [SIGXFSZ, SIGHUP] {
-        // Without it the default stays.
-        let _ = signal_hook::flag::register(signal, Arc::default());
-    }
+/// A reload may be asked for before the daemon takes such requests ([`crate::daemon::hangups`]). Signals stay blocked
+/// while the process replaces itself; a handler would be gone.
+pub(crate) fn block_signals() {
+    let blocked: SigSet = [Signal::SIGXFSZ, Signal::SIGHUP].into_iter().collect();
+    // Without it the default stays.
+    let _ = blocked.thread_block();
 }
 
 /// Runs a command. The exit status is 0 for success and 1 after an error. Commands that answer a question have

@@ -1,6 +1,5 @@
 //! The output of commands: answers go to standard output in its width and colours, errors and warnings to
 //! standard error.
-#![allow(clippy::print_stderr)] // printing is their purpose
 
 use std::io::{IsTerminal as _, Write as _};
 
@@ -8,6 +7,7 @@ use anyhow::{Context as _, Result};
 use serde::Serialize;
 use terminal_size::{Width, terminal_size_of};
 
+use super::ask::AskError;
 use crate::cli::{ColourWhen, Screen};
 use crate::config_error::ConfigErrors;
 use crate::telemetry;
@@ -15,7 +15,8 @@ use crate::terminal::{Style, harmless_json, in_columns};
 
 /// Prints the reason why a command failed. Each error of the configuration has a line of its own.
 pub(super) fn complain(error: &anyhow::Error) {
-    let is_of_configuration = error.downcast_ref::<ConfigErrors>().is_some();
+    let is_of_configuration = error.is::<ConfigErrors>()
+        || error.downcast_ref().is_some_and(|error| matches!(error, AskError::Configuration(_)));
     let text = if is_of_configuration { error.to_string() } else { format!("hostwatch: {}", whole(error)) };
     let prefix = telemetry::error_prefix();
     let lines: Vec<String> = text.lines().map(|line| format!("{prefix}{line}")).collect();
@@ -31,10 +32,12 @@ fn whole(error: &anyhow::Error) -> String {
     })
 }
 
-/// Prints to standard error. Lines are wrapped only if a person reads them.
+/// Prints to standard error. Lines are wrapped only if a person reads them. The exit status says the same if nothing can
+/// be printed.
 fn say(text: &str) {
-    let is_read = std::io::stderr().is_terminal();
-    eprintln!("{}", if is_read { in_columns(text) } else { text.to_owned() });
+    let mut out = std::io::stderr().lock();
+    let is_read = out.is_terminal();
+    let _ = writeln!(out, "{}", if is_read { in_columns(text) } else { text.to_owned() });
 }
 
 /// Prints to standard output. A closed pipe is no error.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 
 use super::output;
 use super::output::{print, warn};
@@ -22,9 +22,6 @@ pub(super) async fn run(args: cli::StatusArgs) -> Result<Answer> {
             let json = daemon.status().await?;
             (daemon, json)
         }
-        None if beside.settings.is_none() && beside.sockets.is_empty() && file != Path::new(CONFIG_FILE) => {
-            bail!("{}: cannot be read; `hostwatch check-config` says why", file.display());
-        }
         None => beside.status().await?,
     };
     let mut status = Status::read(&json).with_context(|| {
@@ -33,7 +30,7 @@ pub(super) async fn run(args: cli::StatusArgs) -> Result<Answer> {
         )
     })?;
     // A user who names an address and no configuration asks about that daemon, whatever it watches.
-    let meant = beside.settings.filter(|_| args.url.is_none() || file != Path::new(CONFIG_FILE));
+    let meant = beside.settings.ok().filter(|_| args.url.is_none() || file != Path::new(CONFIG_FILE));
     let meant = meant.map(|settings| settings.accounts.iter().map(|one| one.name().clone()).collect());
     if let Some(other) = meant.and_then(|meant| status.watches_others(&meant)) {
         if args.json {

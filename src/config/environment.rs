@@ -1,6 +1,7 @@
 //! Environment variables as an argument, and the variables that set configuration keys.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fmt;
 
 use figment::value::{Dict, Map, Value};
@@ -16,35 +17,33 @@ const FLAGS: [&str; 1] = ["HOSTWATCH_CONFIG_FILE"];
 
 /// Environment variables by name. `Debug` shows no values, since they can be secrets.
 #[derive(Clone, Default)]
-pub(crate) struct Environment(BTreeMap<String, String>);
+pub(crate) struct Environment(BTreeMap<String, OsString>);
 
 impl Environment {
-    /// The variables of this process. Variables that are not Unicode are left out.
+    /// The variables of this process.
     pub(crate) fn of_process() -> Self {
-        let pairs = std::env::vars_os();
-        pairs
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .collect()
+        Self(std::env::vars_os().map(|(name, value)| (name.to_string_lossy().into_owned(), value)).collect())
     }
 
     /// The variables whose names begin like this in any case: the rest of each name, and its value. An empty one counts as
     /// not set.
     pub(crate) fn below(&self, start: &str) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().filter(|(_, text)| !text.trim().is_empty()).filter_map(move |(name, text)| {
+        self.0.iter().filter_map(move |(name, value)| {
             let (head, rest) = name.split_at_checked(start.len())?;
-            head.eq_ignore_ascii_case(start).then_some((rest, text.as_str()))
+            let text = value.to_str().filter(|text| !text.trim().is_empty())?;
+            head.eq_ignore_ascii_case(start).then_some((rest, text))
         })
     }
 
-    /// The value of a variable.
+    /// The value of a variable, if it is text.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
+        self.0.get(name)?.to_str()
     }
 }
 
 impl FromIterator<(String, String)> for Environment {
     fn from_iter<I: IntoIterator<Item = (String, String)>>(pairs: I) -> Self {
-        Self(pairs.into_iter().collect())
+        Self(pairs.into_iter().map(|(name, value)| (name, value.into())).collect())
     }
 }
 
@@ -82,8 +81,12 @@ impl Provider for Layer {
 /// to `-` and `_`.
 pub(super) fn variables(env: &Environment, accounts: &[String], findings: &mut Findings) -> Vec<Layer> {
     let mut found = Vec::new();
-    for (name, text) in &env.0 {
+    for (name, value) in &env.0 {
         let Some(rest) = name.strip_prefix(PREFIX).filter(|_| !FLAGS.contains(&name.as_str())) else {
+            continue;
+        };
+        let Some(text) = value.to_str() else {
+            findings.error(name, "", "is not text in UTF-8; set it again, or remove it");
             continue;
         };
         if !rest.contains("__") {

@@ -125,9 +125,14 @@ pub(crate) fn load(path: Option<&Path>, env: &Environment) -> Result<Settings, C
 }
 
 /// Reads the readable part of a configuration in spite of errors, for commands beside a daemon, whose user may
-/// not be able to read the secrets. `None` if the file cannot be read at all.
-pub(crate) fn read_leniently(path: Option<&Path>, env: &Environment) -> Option<Settings> {
-    read(path, env, &mut Findings::default())
+/// not be able to read the secrets.
+///
+/// # Errors
+/// All errors, if it does not say where the store is.
+pub(crate) fn read_leniently(path: Option<&Path>, env: &Environment) -> Result<Settings, ConfigErrors> {
+    let mut findings = Findings::default();
+    let settings = read(path, env, &mut findings);
+    settings.filter(|settings| !settings.store_path.as_os_str().is_empty()).ok_or(findings.errors)
 }
 
 /// Variables that other programs take a proxy from.

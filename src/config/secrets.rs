@@ -152,8 +152,7 @@ impl Secrets {
     }
 
     fn read(&mut self, path: &Path, view: &View<'_>, key: &str, findings: &mut Findings) -> Secret {
-        let usable = text_of(path).and_then(|text| usable(text.trim_end_matches(['\r', '\n'])));
-        match usable {
+        match text_of(path).and_then(|text| usable(&text)) {
             Ok(secret) => {
                 if !self.files.iter().any(|known| known == path) {
                     self.files.push(path.to_owned());
@@ -201,8 +200,8 @@ fn warn_of_edges(secret: &SecretString, view: &View<'_>, key: &str, findings: &m
 
 /// Whether a credential holds what all other places of its secret hold.
 fn is_copy(credential: &Path, inline: Option<&str>, file: Option<&Path>) -> bool {
-    let secret_in = |path: &Path| Some(text_of(path).ok()?.trim_end_matches(['\r', '\n']).to_owned());
-    let others = [inline.map(|text| Some(text.to_owned())), file.map(secret_in)];
+    let secret_in = |path: &Path| Some(secret_of(&text_of(path).ok()?).to_owned());
+    let others = [inline.map(|text| Some(secret_of(text).to_owned())), file.map(secret_in)];
     let mut others = others.into_iter().flatten().peekable();
     let copy = secret_in(credential);
     copy.is_some() && others.peek().is_some() && others.all(|other| other == copy)
@@ -230,7 +229,13 @@ fn inline_secret(view: &View<'_>, key: &str, findings: &mut Findings) -> Secret 
     }
 }
 
+/// The secret in a text from any place, without the end of its line.
+fn secret_of(text: &str) -> &str {
+    text.trim_end_matches(['\r', '\n'])
+}
+
 fn usable(text: &str) -> Result<SecretString, String> {
+    let text = secret_of(text);
     if text.is_empty() {
         return Err("is empty".to_owned());
     }

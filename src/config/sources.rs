@@ -65,6 +65,12 @@ impl Sources {
         let refuse = |why| findings.error(&source, "", format!("{why}; name the file with --config.file"));
         let text = read_file::text(path).map_err(refuse).ok()?;
         let data = Toml::string(&text).data().map_err(|error| refuse_text(&source, &error, findings)).ok()?;
+        let former = path.with_file_name("accounts.d");
+        let is_account = |file: std::fs::DirEntry| file.path().extension().is_some_and(|end| end == "toml");
+        if std::fs::read_dir(&former).is_ok_and(|files| files.flatten().any(is_account)) {
+            let message = format!("is no longer read; move its accounts into {source}, and remove it");
+            findings.error(&former.display().to_string(), "", message);
+        }
         self.note(&data, &source);
         self.figment = std::mem::take(&mut self.figment)
             .merge(Layer { metadata: Toml::file_exact(path).metadata(), data });

@@ -25,6 +25,7 @@ mod watchdog;
 mod webhook;
 
 use anyhow::{Context as _, Result};
+use nix::sys::signal::SigSet;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -55,12 +56,15 @@ pub(crate) async fn run(start: Start, stop: CancellationToken) -> Result<()> {
     build::start(start, stop)?.supervise().await
 }
 
-/// SIGHUP from now on. A daemon asks for it before it reads its configuration, so that each later one leads to a reload.
+/// SIGHUP, which was blocked since the start. A daemon asks for it before it reads its configuration, so that each later
+/// one leads to a reload.
 ///
 /// # Errors
 /// If the handler cannot be set.
 pub(crate) fn hangups() -> Result<Signal> {
-    signal(SignalKind::hangup()).context("handling SIGHUP")
+    let hangups = signal(SignalKind::hangup()).context("handling SIGHUP")?;
+    SigSet::from(nix::sys::signal::SIGHUP).thread_unblock().context("handling SIGHUP")?;
+    Ok(hangups)
 }
 
 /// Cancels `stop` at SIGTERM or SIGINT.

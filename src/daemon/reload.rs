@@ -40,6 +40,10 @@ impl Reloader {
     /// Reads the configuration and puts it in force; `Err` holds the reason why the old one stays.
     pub(super) async fn reload(&mut self, tasks: &mut Tasks) -> Result<(), String> {
         let settings = (self.read_settings)()?;
+        if settings.store_path != self.common.store_path {
+            let (new, old) = (settings.store_path.display(), self.common.store_path.display());
+            return Err(format!("store.path is now {new}, and the daemon has {old}; that takes a restart"));
+        }
         let renewed = carrier::all(&settings).map_err(|error| format!("{error:#}"))?;
         remember_moves(&renewed, &self.common.store);
         if renewed.contains_key(&Way::Smtp) != self.common.carriers.contains_key(&Way::Smtp) {

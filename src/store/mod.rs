@@ -21,6 +21,7 @@ mod silences;
 mod truth;
 mod upgrade;
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -40,7 +41,7 @@ pub(crate) enum StoreError {
     #[error("another hostwatch holds {0}; stop it, or give this one a store.path of its own")]
     Locked(PathBuf),
     #[error(
-        "cannot open and lock the store {path}: {source}; the user that runs hostwatch has to write file and directory: correct store.path, or give both to that user"
+        "cannot open and lock the store {path}: {source}; {remedy}", remedy = remedy_of_io(source)
     )]
     Lock { path: PathBuf, source: std::io::Error },
     #[error(
@@ -73,6 +74,17 @@ pub(crate) enum StoreError {
     NoBytes { message_id: String, recipient: String },
 }
 
+fn remedy_of_io(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            "make room on its disk"
+        }
+        _ => {
+            "the user that runs hostwatch has to write file and directory: correct store.path, or give both to that user"
+        }
+    }
+}
+
 /// The remedy for an error of the database.
 fn remedy(error: &rusqlite::Error) -> &'static str {
     match error.sqlite_error_code() {
@@ -83,6 +95,13 @@ fn remedy(error: &rusqlite::Error) -> &'static str {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => "end the other program that holds it",
         Some(ErrorCode::SystemIoFailure) => "look for faults of its disk in the kernel's log (dmesg)",
         _ => "put a backup in its place (docs/operations.md)",
+    }
+}
+
+impl StoreError {
+    /// Whether every user's daemon of this release refuses the file.
+    pub(crate) fn is_refusal(&self) -> bool {
+        matches!(self, Self::Foreign { .. } | Self::Newer { .. } | Self::TooOld { .. })
     }
 }
 
@@ -174,13 +193,15 @@ impl Store {
     /// Opens an existing store beside a running daemon. If that daemon is of an older release, its store is
     /// read as a copy in memory and cannot be written.
     pub(crate) fn open_beside(path: &Path, now: DateTime<Utc>) -> Result<Self, StoreError> {
+        Self::refuse_foreign(path)?;
         let flags = OpenFlags::default().difference(OpenFlags::SQLITE_OPEN_CREATE);
         let store = Self::connect(path, flags)?;
-        let found = schema::version(&store.connection, path)?;
-        if found == schema::NEWEST {
+        let found = schema::version(&store.connection, path);
+        if matches!(found, Ok(schema::NEWEST)) {
             return Ok(store);
         }
         leave_as_it_is(&store.connection)?;
+        let found = found?;
         let connection = fallback::copy_into_memory(path, now)?.memory;
         Ok(Self { connection, older: Some(found), ..store })
     }

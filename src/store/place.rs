@@ -2,7 +2,7 @@
 //! again, since somebody may delete or replace it while the daemon has it open.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,6 +16,8 @@ pub(super) const BESIDE: [&str; 2] = ["-wal", "-shm"];
 /// A command that checks for a daemon locks the store for a moment.
 const TRIES: u32 = 5;
 const BETWEEN_TRIES: Duration = Duration::from_millis(100);
+/// The bytes that must fit on the disk: a new store with its journal.
+const ROOM: usize = 512 << 10;
 
 /// Device and inode.
 type FileId = (u64, u64);
@@ -95,15 +97,23 @@ impl Store {
     ///
     /// # Errors
     /// If a daemon of this user could not open the store.
-    pub(crate) fn try_place(path: &Path) -> Result<(), StoreError> {
-        Self::refuse_foreign(path)?;
+    pub(crate) fn try_place(path: &Path, now: DateTime<Utc>) -> Result<(), StoreError> {
+        if let Err(error) = Self::open_beside(path, now)
+            && error.is_refusal()
+        {
+            return Err(error);
+        }
+        let path = behind_links(path);
         let probe = path.with_file_name(format!(".hostwatch-{}", std::process::id()));
-        let made = File::create_new(&probe).and_then(|_| fs::remove_file(&probe));
-        let opened = made.and_then(|()| match File::options().read(true).append(true).open(path) {
+        let made = File::create_new(&probe).and_then(|mut file| {
+            let written = file.write_all(&[0; ROOM]).and_then(|()| file.sync_all());
+            fs::remove_file(&probe).and(written)
+        });
+        let opened = made.and_then(|()| match File::options().read(true).append(true).open(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             opened => opened.map(drop),
         });
-        opened.map_err(|source| StoreError::Lock { path: path.to_owned(), source })
+        opened.map_err(|source| StoreError::Lock { path, source })
     }
 
     /// Whether the file at its path is still the open one. A store in memory has no file.
@@ -166,6 +176,15 @@ pub(super) fn set_journal_aside(path: &Path, now: DateTime<Utc>) -> Result<Optio
 pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// The file that symbolic links lead to, there or not.
+fn behind_links(path: &Path) -> PathBuf {
+    let is_missing = fs::metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    match fs::read_link(path) {
+        Ok(target) if is_missing => behind_links(&path.parent().unwrap_or(Path::new("")).join(target)),
+        Ok(_) | Err(_) => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
+    }
 }
 
 fn id_of(path: &Path) -> Option<FileId> {

@@ -20,6 +20,7 @@ mod init;
 mod main_job;
 mod many;
 mod money;
+mod operators;
 mod packaged;
 mod robust;
 mod robust_store;

@@ -237,6 +237,14 @@ fn a_secret_comes_from_a_file_or_a_credential() {
 }
 
 #[test]
+fn the_end_of_a_line_is_no_part_of_a_secret() {
+    let place = Place::new(&BASE.replace("'key'", "\"key\\n\"")).with("credentials/main.vm_api_key", "key\n");
+    assert_eq!(vm_key(&place.load(&[]), 0), "key");
+    assert_eq!(vm_key(&place.load(&[("HOSTWATCH_ACCOUNTS__MAIN__VM_API_KEY", "k\r\n")]), 0), "k");
+    assert_eq!(vm_key(&place.load_with_credentials(), 0), "key", "a copy is no second place");
+}
+
+#[test]
 fn a_secret_of_its_own_replaces_a_shared_one() {
     let shared = "[defaults]\npanel_url = 'https://p'\nvm_api_key = 'shared'\n";
     let accounts = "[accounts.a]\nvm_api_key_file = 's'\n[accounts.b]\n[accounts.c]\n";

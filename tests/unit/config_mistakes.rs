@@ -87,7 +87,6 @@ const IN_ACCOUNT: &[&str] = &[
     "[heartbeat]\nurl = 'hc-ping.com/x'",
     "hosting_token = ['hunter2']",
     "hosting_token = { value = 'hunter2' }",
-    "hosting_token = \"hunter2\\n\"",
     "hosting_tokn = 'hunter2'",
     "vm_api_key_file = 'x'\nhosting_token = 'hunter2",
     "language = 'de'",
@@ -222,6 +221,8 @@ fn every_mistake_is_told() {
         format!("{BASE}ca_file = 'ca.pem'"),
         "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
     );
+    let former = ("accounts.d/shop.toml", "");
+    said.put("accounts in a directory", &[("x.toml", BASE), former], &[]);
     said.put("a bad certificate", &[("x.toml", &authorities), ("ca.pem", bad)], &[]);
     TOKENS.iter().for_each(|lines| said.file(lines, &format!("{BASE}base_url = 'https://h'\n{lines}")));
     for (name, value) in VARIABLES {

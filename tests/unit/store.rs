@@ -123,9 +123,11 @@ fn a_file_that_is_no_store_is_refused_and_stays_as_it_is() {
             None => fs::write(&path, "notes of somebody\n".repeat(300)).unwrap(),
         }
         let before = fs::read(&path).unwrap();
-        let error = Store::open(&path, now()).unwrap_err();
-        assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
-        assert!(error.to_string().contains("correct store.path"), "{error}");
+        for refused in [Store::open(&path, now()).map(drop), Store::open_beside(&path, now()).map(drop)] {
+            let error = refused.unwrap_err();
+            assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
+            assert!(error.to_string().contains("correct store.path"), "{error}");
+        }
         assert_eq!(fs::read(&path).unwrap(), before);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
@@ -435,6 +437,30 @@ fn a_place_that_cannot_be_written_at_the_start_is_an_error_with_the_remedy() {
     assert!(said.contains("must be writable for the user that runs hostwatch"), "{said}");
     fs::remove_dir(beside(&path, "-wal")).unwrap();
     assert_eq!(found(&Store::open(&path, now).unwrap().store.restore().unwrap()), known);
+}
+
+#[test]
+fn a_place_is_tried_as_the_daemon_would_use_it() {
+    let (directory, path) = place();
+    let link = directory.path().join("link.db");
+    let leads_to = |target: &Path| {
+        let _ = fs::remove_file(&link);
+        std::os::unix::fs::symlink(target, &link).unwrap();
+        Store::try_place(&link, now()).map_err(|error| error.to_string())
+    };
+    assert_eq!(leads_to(Path::new("hw.db")), Ok(()), "the daemon makes the file behind the link");
+    let error = leads_to(Path::new("gone/hw.db")).unwrap_err();
+    assert!(error.contains("gone/hw.db: No such file") && error.contains("correct store.path"), "{error}");
+    assert!(leads_to(Path::new("link.db")).is_err());
+    for (version, want) in [(8, None), (99, Some("run the newer release")), (3, Some("start hostwatch 0.2"))]
+    {
+        drop(Store::open(&path, now()));
+        raw(&path).pragma_update(None, "user_version", version).unwrap();
+        let tried = leads_to(&path);
+        assert!(tried.as_ref().err().is_none_or(|error| error.contains(want.unwrap())), "{tried:?}");
+        assert_eq!(tried.is_err(), want.is_some());
+        assert!(fs::read_dir(directory.path()).unwrap().count() == 2, "nothing is left");
+    }
 }
 
 #[test]

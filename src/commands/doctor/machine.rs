@@ -236,7 +236,7 @@ fn writable(path: &Path, state: Option<&str>) -> CheckVerdict {
         let says = format!("systemd will create {} at the first start", directory.display());
         return CheckVerdict::ok(says);
     }
-    match Store::try_place(path) {
+    match Store::try_place(path, clock::now()) {
         Ok(()) if path.exists() => CheckVerdict::ok(format!("{} can be written", path.display())),
         Ok(()) => CheckVerdict::ok(format!("{} will be created", path.display())),
         Err(error) => CheckVerdict::fail(error.to_string()),
@@ -252,7 +252,7 @@ fn to_be_made<'a>(path: &'a Path, state: Option<&str>) -> Option<&'a Path> {
 
 /// The reason why a daemon of this user could not open the store.
 pub(in crate::commands) fn unwritable(path: &Path) -> Option<StoreError> {
-    let error = Store::try_place(path).err()?;
+    let error = Store::try_place(path, clock::now()).err()?;
     to_be_made(path, state_directories(&UNITS).as_deref()).is_none().then_some(error)
 }
 

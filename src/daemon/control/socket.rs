@@ -51,9 +51,10 @@ fn beside(store: &Path) -> PathBuf {
 }
 
 /// The places in which the daemon of a store may have its socket, for commands that do not share the daemon's
-/// environment. Without a store, the place of the packaged daemon.
+/// environment. Without a store, the places of the packaged daemon.
 pub(crate) fn places(store: Option<&Path>) -> Vec<PathBuf> {
-    let Some(store) = store else { return vec![Path::new(RUNTIME).join(DIRECTORY).join(IN_RUNTIME)] };
+    let packaged = Path::new(STATE).join(DIRECTORY).join("hostwatch.db");
+    let store = store.unwrap_or(&packaged);
     // /var/lib/hostwatch/hostwatch.db belongs to the daemon with /run/hostwatch.
     let of_service = store.strip_prefix(STATE).ok().and_then(|path| path.components().next());
     let runtime = of_service.map(|name| Path::new(RUNTIME).join(name).join(IN_RUNTIME));
@@ -149,7 +150,7 @@ mod tests {
         let both = ["/var/lib/hostwatch/hostwatch.db.sock", "/run/hostwatch/control.sock"];
         assert_eq!(listed(Some(packaged)), both);
         assert_eq!(listed(Some(Path::new("/srv/x.db"))), ["/srv/x.db.sock"]);
-        assert_eq!(listed(None), ["/run/hostwatch/control.sock"]);
+        assert_eq!(listed(None), both);
     }
 
     #[tokio::test]

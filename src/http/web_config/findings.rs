@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use crate::config_error::{ConfigErrors, ConfigProblem, one_line};
 use crate::file_stamp::FileStamp;
-use crate::read_file;
 
 /// The problems and notes so far, and the files that were read.
 pub(super) struct WebFindings {
@@ -33,18 +32,16 @@ impl WebFindings {
         self.main.parent().unwrap_or(Path::new("")).join(path)
     }
 
-    /// The bytes of a file that `key` names. If it cannot be read: `None`, and a problem.
-    pub(super) fn bytes(&mut self, path: &Path, key: &str) -> Option<Vec<u8>> {
+    /// The content of a file that `key` names. If it cannot be read: `None`, and a problem.
+    pub(super) fn read<T>(
+        &mut self,
+        path: &Path,
+        key: &str,
+        read: impl FnOnce(&Path) -> Result<T, String>,
+    ) -> Option<T> {
         self.files.push(FileStamp::now(path));
         let named = if key.is_empty() { String::new() } else { format!("{} ", path.display()) };
-        read_file::bytes(path).map_err(|why| self.error(key, format!("{named}{why}"))).ok()
-    }
-
-    /// The same as text.
-    pub(super) fn text(&mut self, path: &Path, key: &str) -> Option<String> {
-        let bytes = self.bytes(path, key)?;
-        let text = String::from_utf8(bytes);
-        text.map_err(|_| self.error(key, "is not text in UTF-8; save it as that")).ok()
+        read(path).map_err(|why| self.error(key, format!("{named}{why}"))).ok()
     }
 
     /// The notes and files, if there is no problem.

@@ -25,6 +25,7 @@ use users::Users;
 use crate::config_error::ConfigErrors;
 use crate::file_stamp::FileStamp;
 use crate::model::nearest::nearest;
+use crate::read_file;
 
 /// The headers that may be set, as in the toolkit, with the values that they may have.
 const HEADERS: &[(&str, HeaderName, &[&str])] = &[
@@ -58,7 +59,7 @@ impl WebConfig {
     /// All errors.
     pub(crate) fn read(path: &Path) -> Result<Self, ConfigErrors> {
         let mut findings = WebFindings::new(path);
-        let text = findings.text(path, "");
+        let text = findings.read(path, "", read_file::text);
         let parsed = text.map(|text| file::parse(&text));
         let file = match parsed {
             Some(Ok(file)) => file,

@@ -12,6 +12,7 @@ use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion};
 
 use super::file;
 use super::findings::WebFindings;
+use crate::read_file;
 
 /// The TLS configuration; `None` if TLS is off or the configuration is wrong.
 pub(super) fn read(tls: &file::Tls, findings: &mut WebFindings) -> Option<Arc<ServerConfig>> {
@@ -61,7 +62,7 @@ fn pem(key: &str, path: Option<&str>, findings: &mut WebFindings) -> Option<Vec<
         return None;
     };
     let path = findings.beside(path);
-    findings.bytes(&path, &key)
+    findings.read(&path, &key, read_file::bytes)
 }
 
 fn certificates(pem: &[u8], key: &str, findings: &mut WebFindings) -> Option<Vec<CertificateDer<'static>>> {
