@@ -102,10 +102,12 @@ impl ServerCertVerifier for Verifier {
             let verified =
                 self.inner.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
             return verified.map_err(|error| {
-                if error != invalid(CertificateError::UnknownIssuer) {
+                let issuer = Issuer::of(end_entity, !intermediates.is_empty());
+                // `openssl req -x509` makes a CA's certificate, which is good once the file names it.
+                let is_own = issuer == Issuer::Itself && error.to_string().contains(CA_SHOWN);
+                if error != invalid(CertificateError::UnknownIssuer) && !is_own {
                     return error;
                 }
-                let issuer = Issuer::of(end_entity, !intermediates.is_empty());
                 invalid(CertificateError::Other(OtherError(Arc::new(issuer))))
             });
         }
@@ -145,12 +147,15 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
+/// The name of the error for a server that shows a CA's certificate.
+const CA_SHOWN: &str = "CaUsedAsEndEntity";
+
 fn invalid(problem: CertificateError) -> rustls::Error {
     rustls::Error::InvalidCertificate(problem)
 }
 
 /// An issuer that nobody here knows, by what the server showed.
-#[derive(Debug)]
+#[derive(PartialEq, Eq, Debug)]
 enum Issuer {
     /// The certificate is signed with its own key.
     Itself,
@@ -235,7 +240,7 @@ fn certificate(problem: &CertificateError, ca_file: &str, address: &str) -> Stri
         "it has expired; renew it, or correct this machine's clock"
     } else if matches!(problem, CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. }) {
         "it is not valid yet; correct this machine's clock"
-    } else if text.contains("CaUsedAsEndEntity") {
+    } else if text.contains(CA_SHOWN) {
         "the server shows a CA's own certificate; give it one that is not a CA's (CA:FALSE)"
     } else {
         "the server's operator must mend it"

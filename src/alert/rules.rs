@@ -39,7 +39,7 @@ pub(crate) fn judge(
         Observed::Vms(seen) => judge.listing(&state.vms, seen),
         Observed::Containers(seen) => {
             let mut findings = judge.listing(&state.containers, seen);
-            if seen.complete && state.containers.rows.is_empty() {
+            if state.containers.complete && state.containers.rows.is_empty() {
                 // An account without containers has only this finding to say that its sites are gone.
                 findings.extend(judge.listing(&Listing::<Site>::default(), &Seen::nothing(BTreeMap::new())));
             }
@@ -103,7 +103,7 @@ impl Judge<'_> {
                 Some(_) => continue,
                 None if self.lives_elsewhere::<T>(id) => continue,
                 None if seen.removed.contains_key(&id) => Verdict::Gone { listings: 2 },
-                None if *whole => Verdict::Gone { listings: 1 },
+                None if *whole && !listing.unreadable.contains(&id) => Verdict::Gone { listings: 1 },
                 None => continue,
             };
             if matches!(verdict, Verdict::Bad { .. }) {
@@ -115,7 +115,7 @@ impl Judge<'_> {
             };
             findings.push(self.again(incident, verdict, detail));
         }
-        findings.extend(self.unknown_states::<T>(is_unknown, seen));
+        findings.extend(self.unknown_states::<T>(is_unknown, seen.complete && listing.unreadable.is_empty()));
         self.gone(listing, seen, &mut findings);
         self.listed_again(listing, seen, &mut findings);
         findings
@@ -173,8 +173,9 @@ impl Judge<'_> {
         all.filter(|incident| incident.goes_on())
     }
 
-    /// Every state of this sort that hostwatch does not know is one incident. `is_shown`: the reading shows one.
-    fn unknown_states<T: Watched>(&self, is_shown: bool, seen: &Seen) -> Option<Finding> {
+    /// Every state of this sort that hostwatch does not know is one incident. `is_shown`: the reading shows one;
+    /// `is_whole`: it shows all rows.
+    fn unknown_states<T: Watched>(&self, is_shown: bool, is_whole: bool) -> Option<Finding> {
         let (sort, settings) = (T::SORT, self.settings);
         let key = Key::new(&self.state.profile.name, Kind::UnknownState, Target::All(sort));
         let rows = self.state.resources_of(sort).filter(|row| row.health == Health::Unknown);
@@ -189,7 +190,7 @@ impl Judge<'_> {
         let known = self.open.get(&key).filter(|incident| incident.goes_on())?;
         // Containers that are off have another state than their usual one.
         let away = sort == Sort::Container && self.is_off_in_unnamed_state() && known.cause.is_none();
-        let is_over = !away && seen.complete && watched.next().is_none() && self.shows_whole_account::<T>();
+        let is_over = !away && is_whole && watched.next().is_none() && self.shows_whole_account::<T>();
         is_over.then(|| self.again(known, Verdict::Good, Detail::NoLongerSeen))
     }
 

@@ -149,7 +149,8 @@ impl Engine {
         self.cut_offs.get(&state.profile.name).is_some_and(|cut_off| cut_off.is_near(settings, now))
     }
 
-    /// A missing report is critical while the last known cut-off is near.
+    /// A missing report is critical while the last known cut-off is near. Reports without a date are told after an
+    /// hour of them.
     pub(super) fn weigh_report(
         &mut self,
         state: &AccountState,
@@ -161,6 +162,10 @@ impl Engine {
         self.change(&Key::account_wide(&state.profile.name, kind), |incident| {
             if incident.phase.is_open() {
                 incident.severity = severity;
+            }
+            if let (Cause::SeenWrong, Some(since)) = (&incident.why, state.billing.dateless_since) {
+                let minutes = u64::try_from((now - since).num_minutes()).unwrap_or(0);
+                incident.why = Cause::Unchanged { minutes };
             }
         });
     }

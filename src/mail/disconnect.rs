@@ -120,8 +120,8 @@ impl<'a> DisconnectMail<'a> {
             section.row(
                 language.pick("Computed", "Расчёт"),
                 language.pick(
-                    "The report names no date; this is the first charge that leaves nothing on the account.",
-                    "В отчёте даты нет; это первое начисление, после которого на счёте ничего не останется.",
+                    "The report names no readable date; this is the first charge that leaves nothing on the account.",
+                    "В отчёте нет даты, которую можно прочитать; это первое начисление, после которого на счёте ничего не останется.",
                 ),
             );
         }

@@ -1,7 +1,7 @@
 //! Applies one listing to the known state of an account. Pure: a listing and a time in, a new state and
 //! observations out.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -34,6 +34,7 @@ pub(crate) struct Seen {
     pub removed: BTreeMap<u64, Option<Box<str>>>,
     /// VMs that are stopped now, and that were active at the last reading a short while ago.
     pub stopped: BTreeSet<u64>,
+    /// Whether no row is missing but the unreadable ones of the listing.
     pub complete: bool,
 }
 
@@ -249,8 +250,16 @@ impl KnownAccount {
         observed
     }
 
-    fn apply_sites(&mut self, container: ContainerId, rows: Rows<Site>, at: DateTime<Utc>) -> Vec<Observed> {
+    fn apply_sites(
+        &mut self,
+        container: ContainerId,
+        mut rows: Rows<Site>,
+        at: DateTime<Utc>,
+    ) -> Vec<Observed> {
         let state = self.state_mut();
+        let before = state.sites.get(&container).and_then(|listing| listing.read_at);
+        let (homes, sites) = (&state.homes, &state.sites);
+        rows.rows.retain(|site| !is_at_home(site.id, container, before, homes, sites));
         for site in &rows.rows {
             let old = state.homes.get(&site.id).copied();
             if old == Some(container) {
@@ -278,6 +287,22 @@ impl KnownAccount {
     }
 }
 
+/// Whether a site that this container lists stays with a container that lists it too. The lower number counts, so that
+/// it is the same one after each poll. `before`: the last reading of this container; a listing that was not read since
+/// then shows nothing.
+fn is_at_home(
+    site: SiteId,
+    container: ContainerId,
+    before: Option<DateTime<Utc>>,
+    homes: &HashMap<SiteId, ContainerId>,
+    sites: &BTreeMap<ContainerId, Listing<Site>>,
+) -> bool {
+    let home = homes.get(&site).filter(|home| **home < container);
+    home.and_then(|home| sites.get(home)).is_some_and(|listing| {
+        listing.complete && listing.read_at >= before && !listing.missing.contains(&site.get())
+    })
+}
+
 fn forget_if<T: Default>(is_off: bool, known: &mut T) {
     if is_off {
         *known = T::default();
@@ -303,26 +328,29 @@ fn share_orders(old: &[Arc<Order>], new: &mut [Arc<Order>]) {
 const EMPTY_FOR: TimeDelta = TimeDelta::hours(1);
 
 impl<T: Resource<Id: Into<u64>> + Clone + PartialEq> Listing<T> {
-    /// Takes in the rows of a reading. A complete listing replaces the rows, except for rows that only this one
-    /// lacks. A listing that is suddenly empty proves nothing for an hour. An incomplete listing is merged and
-    /// removes none. If nothing changed, the old rows stay, so that a comparison of pointers finds no change.
+    /// Takes in the rows of a reading. A listing that is suddenly empty proves nothing for an hour. A complete
+    /// listing replaces the rows, except for rows that only this one lacks, and for those that it has in an
+    /// unreadable form. An incomplete listing is merged and removes none. If nothing changed, the old rows stay, so
+    /// that a comparison of pointers finds no change.
     fn take(&mut self, read: Rows<T>, at: DateTime<Utc>) -> Seen {
-        let Rows { mut rows, complete } = read;
+        let Rows { mut rows, complete, unreadable } = read;
         rows.sort_by_key(Resource::id);
         rows.dedup_by_key(|row| row.id());
         self.read_at = Some(at);
         let is_sudden = rows.is_empty() && !self.rows.is_empty();
         self.empty_since = self.empty_since.filter(|_| is_sudden).or(is_sudden.then_some(at));
         let complete = complete && self.empty_since.is_none_or(|since| at - since >= EMPTY_FOR);
-        self.complete = complete;
-        self.was_complete |= complete;
+        self.complete = complete && unreadable.is_empty();
+        self.was_complete |= self.complete;
         let has = |old: &&T| rows.binary_search_by_key(&old.id(), Resource::id).is_ok();
         let not_shown = self.rows.iter().filter(|old| !has(old));
         let is_missing = |old: &&T| self.missing.contains(&old.id().into());
-        let (kept, removed): (Vec<&T>, Vec<&T>) = not_shown.partition(|old| !complete || !is_missing(old));
+        let is_there = |old: &&T| unreadable.contains(&old.id().into());
+        let (kept, removed): (Vec<&T>, Vec<&T>) =
+            not_shown.partition(|old| !complete || is_there(old) || !is_missing(old));
         let removed = removed.into_iter().map(last_name).collect();
-        let missing: Vec<u64> =
-            kept.iter().filter(|old| complete || is_missing(old)).map(|old| old.id().into()).collect();
+        let missing = kept.iter().filter(|old| !is_there(old) && (complete || is_missing(old)));
+        let missing: BTreeSet<u64> = missing.map(|old| old.id().into()).collect();
         let shown = if kept.is_empty() && complete {
             Shown::All
         } else {
@@ -333,7 +361,7 @@ impl<T: Resource<Id: Into<u64>> + Clone + PartialEq> Listing<T> {
             rows.extend(kept);
             rows.sort_by_key(Resource::id);
         }
-        self.missing = missing.into_iter().collect();
+        (self.missing, self.unreadable) = (missing, unreadable);
         if *self.rows != rows {
             rows.shrink_to_fit();
             self.rows = Arc::new(rows);

@@ -159,9 +159,9 @@ mod tests {
     fn the_next_change_is_when_a_reading_stops_counting_or_begins_to() {
         let mut known = KnownAccount::new(Arc::new(profile()));
         assert_eq!(next_change(known.state(), at(0)), None);
-        known.apply(Read::Vms(Rows { rows: Vec::new(), complete: true }), at(100));
+        known.apply(Read::Vms(Rows::new(Vec::new(), true)), at(100));
         // No limit is set for these.
-        known.apply(Read::Ips(Rows { rows: Vec::new(), complete: true }), at(50));
+        known.apply(Read::Ips(Rows::new(Vec::new(), true)), at(50));
         let table = [(100, Some(115)), (115, Some(115)), (116, None), (98, Some(99)), (20, Some(49))];
         for (now, want) in table {
             assert_eq!(next_change(known.state(), at(now)), want.map(at), "{now}");

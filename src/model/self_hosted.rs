@@ -87,14 +87,14 @@ mod tests {
             ..vm(id, "active", &format!("vm-{id}"))
         };
         let vms = vec![vm(1, &["203.0.113.1"]), vm(2, of_vm)];
-        known.apply(Read::Vms(Rows { rows: vms, complete: true }), chrono::DateTime::UNIX_EPOCH);
+        known.apply(Read::Vms(Rows::new(vms, true)), chrono::DateTime::UNIX_EPOCH);
         let ips = (1..).zip(listed).map(|(id, &(address, vm))| Ip {
             id: IpId::new(id),
             address: Some(address.into()),
             vm: vm.map(VmId::new),
         });
         let ips = ips.collect();
-        known.apply(Read::Ips(Rows { rows: ips, complete: true }), chrono::DateTime::UNIX_EPOCH);
+        known.apply(Read::Ips(Rows::new(ips, true)), chrono::DateTime::UNIX_EPOCH);
         snapshot_of([&known])
     }
 
@@ -125,14 +125,11 @@ mod tests {
     fn a_domain_is_found_among_the_sites() {
         let mut known = KnownAccount::new(Arc::new(profile("main")));
         known.apply(
-            Read::Containers(Rows { rows: vec![container(1, "ENABLED")], complete: true }),
+            Read::Containers(Rows::new(vec![container(1, "ENABLED")], true)),
             chrono::DateTime::UNIX_EPOCH,
         );
         let sites = vec![Site { name: Some("www.shop.example.com".into()), ..site(7, 1, "Active") }];
-        known.apply(
-            Read::Sites(ContainerId::new(1), Rows { rows: sites, complete: true }),
-            chrono::DateTime::UNIX_EPOCH,
-        );
+        known.apply(Read::Sites(ContainerId::new(1), Rows::new(sites, true)), chrono::DateTime::UNIX_EPOCH);
         let snapshot = snapshot_of([&known]);
         let found = |domain: &str| site_of(&snapshot, domain).map(|(_, site)| site);
         assert_eq!(found("Shop.example.com"), Some("www.shop.example.com"));

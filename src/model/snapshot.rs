@@ -193,6 +193,8 @@ pub(crate) struct Listing<T> {
     /// Rows that the last complete reading lacked. A row that slips from one page to another is not gone: only
     /// two complete readings in a row prove that.
     pub(super) missing: BTreeSet<u64>,
+    /// Rows that the last reading could not decode. Their last known state stands, and is not shown as known.
+    pub(crate) unreadable: BTreeSet<u64>,
     /// The time since when readings are empty though rows were known. For an hour that proves nothing.
     pub(super) empty_since: Option<DateTime<Utc>>,
 }
@@ -205,6 +207,7 @@ impl<T> Default for Listing<T> {
             complete: false,
             was_complete: false,
             missing: BTreeSet::new(),
+            unreadable: BTreeSet::new(),
             empty_since: None,
         }
     }
@@ -392,11 +395,20 @@ impl FailureKind {
     }
 }
 
-/// The rows of one listing as read. `complete` is false if pages shifted or rows could not be decoded.
+/// The rows of one listing as read.
 #[derive(Clone, Debug)]
 pub(crate) struct Rows<T> {
     pub rows: Vec<T>,
+    /// Whether no row is missing but the unreadable ones: pages did not shift, and every id was read.
     pub complete: bool,
+    /// The ids of rows that could not be decoded.
+    pub unreadable: BTreeSet<u64>,
+}
+
+impl<T> Rows<T> {
+    pub(crate) fn new(rows: Vec<T>, complete: bool) -> Self {
+        Self { rows, complete, unreadable: BTreeSet::new() }
+    }
 }
 
 /// One listing that was read.

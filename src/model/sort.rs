@@ -191,7 +191,8 @@ impl AccountState {
             health: row.health(),
             container: row.container(),
             read_at: listing.read_at,
-            is_listed: listing.empty_since.is_none() && !listing.missing.contains(&row.id().into()),
+            is_listed: listing.empty_since.is_none()
+                && ![&listing.missing, &listing.unreadable].iter().any(|ids| ids.contains(&row.id().into())),
         }
     }
 }

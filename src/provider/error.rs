@@ -48,7 +48,7 @@ pub(crate) enum ErrorKind {
     /// More bytes or charge moments than a page or a report may have.
     #[error("the answer has more than {limit} {unit}")]
     TooLarge { limit: u64, unit: &'static str },
-    #[error("the answer is not JSON: {0}")]
+    #[error("the answer is not JSON{0}")]
     NotJson(String),
     #[error("the answer has another shape than the interface says: {0}")]
     WrongShape(String),

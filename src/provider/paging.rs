@@ -4,7 +4,7 @@
 //! `count`, or a `count` that changes. Then the listing is read again once. If the second reading is no better,
 //! the rows of both are returned as incomplete: they are observations, but a missing row proves nothing.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -27,16 +27,25 @@ const LARGE_BYTES: usize = 256 << 10;
 pub(crate) struct Listed<T> {
     /// Each id once, with its worst row, of equally bad ones with the last.
     pub rows: Vec<T>,
-    /// Whether these are all rows: every row was decoded, none came twice, and their number is `count`, or it is
-    /// larger in two readings alike. Without a `count` the listing must end properly: with a null `next`, or an extra
-    /// page without new rows.
+    /// Whether these and the unreadable ones are all rows: every id was read, none came twice, and their number is
+    /// `count`, or it is larger in two readings alike. Without a `count` the listing must end properly: with a null
+    /// `next`, or an extra page without new rows.
     pub complete: bool,
     /// The number of rows in the last reading that could not be decoded.
     pub rejected: u64,
+    /// The ids of those of them that have one.
+    pub unreadable: BTreeSet<u64>,
     /// The first few problems.
     pub problems: Vec<String>,
     /// The error of a later page. The rows are those of the pages before it.
     pub failure: Option<ApiError>,
+}
+
+impl<T> Listed<T> {
+    /// Whether every row was read.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.complete && self.unreadable.is_empty()
+    }
 }
 
 /// A row with an identity, which shows that it came twice.
@@ -114,6 +123,7 @@ struct Reading<T: Identified> {
     places: HashMap<T::Key, usize>,
     duplicates: u64,
     rejected: u64,
+    unreadable: BTreeSet<u64>,
     count: RowTotal,
     ended: bool,
     failure: Option<ApiError>,
@@ -127,6 +137,7 @@ impl<T: Identified + Send + 'static> Reading<T> {
             places: HashMap::new(),
             duplicates: 0,
             rejected: 0,
+            unreadable: BTreeSet::new(),
             count: RowTotal::default(),
             ended: false,
             failure: None,
@@ -143,6 +154,7 @@ impl<T: Identified + Send + 'static> Reading<T> {
                 }
             };
             reading.rejected += page.rejected;
+            reading.unreadable.extend(&page.unreadable);
             if pages.was_extra && reading.has_all(&page) {
                 pages.ended = true;
                 break;
@@ -204,14 +216,15 @@ impl<T: Identified + Send + 'static> Reading<T> {
                 RowTotal::Unsaid | RowTotal::OfEachPage => self.ended,
                 RowTotal::Changed => false,
             };
-        let complete = proven && self.is_steady() && self.rejected == 0;
+        let complete = proven && self.is_steady() && self.rejected == self.unreadable.len() as u64;
         if self.failure.is_none() && !(proven && self.is_steady()) {
             let doubt = doubt(self.shown(), self.rejected, self.duplicates, self.count);
             self.notes.problems.insert(0, doubt);
         }
         let Diagnostics { problems, .. } = self.notes;
         let failure = self.failure;
-        Listed { rows: self.rows, complete, rejected: self.rejected, problems, failure }
+        let (rejected, unreadable) = (self.rejected, self.unreadable);
+        Listed { rows: self.rows, complete, rejected, unreadable, problems, failure }
     }
 
     /// Adds the rows that only another reading has.

@@ -11,10 +11,14 @@ use secrecy::{ExposeSecret as _, SecretString};
 use super::error::ErrorKind;
 use super::settings::ProviderSettings;
 use crate::model::Group;
+use crate::model::sanitize::one_line;
 
 /// The shortest credential that is redacted. A shorter one would redact ordinary words, and no real credential
 /// is so short.
 const LEAST: usize = 4;
+
+/// The longest quotation of an error.
+const MOST_CHARACTERS: usize = 300;
 
 /// The last tokens that were bought. The one before the last may still be quoted.
 #[derive(Clone, Debug, Default)]
@@ -63,10 +67,10 @@ impl Redactor {
         self.bought.hide(text)
     }
 
-    /// The error with its quotation redacted.
+    /// The error with its quotation redacted, and then cut.
     pub(super) fn hide_in(&self, mut kind: ErrorKind) -> ErrorKind {
-        if let Some(text) = kind.quotation() {
-            *text = self.hide(std::mem::take(text));
+        if let Some(text) = kind.quotation().filter(|text| !text.is_empty()) {
+            *text = one_line(&self.hide(std::mem::take(text)), MOST_CHARACTERS);
         }
         kind
     }

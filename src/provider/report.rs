@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead as _, BufReader, Read};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -18,6 +18,7 @@ use crate::model::{ChargeMoment, Edd, Moments, Money, Order, OrderId, Report, Ta
 use super::address::Endpoint;
 use super::client::Client;
 use super::error::{ApiError, ErrorKind};
+use super::said::web_page;
 use super::wire::{
     DecodeContext, Diagnostics, Field, Mended, MomentRow, OrderRecord, Reader, Record, Stamp, edd,
     error_text, is_none, is_none_json,
@@ -128,7 +129,9 @@ pub(crate) fn decode(
     notes: &mut Diagnostics,
 ) -> Result<Report, ErrorKind> {
     let since = Cell::new(0);
-    let body = BufReader::with_capacity(64 << 10, Mended::new(Metered { body, since: &since }));
+    let mut body = BufReader::with_capacity(64 << 10, Mended::new(Metered { body, since: &since }));
+    // A failure is found again by the decoder.
+    let page = body.fill_buf().ok().and_then(web_page);
     let mut parts = ReportParts::new(context, most, notes, &since);
     let mut json = serde_json::Deserializer::from_reader(body);
     let read = json.deserialize_any(&mut parts).and_then(|()| json.end());
@@ -148,7 +151,7 @@ pub(crate) fn decode(
             error.line(),
             error.column()
         ))),
-        Err(error) => Err(ErrorKind::NotJson(error.to_string())),
+        Err(error) => Err(ErrorKind::NotJson(page.unwrap_or_else(|| format!(": {error}")))),
     }
 }
 

@@ -15,19 +15,26 @@ const FIELDS: [&str; 8] =
 /// The words of an answer: `: payment required`, or `, a web page: Just a moment...`. `hide` removes credentials, before
 /// the text is cut.
 pub(super) fn said(status: u16, body: &[u8], hide: impl Fn(String) -> String) -> String {
+    let shown = |text: String| one_line(&hide(text), MOST_CHARACTERS);
+    if let Some(page) = web_page(body) {
+        return shown(page);
+    }
     let body = String::from_utf8_lossy(body);
     let body = body.trim_start_matches('\u{feff}').trim();
-    let shown = |text: String| one_line(&hide(text), MOST_CHARACTERS);
-    if body.starts_with('<') {
-        return title(body)
-            .map_or(", a web page".to_owned(), |title| format!(", a web page: {}", shown(title.to_owned())));
-    }
     let text = serde_json::from_str(body).ok().as_ref().and_then(text).unwrap_or(body).to_owned();
     let usual = || StatusCode::from_u16(status).ok()?.canonical_reason().map(str::to_lowercase);
     match Some(text).filter(|text| !text.trim().is_empty()).or_else(usual) {
         Some(text) => format!(": {}", shown(text)),
         None => String::new(),
     }
+}
+
+/// `, a web page: Sign in`, if the answer is one. The title may hold credentials, and is of any length.
+pub(super) fn web_page(body: &[u8]) -> Option<String> {
+    let body = String::from_utf8_lossy(&body[..body.len().min(MOST_BYTES)]);
+    let body = body.trim_start_matches('\u{feff}').trim();
+    let page = || title(body).map_or(", a web page".to_owned(), |title| format!(", a web page: {title}"));
+    body.starts_with('<').then(page)
 }
 
 /// The text between the tags of the title.

@@ -141,7 +141,9 @@ impl AccountForecast {
             pairs.push(("Note", Cell::toned(text, Emphasis::Warn)));
         }
         if billing.moments_rejected > 0 {
-            let text = format!("{} charges in the report could not be read", billing.moments_rejected);
+            let charges = usize::try_from(billing.moments_rejected).unwrap_or(usize::MAX);
+            let charges = EN.count(charges, words::CHARGES);
+            let text = format!("{charges} in the report could not be read");
             pairs.push(("Note", Cell::toned(text, Emphasis::Warn)));
         }
         if let Some(next) = &billing.next_charge {

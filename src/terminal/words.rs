@@ -12,7 +12,7 @@ pub(super) const EN: Language = Language::En;
 pub(super) fn cut_off_in_full(facts: &BillingFacts, ahead: Emphasis, reader: Reader) -> Cell {
     match facts.disconnect {
         Disconnect::At { at, computed } => {
-            let computed = if computed { ", computed: the report names no date" } else { "" };
+            let computed = if computed { ", computed: the report names no readable date" } else { "" };
             Cell::toned(format!("{} ({}){computed}", reader.moment(at), reader.distance(at)), ahead)
         }
         Disconnect::Now => Cell::toned("now: the balance is used up", Emphasis::Bad),

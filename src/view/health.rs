@@ -98,12 +98,17 @@ fn is_told(account: &AccountState, collector: Collector, told: &[&IncidentRow]) 
     })
 }
 
-/// `2 VMs not in the last listing`. They may be gone.
+/// `2 VMs not read in the last listing`. They may be gone, or their rows unreadable.
 fn not_listed(account: &AccountState, sort: Sort, language: Language) -> Option<String> {
     let count = account.resources_of(sort).filter(|seen| !seen.is_listed).count();
     let resources = language.count(count, words::noun_of(sort));
-    let said =
-        || say!(language, "{resources} not in the last listing", "нет в последнем списке: {resources}");
+    let said = || {
+        say!(
+            language,
+            "{resources} not read in the last listing",
+            "не прочитаны в последнем списке: {resources}"
+        )
+    };
     (count > 0).then(said)
 }
 

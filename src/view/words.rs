@@ -21,6 +21,10 @@ pub(crate) const DAYS: Noun = Noun { en: ["day", "days"], ru: ["день", "дн
 pub(crate) const DAYS_LESS: Noun = Noun { en: ["day", "days"], ru: ["дня", "дней", "дней"] };
 pub(crate) const POLLS: Noun =
     Noun { en: ["poll", "polls"], ru: ["опрос", "опроса", "опросов"] };
+pub(crate) const CHARGES: Noun = Noun {
+    en: ["charge", "charges"],
+    ru: ["начисление", "начисления", "начислений"],
+};
 pub(crate) const CHANGES: Noun =
     Noun { en: ["change", "changes"], ru: ["смена", "смены", "смен"] };
 pub(crate) const TIMES: Noun = Noun { en: ["time", "times"], ru: ["раз", "раза", "раз"] };

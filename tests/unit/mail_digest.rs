@@ -111,6 +111,6 @@ fn a_digest_names_what_is_paid_for_and_perhaps_not_needed() {
     assert_eq!(said(&book, vec![]), "");
     listed(&mut book, vec![ip(1, None), ip(2, Some(17))]);
     assert_eq!(said(&book, vec![]), "  IP addresses without a VM: 1.");
-    book.apply(Read::Vms(Rows { rows: vec![], complete: false }), read_at());
+    book.apply(Read::Vms(Rows::new(vec![], false)), read_at());
     assert_eq!(said(&book, vec![]), "");
 }

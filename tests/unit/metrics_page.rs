@@ -245,7 +245,7 @@ fn counts_wait_for_a_complete_listing() {
         let have = families(&body(&encoder, b""));
         counts.into_iter().filter(|name| have.contains_key(*name)).collect::<Vec<_>>()
     };
-    let part = |rows| Rows { rows, complete: false };
+    let part = |rows| Rows::new(rows, false);
     book.apply(Read::Vms(part(vec![vm(1, "active", "a")])), read_at());
     assert_eq!(counts(&book), [""; 0]);
     book.apply(Read::Vms(all(vec![vm(1, "active", "a")])), read_at());
@@ -256,7 +256,7 @@ fn counts_wait_for_a_complete_listing() {
     assert_eq!(counts(&book), ["hosting_vms", "hosting_containers"]);
     book.apply(Read::Sites(ContainerId::new(1), all(vec![site(1, 1, "Active")])), read_at());
     assert_eq!(counts(&book), ["hosting_vms", "hosting_containers"], "the sites of 2 are not known");
-    book.apply(Read::Sites(ContainerId::new(2), Rows { rows: vec![], complete: false }), read_at());
+    book.apply(Read::Sites(ContainerId::new(2), Rows::new(vec![], false)), read_at());
     assert_eq!(counts(&book), ["hosting_vms", "hosting_containers"], "nor are they all known now");
     book.apply(Read::Sites(ContainerId::new(2), all(vec![])), read_at());
     assert_eq!(counts(&book), ["hosting_vms", "hosting_containers", "hosting_sites"]);

@@ -21,7 +21,7 @@ fn document(books: &[&KnownAccount], kind: TargetKind, account: Option<&str>) ->
 }
 
 fn part<T>(rows: Vec<T>) -> Rows<T> {
-    Rows { rows, complete: false }
+    Rows::new(rows, false)
 }
 
 fn unread() -> KnownAccount {

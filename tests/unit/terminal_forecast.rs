@@ -138,6 +138,7 @@ fn answers_that_need_somebody() {
     moments[4].balance = money("7");
     broken.moments = moments.into_iter().collect();
     let unread = Report { moments_rejected: 2, whole_until: Some(t("2026-05-01")), ..broken.clone() };
+    let one_unread = Report { moments_rejected: 1, ..unread.clone() };
     silent.edd = Edd::Unknown;
     let table = [
         // The date of the report, and the text about it.
@@ -157,6 +158,7 @@ fn answers_that_need_somebody() {
         (report("-5", "10"), Answer::NeedsYou, "\u{2212}5.00 RUB"),
         (soon("2026-03-18T11:00:00"), Answer::Fine, "by the charges in the report the balance is used up"),
         (broken, Answer::Fine, "does not add up from"),
+        (one_unread, Answer::Fine, "1 charge in the report could not be read"),
         (unread, Answer::Fine, "2 charges in the report could not be read"),
         (silent, Answer::Unknown, "not known: the report does not tell"),
     ];

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use rcgen::{CertificateParams, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use secrecy::SecretString;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -57,19 +57,29 @@ async fn a_file_of_authorities_is_trusted_and_words_name_the_remedy() {
         params.not_before = rcgen::date_time_ymd(2001, 1, 1);
         params.not_after = rcgen::date_time_ymd(2002, 1, 1);
     };
-    let key = KeyPair::generate().unwrap();
-    let own = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap().self_signed(&key).unwrap();
-    let by_itself =
-        rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+    let own = |names: &[&str], is_ca| {
+        let key = KeyPair::generate().unwrap();
+        let mut params =
+            CertificateParams::new(names.iter().map(|&name| name.into()).collect::<Vec<_>>()).unwrap();
+        params.is_ca = is_ca;
+        let own = params.self_signed(&key).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let server = rustls::ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_no_client_auth()
             .with_single_cert(vec![own.der().clone()], PrivateKeyDer::try_from(key.serialize_der()).unwrap());
-    let by_itself = Arc::new(by_itself.unwrap());
+        (Arc::new(server.unwrap()), own.pem())
+    };
+    let (by_itself, own_pem) = own(&["127.0.0.1"], IsCa::NoCa);
+    // As `openssl req -x509` makes it.
+    let (of_openssl, openssl_pem) = own(&["127.0.0.1"], IsCa::Ca(BasicConstraints::Unconstrained));
+    let (nameless, nameless_pem) = own(&[], IsCa::Ca(BasicConstraints::Unconstrained));
     let (ours, other) = (authority.pem(), Authority::new("Another CA").pem());
     let table = [
         (authority.server(&["127.0.0.1"]), &ours, ""),
-        (by_itself.clone(), &own.pem(), ""),
+        (by_itself.clone(), &own_pem, ""),
+        (of_openssl.clone(), &openssl_pem, ""),
         (
             authority.server(&["127.0.0.1"]),
             &other,
@@ -77,6 +87,9 @@ async fn a_file_of_authorities_is_trusted_and_words_name_the_remedy() {
         ),
         (authority.server(&["127.0.0.1"]), &other, "name the issuer's CA file in the key ca_file"),
         (by_itself, &other, "it is signed by itself; name the certificate's file in the key ca_file"),
+        (of_openssl, &other, "it is signed by itself; name the certificate's file in the key ca_file"),
+        (nameless, &nameless_pem, "it names no host (it has no subjectAltName)"),
+        (authority.server(&[]), &ours, "it names no host (it has no subjectAltName)"),
         (authority.server(&["panel.example.com"]), &ours, "write the name it is made for into the address"),
         (authority.server_with(&["127.0.0.1"], old), &ours, "it has expired; renew it"),
     ];

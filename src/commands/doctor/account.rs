@@ -285,9 +285,10 @@ impl Reading {
                 let such = listed.problems.first();
                 let such = such.map(|problem| format!(", such as {problem}"));
                 let flaw = || format!("not all could be read{}", such.unwrap_or_default());
-                self.flaw = (!listed.complete).then(flaw);
+                self.flaw = (!listed.is_whole()).then(flaw);
+                let is_whole = listed.is_whole();
                 self.error = listed.failure.map(|error| error.to_string());
-                Some(Rows { rows: listed.rows, complete: listed.complete })
+                Some(Rows::new(listed.rows, is_whole))
             }
             Err(error) => {
                 self.error = Some(error);

@@ -58,6 +58,9 @@ pub(super) struct Bot {
 #[derive(Deserialize)]
 struct Answer {
     ok: bool,
+    /// The status, also where a proxy answers with 200.
+    #[serde(default)]
+    error_code: Option<u16>,
     #[serde(default)]
     result: Value,
     #[serde(default)]
@@ -152,6 +155,7 @@ impl Bot {
 
 /// The meaning of an answer without success.
 fn trouble(status: u16, answer: Option<Answer>) -> Trouble {
+    let status = answer.as_ref().and_then(|answer| answer.error_code).unwrap_or(status);
     let (says, parameters) = answer.map(|answer| (answer.description, answer.parameters)).unwrap_or_default();
     let says = says.to_lowercase();
     match (status, parameters.migrate_to_chat_id) {
@@ -235,6 +239,11 @@ mod tests {
             (500, "", Trouble::Later),
             (502, "<html>", Trouble::Later),
             (302, "", Trouble::Later),
+            (
+                200,
+                r#"{"ok":false,"error_code":429,"description":"","parameters":{"retry_after":7}}"#,
+                busy(7),
+            ),
             // The answer of a hotel's network, or of a filter.
             (200, "<html>", Trouble::Later),
         ];

@@ -36,7 +36,7 @@ pub(crate) enum SendError {
     #[error("the SMTP server refused the sender: {reason}{}", remedy(reason))]
     Sender { reason: String, permanent: bool },
     /// RCPT TO was refused.
-    #[error("the SMTP server refused the recipient: {reason}{}", remedy_if(*blame, reason))]
+    #[error("the SMTP server refused the recipient: {reason}{}", remedy_of_recipient(*blame, reason))]
     Recipient { reason: String, blame: Blame },
     /// DATA or the final dot was refused.
     #[error("the SMTP server refused the mail: {reason}{}", remedy_if(*blame, reason))]
@@ -44,8 +44,8 @@ pub(crate) enum SendError {
     /// The whole mail was sent and no reply came: it may have been accepted.
     #[error("the reply to the whole mail was lost, so it may have been accepted: {reason}")]
     ReplyLost { reason: String },
-    /// The connection broke between MAIL and the final dot: the mail was not accepted.
-    #[error("the connection broke before the mail was whole: {reason}")]
+    /// The conversation ended between MAIL and the final dot: the mail was not accepted.
+    #[error("the mail was not sent whole: {reason}")]
     Interrupted { reason: String },
 }
 
@@ -68,6 +68,18 @@ fn remedy(reason: &str) -> &'static str {
         "; it refuses the greeting: set email.helo_name to a full host name that it accepts"
     } else {
         "; check email.from, the login, and whether the server takes mail from this machine"
+    }
+}
+
+/// Without a code for its cause, a refused recipient may be wrong, or we are.
+fn remedy_of_recipient(blame: Blame, reason: &str) -> &'static str {
+    match (blame, enhanced(reason)) {
+        (Blame::Address, Some((2, _))) => "; its owner must mend the mailbox, or name another recipient",
+        (Blame::Address, _) => "; check that this address is right and exists",
+        (Blame::Server, None) if reason.starts_with("550") && !speaks_of_sender(&reason.to_lowercase()) => {
+            "; check that this address is right and exists, and whether the server takes mail from this machine"
+        }
+        _ => remedy_if(blame, reason),
     }
 }
 

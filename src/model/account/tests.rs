@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::model::Sort;
 use crate::model::ids::VmId;
 use crate::model::snapshot::{Failure, FailureKind};
 use crate::unit::account::{self as given, bare_vm, profile, site};
@@ -22,23 +23,18 @@ fn at() -> DateTime<Utc> {
 #[test]
 fn a_complete_listing_replaces_and_an_incomplete_one_merges() {
     let mut known = known();
-    known.apply(
-        Read::Vms(Rows { rows: vec![bare_vm(3, "active"), bare_vm(1, "active")], complete: true }),
-        at(),
-    );
+    known.apply(Read::Vms(Rows::new(vec![bare_vm(3, "active"), bare_vm(1, "active")], true)), at());
     assert_eq!(ids(&known.state().vms), [1, 3]);
-    let seen = known.apply(
-        Read::Vms(Rows { rows: vec![bare_vm(2, "active"), bare_vm(3, "error")], complete: false }),
-        at(),
-    );
+    let seen =
+        known.apply(Read::Vms(Rows::new(vec![bare_vm(2, "active"), bare_vm(3, "error")], false)), at());
     assert_eq!(ids(&known.state().vms), [1, 2, 3], "nothing is removed by what was not shown");
     assert_eq!(known.state().vms.get(VmId::new(3)).unwrap().state, VmState::Error);
     let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
     assert!(!seen.shown.has(1) && seen.shown.has(2) && seen.removed.is_empty());
-    let seen = known.apply(Read::Vms(Rows { rows: vec![bare_vm(2, "active")], complete: true }), at());
+    let seen = known.apply(Read::Vms(Rows::new(vec![bare_vm(2, "active")], true)), at());
     let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
     assert!(seen.removed.is_empty() && !seen.shown.has(3), "it may have slipped from one page to another");
-    let seen = known.apply(Read::Vms(Rows { rows: vec![bare_vm(2, "active")], complete: true }), at());
+    let seen = known.apply(Read::Vms(Rows::new(vec![bare_vm(2, "active")], true)), at());
     let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
     assert!(seen.removed.keys().eq(&[1, 3]));
     assert_eq!(ids(&known.state().vms), [2]);
@@ -61,10 +57,30 @@ fn a_row_is_gone_after_two_complete_listings_without_it() {
         let mut known = known();
         for &(shown, complete) in listings {
             let rows = shown.iter().map(|&id| bare_vm(id, "active")).collect();
-            known.apply(Read::Vms(Rows { rows, complete }), at());
+            known.apply(Read::Vms(Rows::new(rows, complete)), at());
         }
         assert_eq!(ids(&known.state().vms), want, "{listings:?}");
     }
+}
+
+/// The other rows are all there is.
+#[test]
+fn an_unreadable_row_stands_for_itself_alone() {
+    let mut known = known();
+    let all = [1, 2, 3].map(|id| bare_vm(id, "active"));
+    known.apply(Read::Vms(Rows::new(all.into(), true)), at());
+    for want in [&[1, 2, 3][..], &[1, 2], &[1, 2]] {
+        let unreadable = [2].into();
+        let rows = Rows { rows: vec![bare_vm(1, "active")], complete: true, unreadable };
+        let seen = known.apply(Read::Vms(rows), at());
+        let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
+        assert_eq!(ids(&known.state().vms), want);
+        assert!(!seen.shown.has(2) && !seen.removed.contains_key(&2) && !known.state().vms.complete);
+        let listed = known.state().resource(Sort::Vm, 2).unwrap().is_listed;
+        assert!(!listed, "its state is not known");
+    }
+    known.apply(Read::Vms(Rows::new(vec![bare_vm(1, "active")], true)), at());
+    assert_eq!(ids(&known.state().vms), [1, 2], "one reading without it is no proof");
 }
 
 #[test]
@@ -83,7 +99,7 @@ fn a_listing_that_is_suddenly_empty_removes_nothing_for_an_hour() {
     let mut known = known();
     for (minutes, shown, want) in table {
         let rows = shown.iter().map(|&id| bare_vm(id, "active")).collect();
-        let read = Read::Vms(Rows { rows, complete: true });
+        let read = Read::Vms(Rows::new(rows, true));
         let seen = known.apply(read, at() + chrono::Duration::minutes(minutes));
         assert_eq!(ids(&known.state().vms), want, "{minutes}");
         let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
@@ -104,7 +120,7 @@ fn a_vm_is_newly_stopped_if_it_was_active_shortly_before() {
         let mut profile = (*known().state().profile).clone();
         profile.stale_after.insert(Collector::Vms, Duration::from_secs(900));
         let mut known = KnownAccount::new(Arc::new(profile));
-        let read = |state| Read::Vms(Rows { rows: vec![bare_vm(1, state)], complete: true });
+        let read = |state| Read::Vms(Rows::new(vec![bare_vm(1, state)], true));
         known.apply(read(before), at());
         let seen = known.apply(read(now), at() + chrono::Duration::minutes(minutes));
         let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
@@ -115,7 +131,7 @@ fn a_vm_is_newly_stopped_if_it_was_active_shortly_before() {
 #[test]
 fn rows_stay_the_same_object_where_nothing_changed() {
     let mut known = known();
-    let read = || Read::Vms(Rows { rows: vec![bare_vm(1, "active")], complete: true });
+    let read = || Read::Vms(Rows::new(vec![bare_vm(1, "active")], true));
     known.apply(read(), at());
     let before = Arc::clone(&known.state().vms.rows);
     known.apply(read(), at());
@@ -127,9 +143,10 @@ fn a_site_lives_in_one_container_only_and_goes_with_it() {
     let mut known = known();
     let sites = |container, ids: &[u64]| {
         let rows = ids.iter().map(|&id| site(id, container, "Active")).collect();
-        Read::Sites(ContainerId::new(container), Rows { rows, complete: true })
+        Read::Sites(ContainerId::new(container), Rows::new(rows, true))
     };
     known.apply(sites(1, &[10, 11]), at());
+    known.apply(sites(1, &[10]), at());
     known.apply(sites(2, &[20, 11]), at());
     assert_eq!(known.state().all_sites().map(|site| site.id.get()).collect::<Vec<_>>(), [10, 11, 20]);
     assert_eq!(known.state().site(SiteId::new(11)).unwrap().container, ContainerId::new(2));
@@ -138,6 +155,27 @@ fn a_site_lives_in_one_container_only_and_goes_with_it() {
     let Observed::Sites(_, seen) = &seen[0] else { panic!("{seen:?}") };
     assert!(seen.removed.is_empty());
     assert!(known.state().site(SiteId::new(11)).is_some());
+}
+
+/// It does not move at each poll: its labels and its cause would change.
+#[test]
+fn a_site_that_two_containers_list_stays_in_the_first_while_that_is_read() {
+    let mut known = known();
+    let mut minute = 0;
+    let mut read = |container, ids: &[u64]| {
+        minute += 1;
+        let rows = ids.iter().map(|&id| site(id, container, "Active")).collect();
+        let rows = Rows::new(rows, true);
+        known.apply(Read::Sites(ContainerId::new(container), rows), at() + TimeDelta::minutes(minute));
+        known.state().site(SiteId::new(11)).unwrap().container.get()
+    };
+    assert_eq!(read(2, &[20, 11]), 2);
+    for sweep in 0..3 {
+        assert_eq!((read(1, &[10, 11]), read(2, &[20, 11])), (1, 1), "{sweep}");
+    }
+    assert_eq!((read(1, &[10]), read(2, &[20, 11])), (1, 2), "it moved");
+    assert_eq!(read(1, &[10, 11]), 1);
+    assert_eq!((read(2, &[20, 11]), read(2, &[20, 11])), (1, 2), "the first is not read any more");
 }
 
 proptest::proptest! {
@@ -151,10 +189,10 @@ proptest::proptest! {
             if container == 0 {
                 // From now on these are the containers of the account.
                 let rows = ids.into_iter().filter(|id| (1..4).contains(id)).map(|id| given::container(id, "ENABLED")).collect();
-                known.apply(Read::Containers(Rows { rows, complete }), at());
+                known.apply(Read::Containers(Rows::new(rows, complete)), at());
             } else {
                 let rows = ids.into_iter().map(|id| site(id, container, "Active")).collect();
-                known.apply(Read::Sites(ContainerId::new(container), Rows { rows, complete }), at());
+                known.apply(Read::Sites(ContainerId::new(container), Rows::new(rows, complete)), at());
             }
             let listed: Vec<_> = known.state().all_sites().map(|site| (site.id, site.container)).collect();
             for id in (0..8).map(SiteId::new) {

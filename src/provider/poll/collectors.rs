@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chrono::NaiveDate;
 use tokio::time::Instant;
 
-use super::poller::{KnownSites, PollResult, Poller, UpdatePart, part_of, within};
+use super::poller::{KnownSites, PollResult, Poller, UpdatePart, note, part_of, within};
 use super::{report, sweep};
 use crate::model::{Charge, Collector, Container, ContainerId, Failure, Read};
 use crate::provider::{Client, Listed, ReportRead};
@@ -128,15 +128,8 @@ async fn no_sites(poller: &Poller, began: Instant, failure: Failure) {
 }
 
 fn remember(memory: &mut PollMemory, listed: &Listed<Container>) {
-    let shown = listed.rows.iter().map(|container| container.id);
-    if listed.complete {
-        memory.containers = shown.collect();
-    } else {
-        memory.containers.extend(shown);
-    }
-    memory.containers_complete |= listed.complete;
-    memory.containers.sort_unstable();
-    memory.containers.dedup();
+    note(&mut memory.containers, listed);
+    memory.containers_complete |= listed.is_whole();
 }
 
 async fn expected_balance(poller: &Poller, client: &Client, memory: &mut PollMemory, began: Instant) {
@@ -162,7 +155,7 @@ async fn expected_balance(poller: &Poller, client: &Client, memory: &mut PollMem
 
 /// The sum of the last days' charges. A part of them is no sum, so the last one stays.
 fn charged(today: NaiveDate, listed: Listed<Charge>) -> (UpdatePart, PollResult) {
-    let Listed { rows, complete, rejected, problems, failure } = listed;
+    let Listed { rows, complete, rejected, problems, failure, .. } = listed;
     let is_recent = |charge: &&Charge| (0..CHARGED_DAYS).contains(&(today - charge.event_date).num_days());
     let sum = complete.then(|| Read::Charges(rows.iter().filter(is_recent).map(|charge| charge.total).sum()));
     let result = failure.map_or(Ok(complete), |error| Err(error.failure()));
@@ -172,6 +165,8 @@ fn charged(today: NaiveDate, listed: Listed<Charge>) -> (UpdatePart, PollResult)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
+
     use crate::model::Money;
 
     #[test]
@@ -186,8 +181,14 @@ mod tests {
         });
         let rows: Vec<Charge> = rows.collect();
         for (complete, want) in [(true, "[Charges(1000.23)]"), (false, "[]")] {
-            let listed =
-                Listed { rows: rows.clone(), complete, rejected: 0, problems: Vec::new(), failure: None };
+            let listed = Listed {
+                rows: rows.clone(),
+                complete,
+                rejected: 0,
+                unreadable: BTreeSet::new(),
+                problems: Vec::new(),
+                failure: None,
+            };
             let (part, result) = charged("2026-03-01".parse().unwrap(), listed);
             assert_eq!((format!("{:?}", part.reads).as_str(), result), (want, Ok(complete)));
         }

@@ -172,12 +172,21 @@ pub(super) fn late(deadline: Duration) -> Failure {
     Failure::new(FailureKind::Other, message)
 }
 
+/// Takes in the ids of a listing. A complete one leaves no others, but those of unreadable rows.
+pub(super) fn note<T: Resource<Id: Ord + Into<u64>>>(ids: &mut Vec<T::Id>, listed: &Listed<T>) {
+    ids.retain(|&id| !listed.complete || listed.unreadable.contains(&id.into()));
+    ids.extend(listed.rows.iter().map(Resource::id));
+    ids.sort_unstable();
+    ids.dedup();
+}
+
 /// A listing as a part of an update, and its result.
 pub(super) fn part_of<T: Resource>(
     listed: Listed<T>,
     read: impl FnOnce(Rows<T>) -> Read,
 ) -> (UpdatePart, PollResult) {
-    let Listed { rows, complete, rejected, problems, failure } = listed;
-    let result = failure.map_or(Ok(complete), |error| Err(error.failure()));
-    (UpdatePart { reads: vec![read(Rows { rows, complete })], rejected, problems }, result)
+    let is_whole = listed.is_whole();
+    let Listed { rows, complete, rejected, unreadable, problems, failure } = listed;
+    let result = failure.map_or(Ok(is_whole), |error| Err(error.failure()));
+    (UpdatePart { reads: vec![read(Rows { rows, complete, unreadable })], rejected, problems }, result)
 }

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 
-use super::poller::{KnownSites, PollResult, Poller, UpdatePart, part_of, timed};
+use super::poller::{KnownSites, PollResult, Poller, UpdatePart, note, part_of, timed};
 use crate::model::{Collector, ContainerId, Counted, Failure, FailureKind, Read, Rows, Site, SiteId};
 use crate::provider::{ApiError, Client, Listed};
 
@@ -38,13 +38,9 @@ impl Found {
         self.not_found.retain(|container, _| containers.binary_search(container).is_ok());
     }
 
-    fn read(&mut self, container: ContainerId, sites: impl Iterator<Item = SiteId>, complete: bool) {
+    fn read(&mut self, container: ContainerId, listed: &Listed<Site>) {
         self.not_found.remove(&container);
-        if complete {
-            self.sites.insert(container, sites.collect());
-        } else {
-            self.sites.entry(container).or_default().extend(sites);
-        }
+        note(self.sites.entry(container).or_default(), listed);
     }
 
     /// Notes a 404 for a container's sites. Returns whether that is a failure of the listing. Otherwise the
@@ -83,7 +79,7 @@ pub(super) async fn sites(
     };
     let take = |sweep: &mut Sweep<'_>, container, read: Result<Listed<Site>, Failure>| match read {
         Ok(listed) => {
-            found.read(container, listed.rows.iter().map(|site| site.id), listed.complete);
+            found.read(container, &listed);
             let (part, result) = part_of(listed, |rows| Read::Sites(container, rows));
             sweep.add(part, result);
         }

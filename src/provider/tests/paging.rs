@@ -140,7 +140,7 @@ async fn a_listing_is_complete_only_with_proof() {
     for &(page, want, complete, calls) in table {
         let (read, asked) = read(move |_, _| Reply::json(page)).await;
         let read = read.unwrap();
-        assert_eq!((ids(&read).as_slice(), read.complete, asked), (want, complete, calls), "{page}");
+        assert_eq!((ids(&read).as_slice(), read.is_whole(), asked), (want, complete, calls), "{page}");
         let told = read.problems.first().is_some_and(|it| it.starts_with("$: ") || it.contains("left out"));
         assert_eq!(told, !complete, "{page}: {:?}", read.problems);
     }
@@ -213,6 +213,20 @@ async fn rows_that_shift_between_pages_are_read_again_once() {
     .await;
     let changed = changed.unwrap();
     assert_eq!((ids(&changed), changed.complete, calls), (vec![1, 2, 3], false, 4));
+}
+
+#[tokio::test]
+async fn an_unreadable_row_with_an_id_is_missing_alone() {
+    for (id, complete) in [("2", true), ("\"vm-2\"", false)] {
+        let (read, _) = read(move |_, _| {
+            let rows = format!(r#"{{"id": 1, "state": "active"}}, {{"id": {id}, "state": null}}"#);
+            Reply::json(format!(r#"{{"count": 2, "next": null, "results": [{rows}]}}"#))
+        })
+        .await;
+        let read = read.unwrap();
+        assert_eq!((ids(&read), read.complete, read.rejected), (vec![1], complete, 1), "{id}");
+        assert!(read.unreadable.contains(&2) == complete && !read.is_whole(), "{id}");
+    }
 }
 
 #[tokio::test]

@@ -238,6 +238,13 @@ async fn an_invalid_listing_is_an_error_that_says_so() {
     for text in ["<html>Sign in</html>", "", r#"{"count": 1, "results": [{"id": 1"#, "{} {}"] {
         assert!(matches!(json(text).await.kind, ErrorKind::NotJson(_)), "{text}");
     }
+    let page = json("<html><title>Sign in, vm-secret</title></html>").await;
+    assert!(
+        page.failure()
+            .message
+            .ends_with("the answer is not JSON, a web page: Sign in, [hidden]; check panel_url"),
+        "{page}"
+    );
     for text in ["[]", "null", "7", r#"{"detail": "no"}"#, r#"{"results": {"a": 1}}"#, r#"{"entities": []}"#]
     {
         assert!(matches!(json(text).await.kind, ErrorKind::WrongShape(_)), "{text}");

@@ -72,7 +72,16 @@ pub(crate) struct DecodeContext {
 
 /// A record that lacks a required field. The problem is noted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Rejected;
+pub(crate) struct Rejected {
+    /// The record's id, if that could be read.
+    pub id: Option<u64>,
+}
+
+impl Rejected {
+    pub(super) fn with_id(self, id: impl Into<u64>) -> Self {
+        Self { id: Some(id.into()) }
+    }
+}
 
 /// A row of the wire that becomes one of the model.
 pub(crate) trait Record: for<'de> Wire<'de> + Send + 'static {
@@ -183,7 +192,7 @@ impl Reader<'_> {
     pub(crate) fn refuse<T>(&mut self, name: &'static str, what: impl Display) -> Result<T, Rejected> {
         let list = self.list;
         self.notes.refusal(|| path(list, name), what);
-        Err(Rejected)
+        Err(Rejected { id: None })
     }
 
     /// Counts an odd value, such as an unknown state.

@@ -30,7 +30,8 @@ impl Record for ContainerRow {
 
     fn into_model(self, (): (), reader: &mut Reader<'_>) -> Result<Container, Rejected> {
         let id = ContainerId::new(reader.require("container.id", self.id)?);
-        let state = reader.require("container.state", self.state)?.named(reader.context);
+        let state = reader.require("container.state", self.state).map_err(|row| row.with_id(id))?;
+        let state = state.named(reader.context);
         if !state.is_known() {
             reader.unknown("container.state");
         }
@@ -111,7 +112,7 @@ impl Record for SiteRow {
 
     fn into_model(self, container: ContainerId, reader: &mut Reader<'_>) -> Result<Site, Rejected> {
         let id = SiteId::new(reader.require("site.id", self.id)?);
-        let state = SiteState::from(&*reader.state("site.state", self.state)?);
+        let state = SiteState::from(&*reader.state("site.state", self.state).map_err(|row| row.with_id(id))?);
         if !state.is_known() {
             reader.unknown("site.state");
         }

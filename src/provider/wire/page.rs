@@ -6,6 +6,7 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 
 use crate::model::Group;
 use crate::provider::error::ErrorKind;
+use crate::provider::said::web_page;
 
 use super::diagnostics::{DecodeContext, Diagnostics, Reader, Record, row};
 use super::field::{Field, Wire, is_none};
@@ -23,6 +24,8 @@ pub(crate) struct WirePage<T> {
     pub rows: Vec<T>,
     /// The number of rows that could not be decoded.
     pub rejected: u64,
+    /// The ids of those among them that have one.
+    pub unreadable: Vec<u64>,
 }
 
 impl<T> WirePage<T> {
@@ -92,6 +95,7 @@ pub(crate) fn page<R: Record>(
         },
         rows: Vec::with_capacity(rows.len()),
         rejected: 0,
+        unreadable: Vec::new(),
     };
     for (index, row) in rows.into_iter().enumerate() {
         let mut reader = Reader { context, notes, list: Some((list, index)) };
@@ -102,7 +106,10 @@ pub(crate) fn page<R: Record>(
         };
         match row.into_model(parent, &mut reader) {
             Ok(row) => decoded.rows.push(row),
-            Err(_) => decoded.rejected += 1,
+            Err(row) => {
+                decoded.rejected += 1;
+                decoded.unreadable.extend(row.id);
+            }
         }
     }
     Ok(decoded)
@@ -116,7 +123,7 @@ fn object<T: for<'de> Wire<'de>>(body: &[u8]) -> Result<T, ErrorKind> {
             Err(ErrorKind::WrongShape("it is no object".into()))
         }
         Err(error) if error.is_data() => Err(ErrorKind::WrongShape(error.to_string())),
-        Err(error) => Err(ErrorKind::NotJson(error.to_string())),
+        Err(error) => Err(ErrorKind::NotJson(web_page(body).unwrap_or_else(|| format!(": {error}")))),
     }
 }
 

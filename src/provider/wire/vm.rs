@@ -33,7 +33,7 @@ impl Record for VmRow {
 
     fn into_model(self, (): (), reader: &mut Reader<'_>) -> Result<Vm, Rejected> {
         let id = VmId::new(reader.require("vm.id", self.id)?);
-        let state = VmState::from(&*reader.state("vm.state", self.state)?);
+        let state = VmState::from(&*reader.state("vm.state", self.state).map_err(|row| row.with_id(id))?);
         if !state.is_known() {
             reader.unknown("vm.state");
         }

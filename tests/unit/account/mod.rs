@@ -57,7 +57,7 @@ pub fn book(profile: Profile) -> KnownAccount {
 }
 
 pub fn all<T>(rows: Vec<T>) -> Rows<T> {
-    Rows { rows, complete: true }
+    Rows::new(rows, true)
 }
 
 pub fn vm(id: u64, state: &str, name: &str) -> Vm {

@@ -126,17 +126,17 @@ impl Resource {
         Some(match self {
             Self::Vm => {
                 let rows = state("error", "active").map(|state| vm(1, state));
-                Read::Vms(Rows { rows: rows.into_iter().chain([vm(2, "active")]).collect(), complete })
+                Read::Vms(Rows::new(rows.into_iter().chain([vm(2, "active")]).collect(), complete))
             }
             Self::Container => {
                 let rows = state("DISABLED_BY_QUOTA", "ENABLED").map(|state| container(10, state));
                 let rows = rows.into_iter().chain([container(11, "ENABLED")]).collect();
-                Read::Containers(Rows { rows, complete })
+                Read::Containers(Rows::new(rows, complete))
             }
             Self::Site => {
                 let rows = state("Error", "Active").map(|state| site(100, 10, state));
                 let rows = rows.into_iter().chain([site(101, 10, "Active")]).collect();
-                Read::Sites(ContainerId::new(10), Rows { rows, complete })
+                Read::Sites(ContainerId::new(10), Rows::new(rows, complete))
             }
         })
     }

@@ -163,6 +163,19 @@ fn a_resource_is_removed_after_two_complete_listings_without_it() {
          containers, hides s110, hides s110, hides s110 =>
          s110=gone, sites => site_error/110 removed
 
+         vm1=error => opened
+         vm1=gone, garbles vm2, garbles vm2 => vm_error/1 removed
+
+         vm1=error vm2=error => opened
+         restart 1m, vm2=gone, garbles vm1, garbles vm1, garbles vm1 => vm_error/2 removed
+         vm1=active, vms => vm_error/1 resolved
+
+         s100=Error => opened
+         s100=gone, containers, garbles s101, garbles s101 => site_error/100 removed
+
+         vm1=thawing => unknown_state/vms opened
+         garbles vm1, garbles vm1, garbles vm1 =>
+
          s100=thawing => unknown_state/sites opened
          c10=gone c11=gone, containers =>
          1h, containers 3 => resource_gone/containers opened unknown_state/sites resolved",

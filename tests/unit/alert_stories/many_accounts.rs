@@ -33,7 +33,7 @@ impl Many {
 
     fn vms(&mut self, account: &AccountName, rows: &[(u64, &str)]) {
         let rows = rows.iter().map(|&(id, state)| vm(id, state)).collect();
-        self.read(account, Collector::Vms, Read::Vms(Rows { rows, complete: true }));
+        self.read(account, Collector::Vms, Read::Vms(Rows::new(rows, true)));
     }
 
     fn report(&mut self, account: &AccountName, report: Report) {

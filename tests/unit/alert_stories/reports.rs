@@ -1,7 +1,7 @@
 //! Reports of the balance: which of them open a cut-off, which of them end it, and which prove nothing.
 
 use super::{World, cut_off_in, money, report, rich, start, stories};
-use crate::alert::{Kind, Severity};
+use crate::alert::{Cause, Kind, Severity};
 use crate::model::forecast::Disconnect;
 use crate::model::{Edd, Report};
 use crate::view::headline::Urgency;
@@ -99,6 +99,10 @@ fn a_cut_off_date_that_is_not_known_for_an_hour_is_told() {
 
          cut-off 13d, unreadable 500000, idle 30m, paid, report, unreadable 500000, idle 50m, report => rung:14 resolved",
     );
+    let mut world = World::healthy();
+    world.live("cut-off 13d, unreadable 500000, idle 61m, report");
+    let row = world.system.rows(world.now).into_iter().find(|row| row.kind == Kind::BillingReport).unwrap();
+    assert_eq!(row.why, Some(Cause::Unchanged { minutes: 61 }));
     let severity_of = |steps: &str| {
         let mut world = World::healthy();
         world.live(steps);

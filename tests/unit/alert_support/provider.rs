@@ -69,7 +69,7 @@ impl Provider {
     /// A listing, without one of its rows if that is hidden.
     fn listed<T>(all: &BTreeMap<u64, String>, hidden: Option<u64>, row: impl Fn(u64, &str) -> T) -> Rows<T> {
         let shown = all.iter().filter(|(id, _)| Some(**id) != hidden);
-        Rows { rows: shown.map(|(&id, state)| row(id, state)).collect(), complete: hidden.is_none() }
+        Rows::new(shown.map(|(&id, state)| row(id, state)).collect(), hidden.is_none())
     }
 
     pub fn vms(&self, hidden: Option<u64>) -> Read {

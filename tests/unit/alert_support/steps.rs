@@ -186,12 +186,24 @@ impl World {
     }
 
     /// `vm1=error`, `c10=ENABLED`, `s100=Error`; `vm1=gone` is not listed any more. Several of them are one
-    /// reading. `hides vm1`: an incomplete listing without it. `breaks-off vm2 vm1=error`: a poll that fails at
+    /// reading. `hides vm1`: an incomplete listing without it. `garbles vm1`: its row cannot be read. `breaks-off vm2 vm1=error`: a poll that fails at
     /// the page with `vm2`.
     fn shows(&mut self, words: &[&str]) -> bool {
         match *words {
             ["hides", what] => {
                 let (collector, read) = self.without(what);
+                self.read(collector, read);
+                return true;
+            }
+            ["garbles", what] => {
+                let (collector, mut read) = self.without(what);
+                let id = resource(what).1;
+                match &mut read {
+                    Read::Vms(rows) => (rows.complete, rows.unreadable) = (true, [id].into()),
+                    Read::Containers(rows) => (rows.complete, rows.unreadable) = (true, [id].into()),
+                    Read::Sites(_, rows) => (rows.complete, rows.unreadable) = (true, [id].into()),
+                    _ => return false,
+                }
                 self.read(collector, read);
                 return true;
             }

@@ -106,7 +106,7 @@ impl World {
     /// VM 1 in a state, under a name.
     pub fn named_vm(&mut self, name: &str, state: &str) {
         let rows = vec![Vm { name: Some(name.into()), ..vm(1, state) }];
-        self.read(Collector::Vms, Read::Vms(Rows { rows, complete: true }));
+        self.read(Collector::Vms, Read::Vms(Rows::new(rows, true)));
     }
 
     pub fn vms_read(&mut self, rows: &[(u64, &str)], complete: bool) {
@@ -114,7 +114,7 @@ impl World {
             self.provider.vms = states(rows);
         }
         let rows = rows.iter().map(|&(id, state)| vm(id, state)).collect();
-        self.read(Collector::Vms, Read::Vms(Rows { rows, complete }));
+        self.read(Collector::Vms, Read::Vms(Rows::new(rows, complete)));
     }
 
     pub fn containers(&mut self, rows: &[(u64, &str)]) {
@@ -126,7 +126,7 @@ impl World {
             self.provider.containers = states(rows);
         }
         let rows = rows.iter().map(|&(id, state)| container(id, state)).collect();
-        self.read(Collector::Containers, Read::Containers(Rows { rows, complete }));
+        self.read(Collector::Containers, Read::Containers(Rows::new(rows, complete)));
     }
 
     /// Reads the sites of one container. The poll of sites goes on until `end(Collector::Sites, None)`.
@@ -140,7 +140,7 @@ impl World {
             self.provider.sites.extend(states(rows));
         }
         let rows = rows.iter().map(|&(id, state)| site(id, home, state)).collect();
-        self.read(Collector::Sites, Read::Sites(ContainerId::new(home), Rows { rows, complete }));
+        self.read(Collector::Sites, Read::Sites(ContainerId::new(home), Rows::new(rows, complete)));
     }
 
     pub fn report(&mut self, report: Report) {
@@ -177,8 +177,8 @@ impl World {
     /// The poll of a listing ends, with a failure if a later page could not be read.
     pub(super) fn read_part(&mut self, collector: Collector, read: Read, failure: Option<Failure>) {
         self.later(Duration::seconds(20));
-        let is_in_part = matches!(&read, Read::Vms(rows) if !rows.complete)
-            || matches!(&read, Read::Containers(rows) if !rows.complete);
+        let is_in_part = matches!(&read, Read::Vms(rows) if !rows.complete || !rows.unreadable.is_empty())
+            || matches!(&read, Read::Containers(rows) if !rows.complete || !rows.unreadable.is_empty());
         let observed = self.book.apply(read, self.now);
         let ended = (collector != Collector::Sites).then_some(collector);
         if let Some(collector) = ended {

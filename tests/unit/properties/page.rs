@@ -24,7 +24,7 @@ fn rows<T: std::fmt::Debug>(
 ) -> impl Strategy<Value = Rows<T>> {
     let row = (given::id(), given::state(), given::name())
         .prop_map(move |(id, state, name)| row(id, &state, &name));
-    (vec(row, 0..most), prop::bool::weighted(0.8)).prop_map(|(rows, complete)| Rows { rows, complete })
+    (vec(row, 0..most), prop::bool::weighted(0.8)).prop_map(|(rows, complete)| Rows::new(rows, complete))
 }
 
 fn step() -> impl Strategy<Value = Step> {

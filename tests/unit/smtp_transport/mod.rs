@@ -200,7 +200,9 @@ async fn breaks_are_told_apart_by_stage() {
     {
         let server = SmtpServer::plain();
         server.on(stage, Act::reply(reply));
-        assert_eq!(kind(&send(&plain(&server)).await.unwrap_err()), want, "{stage:?}");
+        let error = send(&plain(&server)).await.unwrap_err();
+        assert_eq!(kind(&error), want, "{stage:?}");
+        assert!(!error.to_string().contains("broke"), "the connection is well: {error}");
     }
 }
 
@@ -430,7 +432,13 @@ async fn a_refusal_is_judged_by_what_happened_to_other_mails() {
     let transport = plain(&server);
     server.on_times(Stage::Rcpt, "gone@", usize::MAX, Act::reply("550 no"));
     let blame = async |transport: &Transport| match transport.send(FROM, "gone@example.com", MAIL).await {
-        Err(SendError::Recipient { blame, .. }) => blame,
+        Err(error @ SendError::Recipient { blame, .. }) => {
+            assert!(
+                error.to_string().contains("550 no; check that this address is right and exists"),
+                "{error}"
+            );
+            blame
+        }
         sent => panic!("{sent:?}"),
     };
     assert_eq!(blame(&transport).await, Blame::Server);
