@@ -288,8 +288,7 @@ impl KnownAccount {
 }
 
 /// Whether a site that this container lists stays with a container that lists it too. The lower number counts, so that
-/// it is the same one after each poll. `before`: the last reading of this container; a listing that was not read since
-/// then shows nothing.
+/// it is the same one after each poll. `before`: the last reading of this container; an older listing shows nothing.
 fn is_at_home(
     site: SiteId,
     container: ContainerId,

@@ -75,13 +75,10 @@ pub(crate) enum StoreError {
 }
 
 fn remedy_of_io(error: &std::io::Error) -> &'static str {
-    match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-            "make room on its disk"
-        }
-        _ => {
-            "the user that runs hostwatch has to write file and directory: correct store.path, or give both to that user"
-        }
+    if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge) {
+        "make room on its disk"
+    } else {
+        "the user that runs hostwatch has to write file and directory: correct store.path, or give both to that user"
     }
 }
 

@@ -3,12 +3,12 @@
 //! begins one. Pure.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::forms::{self, Clause};
 use super::words::{self, PROBLEMS};
-use crate::alert::{Key, Kind, Severity, Subject};
-use crate::model::{AccountName, AccountState, Language, Noun, SiteId, sanitize, say};
+use crate::alert::{Key, Kind, Severity, Subject, Target};
+use crate::model::{AccountName, AccountState, Language, Noun, SiteId, Sort, sanitize, say};
 
 /// The limits for the names in a sentence. Lists of mails show no more.
 const LONGEST_LIST: usize = 100;
@@ -38,15 +38,11 @@ pub(crate) struct Problem<'a> {
     pub count: usize,
 }
 
-impl Problem<'_> {
-    /// Whether both are about one VM, container or site.
-    pub(crate) fn is_of_same(&self, other: &Problem<'_>) -> bool {
-        let (key, other) = (self.key, other.key);
-        let sort = key.kind.sort();
-        sort.is_some()
-            && sort == other.kind.sort()
-            && key.account == other.account
-            && key.resource == other.resource
+impl<'a> Problem<'a> {
+    /// The VM, container or site that it is about.
+    fn resource(&self) -> Option<(&'a AccountName, Sort, &'a Target)> {
+        let key = self.key;
+        key.kind.sort().map(|sort| (&key.account, sort, &key.resource))
     }
 
     /// Adds another problem of the same resource: `still in error and stuck`.
@@ -82,8 +78,11 @@ impl Problem<'_> {
 /// One problem for each resource, with all its predicates.
 pub(crate) fn of_resources<'a>(problems: impl IntoIterator<Item = Problem<'a>>) -> Vec<Problem<'a>> {
     let mut found: Vec<Problem<'a>> = Vec::new();
+    let mut places = HashMap::new();
     for problem in problems {
-        match found.iter_mut().find(|known| known.is_of_same(&problem)) {
+        let next = found.len();
+        let place = problem.resource().map_or(next, |resource| *places.entry(resource).or_insert(next));
+        match found.get_mut(place) {
             Some(known) => known.and(&problem),
             None => found.push(problem),
         }

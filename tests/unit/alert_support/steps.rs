@@ -5,7 +5,7 @@ use chrono::{DateTime, Days, Duration, NaiveTime, Utc};
 use super::provider::{ALL, Bill, PAID};
 use super::{Fate, Told, World, moment};
 use crate::alert::{AlertSettings, Kind, Rule};
-use crate::model::{Collector, Edd, Failure, FailureKind, OrderState, Read};
+use crate::model::{Collector, Edd, Failure, FailureKind, OrderState, Read, Rows};
 
 /// `90m`, `26h`, `3d`, `20s`, `-1d`.
 fn span(text: &str) -> Option<Duration> {
@@ -197,12 +197,12 @@ impl World {
             }
             ["garbles", what] => {
                 let (collector, mut read) = self.without(what);
-                let id = resource(what).1;
-                match &mut read {
-                    Read::Vms(rows) => (rows.complete, rows.unreadable) = (true, [id].into()),
-                    Read::Containers(rows) => (rows.complete, rows.unreadable) = (true, [id].into()),
-                    Read::Sites(_, rows) => (rows.complete, rows.unreadable) = (true, [id].into()),
-                    _ => return false,
+                let unreadable = std::collections::BTreeSet::from([resource(what).1]);
+                if let Read::Vms(Rows { complete, unreadable: ids, .. })
+                | Read::Containers(Rows { complete, unreadable: ids, .. })
+                | Read::Sites(_, Rows { complete, unreadable: ids, .. }) = &mut read
+                {
+                    (*complete, *ids) = (true, unreadable);
                 }
                 self.read(collector, read);
                 return true;
