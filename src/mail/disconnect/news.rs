@@ -75,8 +75,8 @@ impl<'a> DisconnectMail<'a> {
         self.context.language.pick("data deleted today", "данные удалят сегодня")
     }
 
-    /// `data deleted Wed 4 Mar, in 3 days`. The days are those of the calendar, as the day's name is, and they
-    /// are counted from the time of the mail, which may have been held back since its event.
+    /// `data deleted Wed 4 Mar, in 3 days`. The count agrees with the day's name: days of the calendar, from the
+    /// time of the mail, which may have been held back since its event.
     fn deleted(&self, cut_off: &CutOff<'_>, at: DateTime<Utc>) -> String {
         let language = self.context.language;
         let day = cut_off.on(at);
