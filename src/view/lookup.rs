@@ -54,16 +54,18 @@ fn ambiguous(candidates: &[&Incident], what: &str) -> String {
 }
 
 fn unknown<'a>(known: impl Iterator<Item = &'a Incident>, what: &str) -> String {
+    let hint = similar(known, what).unwrap_or_else(|| "`hostwatch incidents` lists the keys".to_owned());
+    format!("no incident has the key, name or ID '{what}'; {hint}")
+}
+
+/// `did you mean main/disconnect/account?`: the keys of incidents that are similar, if there are any.
+pub(crate) fn similar<'a>(known: impl Iterator<Item = &'a Incident>, what: &str) -> Option<String> {
     let close = known.filter(|incident| {
         let key = incident.key.to_string();
         !what.is_empty() && (key.contains(what) || what.contains(&key) || incident.name().contains(what))
     });
     let close: Vec<String> = close.take(10).map(|incident| incident.key.to_string()).collect();
-    let hint = match close.is_empty() {
-        true => "`hostwatch incidents` lists the keys".to_owned(),
-        false => format!("did you mean {}?", close.join(", ")),
-    };
-    format!("no incident has the key, name or ID '{what}'; {hint}")
+    (!close.is_empty()).then(|| format!("did you mean {}?", close.join(", ")))
 }
 
 #[cfg(test)]
