@@ -89,7 +89,7 @@ fn ahead(case: &Case<'_>, cut_off: &CutOff, told: &Told, money: &Money, knows: b
     if let Some(rung) = rung.filter(|&rung| money.rung.is_none_or(|told| rung < told)) {
         let guard = money.tightest.filter(|(tightest, _)| rung >= *tightest).map(|(_, at)| at);
         if cut_off.date().is_some() && is_free(guard) {
-            return Due::Tell(Event::Rung(rung), Cause::Rung { days: i64::from(rung) });
+            return Due::Tell(Event::Rung(rung), cut_off.reason_of(rung, settings, now));
         }
     }
     // A rung of the same report says it too.
