@@ -120,7 +120,7 @@ impl World<'_> {
         let all = self.engine.incidents();
         match what.parse::<Key>().ok().and_then(|key| all.get(&key)) {
             Some(incident) => Ok(incident),
-            None => lookup::find(all.values(), what),
+            None => lookup::find(all.values(), self.snapshot, what),
         }
     }
 
