@@ -92,7 +92,11 @@ impl Engine {
             }
             let is_stage = matches!(
                 incident.why,
-                Cause::Rung { .. } | Cause::UsedUp | Cause::DatePassed | Cause::MovedBack { .. }
+                Cause::Rung { .. }
+                    | Cause::LastSafeDay
+                    | Cause::UsedUp
+                    | Cause::DatePassed
+                    | Cause::MovedBack { .. }
             );
             if incident.phase == Phase::Firing && is_stage {
                 incident.why = stage(&cut_off, settings, now);
@@ -204,7 +208,7 @@ fn weigh_proof(
 fn stage(cut_off: &CutOff, settings: &AlertSettings, now: DateTime<Utc>) -> Cause {
     match (cut_off.rung(settings, now), cut_off.date()) {
         (Some(0), Some(_)) => Cause::DatePassed,
-        (Some(days), _) if days > 0 => Cause::Rung { days: i64::from(days) },
+        (Some(days), _) if days > 0 => cut_off.reason_of(days, settings, now),
         (None, Some(date)) if !cut_off.used_up => {
             Cause::MovedBack { to: date.with_timezone(&settings.zone).date_naive() }
         }

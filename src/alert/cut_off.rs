@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::calendar::CalendarEntry;
 use super::kind::Severity;
+use super::reason::Cause;
 use super::settings::AlertSettings;
 use super::subject::Wrong;
 use crate::model::forecast::{self, BARE, Disconnect, Doubt};
 use crate::model::freshness::is_fresh;
 use crate::model::pay_by::last_day;
-use crate::model::{AccountState, Collector, Money, Report};
+use crate::model::{AccountState, Collector, Money, PayBy, Report};
 
 /// The belief about one account. It outlives failed polls and restarts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -114,6 +115,16 @@ impl CutOff {
         let edd = self.edd?;
         let is_crossed = |rung: &u32| settings.crossed_at(*rung, edd) <= now;
         settings.disconnect_days.iter().copied().filter(is_crossed).min()
+    }
+
+    /// The reason of a mail about `rung`. The rung of the last safe day is crossed before its periods of 24 hours
+    /// are.
+    pub(super) fn reason_of(&self, rung: u32, settings: &AlertSettings, now: DateTime<Utc>) -> Cause {
+        let pay_by = PayBy::of(self.disconnect(), settings.lead_days, settings.zone, now);
+        match pay_by {
+            Some(PayBy::Today(_)) if rung == settings.lead_days + 1 => Cause::LastSafeDay,
+            Some(_) | None => Cause::Rung { days: i64::from(rung) },
+        }
     }
 
     /// The moment at which `rung` is crossed; rung 0 is overdue.

@@ -1,6 +1,10 @@
-//! Days as mails count them: periods of 24 hours. A period that has begun counts as a whole one.
+//! Days as mails count them. Before a cut-off they are periods of 24 hours, and a period that has begun counts as
+//! a whole one. After it they are days of the account's calendar.
 
 use chrono::{DateTime, Duration, Utc};
+use chrono_tz::Tz;
+
+use crate::model::pay_by::begins;
 
 /// The time at which the data of an account that is cut off at `cut_off` are deleted; `None` before the
 /// cut-off, and if it is not known.
@@ -19,6 +23,18 @@ pub(crate) fn days_left(at: DateTime<Utc>, now: DateTime<Utc>) -> u32 {
     let left = at - now;
     let begun = i64::from(left > Duration::days(left.num_days()));
     u32::try_from(left.num_days() + begun).unwrap_or(0)
+}
+
+/// The number of the account's days from that of `now` to that of `at`; negative if that day is past.
+pub(crate) fn days_until(at: DateTime<Utc>, now: DateTime<Utc>, zone: Tz) -> i64 {
+    let day = |at: DateTime<Utc>| at.with_timezone(&zone).date_naive();
+    (day(at) - day(now)).num_days()
+}
+
+/// The first moment of the account's day that comes `days` days after the day of `at`.
+pub(super) fn day_begins(at: DateTime<Utc>, days: i64, zone: Tz) -> DateTime<Utc> {
+    let day = at.with_timezone(&zone).date_naive().checked_add_signed(Duration::days(days));
+    day.map_or(at, |day| begins(day, zone))
 }
 
 /// This number of periods of 24 hours.

@@ -173,14 +173,7 @@ fn beginning(case: &Case<'_>) -> Due {
     if incident.phase == Phase::Recovering {
         return nothing(Why::Recovering);
     }
-    let why = if incident.trusted_from.is_some() {
-        Cause::CoverEnded
-    } else if incident.why == Cause::SeenWrong && incident.since < incident.read_at {
-        // This mail comes later than that poll: the recipient is new, or a silence ended.
-        Cause::SeenBefore
-    } else {
-        incident.why.clone()
-    };
+    let why = if incident.trusted_from.is_some() { Cause::CoverEnded } else { incident.reason() };
     Due::Tell(Event::Opened, why)
 }
 
@@ -218,11 +211,9 @@ pub(crate) fn set(value: &Value) -> BTreeSet<String> {
 
 fn reminder(case: &Case<'_>, told: &Told) -> Due {
     let incident = case.incident;
-    // A stopped VM is mailed once: somebody may have stopped it on purpose.
-    let reminds = case.role == Role::To
-        && incident.key.kind != Kind::VmStopped
-        && !told.by_first_mail
-        && told.reminders < REMINDERS;
+    // A stopped VM and an empty listing are mailed once: somebody may have done it on purpose.
+    let is_told_once = incident.key.kind == Kind::VmStopped || incident.key.is_of_empty_listing();
+    let reminds = case.role == Role::To && !is_told_once && !told.by_first_mail && told.reminders < REMINDERS;
     let every = case.settings.remind_every.get(&incident.severity).filter(|_| reminds);
     let at = every.and_then(|&every| told.at.checked_add_signed(Duration::from_std(every).ok()?));
     match at {

@@ -143,6 +143,14 @@ impl Incident {
         }
     }
 
+    /// The reason for its last change. If a later poll than the first one showed it too, it was so before.
+    pub(crate) fn reason(&self) -> Cause {
+        match self.why {
+            Cause::SeenWrong if self.since < self.read_at => Cause::SeenBefore,
+            ref why => why.clone(),
+        }
+    }
+
     /// Whether it opened and ended again and again. It is then over only after half an hour without a bad
     /// reading.
     pub(crate) fn is_flapping(&self) -> bool {

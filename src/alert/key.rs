@@ -54,6 +54,11 @@ impl Key {
         if let Target::Id(id) = self.resource { Some(id) } else { None }
     }
 
+    /// Whether it is about a listing that lost all its resources.
+    pub(super) fn is_of_empty_listing(&self) -> bool {
+        self.kind == Kind::ResourceGone && matches!(self.resource, Target::All(_))
+    }
+
     /// The collectors whose readings show whether the incident lasts.
     pub(crate) fn shown_by(&self) -> impl Iterator<Item = Collector> {
         let of_group = if let Target::Group(group) = self.resource { Some(group) } else { None };

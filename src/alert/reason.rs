@@ -89,6 +89,8 @@ pub(crate) enum Cause {
     Rung {
         days: i64,
     },
+    /// The rung of the last safe day, on that day.
+    LastSafeDay,
     MovedBack {
         to: NaiveDate,
     },

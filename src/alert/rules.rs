@@ -229,8 +229,11 @@ impl Judge<'_> {
     fn listed_again<T: Watched>(&self, listing: &Listing<T>, seen: &Seen, findings: &mut Vec<Finding>) {
         for incident in self.open_of(&[Kind::ResourceGone]) {
             if incident.key.resource == Target::All(T::SORT) {
-                let verdict = if listing.rows.is_empty() { Verdict::bad() } else { Verdict::Good };
-                findings.push(self.again(incident, verdict, Detail::ListedAgain));
+                let (verdict, detail) = match listing.rows.is_empty() {
+                    true => (Verdict::bad(), Detail::NotListed),
+                    false => (Verdict::Good, Detail::ListedAgain),
+                };
+                findings.push(self.again(incident, verdict, detail));
                 continue;
             }
             let Target::Of(sort, id) = &incident.key.resource else { continue };

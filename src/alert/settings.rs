@@ -124,10 +124,9 @@ impl AlertSettings {
 
     /// The severity of an incident with this value.
     pub(crate) fn severity_of(&self, key: &Key, value: &Value) -> Severity {
-        let is_listing = key.kind == Kind::ResourceGone && matches!(key.resource, Target::All(_));
         let sounds_bad =
             || matches!(value, Value::States(states) if states.iter().any(|state| sounds_bad(state)));
-        let is_alarming = is_listing || sounds_bad();
+        let is_alarming = key.is_of_empty_listing() || sounds_bad();
         let rule = self.rules.get(&key.kind).and_then(|rule| rule.severity);
         let own = if is_alarming { Severity::Warning } else { key.kind.default_severity() };
         rule.unwrap_or(own)

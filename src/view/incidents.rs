@@ -128,7 +128,7 @@ impl IncidentRow {
             subject,
             clause,
             detail: incident.detail.clone(),
-            why: Some(incident.why.clone()),
+            why: Some(incident.reason()),
             cut_off: cut_off.map(alert::CutOff::disconnect),
             deleted_at: facts.deleted_at(key),
         })
@@ -236,7 +236,8 @@ fn reason(incident: &Incident, facts: &alert::Facts<'_>) -> String {
     let account = &incident.key.account;
     let known =
         facts.cut_off(&incident.key).zip(facts.snapshot.accounts.get(account)).zip(facts.watcher(account));
-    let why = Some(&incident.why);
+    let why = incident.reason();
+    let why = Some(&why);
     let (seen, why) = match known {
         // A cut-off shows its balance first.
         Some(((cut_off, state), watcher)) => (

@@ -1,26 +1,28 @@
-//! Finds the incident that a person means: by its key, or by a name or number that only one incident has. Finds
-//! the recipient, too. Pure.
+//! Finds the incident that a person means: by its key, or by a name or id that only one incident has. Finds the
+//! recipient, too. Pure.
 
 use super::{forms, words};
 use crate::alert::{Debts, Event, Incident};
-use crate::model::Language;
 use crate::model::sanitize::one_line;
+use crate::model::{Language, Snapshot, Sort};
 
 /// The number of listed candidates; others are counted.
 const MOST: usize = 20;
 
-/// The incident with this key. Otherwise the only open one, or the only one, about a resource of this name.
+/// The incident with this key. Otherwise the only open one, or the only one, about a resource of this name
+/// or id. The snapshot has the `vm_id` of each VM.
 ///
 /// # Errors
 /// The candidates, or similar names, as lines for people.
 pub(crate) fn find<'a>(
     known: impl Iterator<Item = &'a Incident> + Clone,
+    snapshot: &Snapshot,
     what: &str,
 ) -> Result<&'a Incident, String> {
     if let Some(exact) = known.clone().find(|incident| incident.key.to_string() == what) {
         return Ok(exact);
     }
-    let named: Vec<&Incident> = known.clone().filter(|incident| is_about(incident, what)).collect();
+    let named: Vec<&Incident> = known.clone().filter(|incident| is_about(incident, snapshot, what)).collect();
     let open: Vec<&Incident> = named.iter().copied().filter(|incident| incident.phase.is_open()).collect();
     match (open.as_slice(), named.as_slice()) {
         ([one], _) | ([], [one]) => Ok(one),
@@ -41,8 +43,18 @@ pub(crate) fn recipient<'a>(debts: &'a [Debts], to: &str) -> Result<&'a Debts, S
     })
 }
 
-fn is_about(incident: &Incident, what: &str) -> bool {
-    (!what.is_empty() && incident.name() == what) || incident.key.resource.to_string() == what
+fn is_about(incident: &Incident, snapshot: &Snapshot, what: &str) -> bool {
+    !what.is_empty()
+        && (incident.name() == what
+            || incident.key.resource.to_string() == what
+            || vm_id(incident, snapshot) == Some(what))
+}
+
+/// The provider's text id of the VM that an incident is about.
+fn vm_id<'a>(incident: &Incident, snapshot: &'a Snapshot) -> Option<&'a str> {
+    let key = &incident.key;
+    let id = key.id().filter(|_| key.kind.sort() == Some(Sort::Vm))?;
+    snapshot.accounts.get(&key.account)?.vms.get(id.into())?.vm_id.as_deref()
 }
 
 fn ambiguous(candidates: &[&Incident], what: &str) -> String {
@@ -54,16 +66,18 @@ fn ambiguous(candidates: &[&Incident], what: &str) -> String {
 }
 
 fn unknown<'a>(known: impl Iterator<Item = &'a Incident>, what: &str) -> String {
+    let hint = similar(known, what).unwrap_or_else(|| "`hostwatch incidents` lists the keys".to_owned());
+    format!("no incident has the key, name or ID '{what}'; {hint}")
+}
+
+/// `did you mean main/disconnect/account?`: the keys of incidents that are similar, if there are any.
+pub(crate) fn similar<'a>(known: impl Iterator<Item = &'a Incident>, what: &str) -> Option<String> {
     let close = known.filter(|incident| {
         let key = incident.key.to_string();
         !what.is_empty() && (key.contains(what) || what.contains(&key) || incident.name().contains(what))
     });
     let close: Vec<String> = close.take(10).map(|incident| incident.key.to_string()).collect();
-    let hint = match close.is_empty() {
-        true => "`hostwatch incidents` lists the keys".to_owned(),
-        false => format!("did you mean {}?", close.join(", ")),
-    };
-    format!("no incident has the key, name or ID '{what}'; {hint}")
+    (!close.is_empty()).then(|| format!("did you mean {}?", close.join(", ")))
 }
 
 #[cfg(test)]
@@ -72,6 +86,7 @@ mod tests {
 
     use super::*;
     use crate::alert::{Key, Kind, Phase, Subject};
+    use crate::unit::account::{full, snapshot};
 
     fn incident(account: &str, kind: Kind, id: u64, subject: &str, phase: Phase) -> Incident {
         let key = Key::new(&account.parse().unwrap(), kind, id);
@@ -87,14 +102,20 @@ mod tests {
             incident("main", Kind::VmError, 7, "VM web-1", Phase::Firing),
             incident("main", Kind::VmStopped, 7, "VM web-1", Phase::Resolved),
             incident("main", Kind::VmError, 8, "VM db 1", Phase::Resolved),
+            incident("main", Kind::VmStopped, 18, "VM web-2", Phase::Firing),
+            incident("main", Kind::SiteError, 17, "Site 17", Phase::Firing),
             incident("main", Kind::SiteError, 9, "Site shop", Phase::Firing),
             incident("main", Kind::SiteStuck, 9, "Site shop", Phase::Recovering),
         ];
+        // Its VMs are 17 and 18.
+        let snapshot = snapshot([&full("main")]);
         let table = [
             ("main/vm_stopped/7", Ok("main/vm_stopped/7")),
             ("web-1", Ok("main/vm_error/7")),
             ("7", Ok("main/vm_error/7")),
             ("db 1", Ok("main/vm_error/8")),
+            ("cvds-18", Ok("main/vm_stopped/18")),
+            ("cvds-17", Err("`hostwatch incidents` lists the keys")),
             (
                 "shop",
                 Err("'shop' may mean 2 incidents; name one by its key:\n  main/site_error/9  Site shop"),
@@ -105,7 +126,7 @@ mod tests {
             ("", Err("`hostwatch incidents` lists the keys")),
         ];
         for (what, want) in table {
-            match (find(known.iter(), what), want) {
+            match (find(known.iter(), &snapshot, what), want) {
                 (Ok(found), Ok(key)) => assert_eq!(found.key.to_string(), key, "{what}"),
                 (Err(said), Err(part)) => assert!(said.contains(part), "{what}: {said}"),
                 (got, want) => panic!("{what}: {got:?}, not {want:?}"),

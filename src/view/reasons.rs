@@ -81,11 +81,8 @@ pub(crate) fn cause(cause: &Cause, language: Language) -> String {
             )
         }
         Cause::EscalatedAtOnce { to } => {
-            say!(
-                language,
-                "escalated to {to}: the last day on which a payment arrives in time has come",
-                "передано дальше ({to}): наступил последний день, когда платёж ещё успеет дойти"
-            )
+            let last_day = self::cause(&Cause::LastSafeDay, language);
+            say!(language, "escalated to {to}: {last_day}", "передано дальше ({to}): {last_day}")
         }
         Cause::Flapping { changes } => {
             let changes = language.count(*changes, words::CHANGES);
@@ -148,6 +145,10 @@ pub(crate) fn cause(cause: &Cause, language: Language) -> String {
             let days = less(*count);
             say!(language, "less than {days} left", "до отключения меньше {days}")
         }
+        Cause::LastSafeDay => pick(
+            "the last day on which a payment arrives in time has come",
+            "наступил последний день, когда платёж ещё успеет дойти",
+        ),
         Cause::MovedBack { to } => {
             let to = day(*to);
             say!(language, "cut-off postponed to {to}", "отключение отодвинулось на {to}")
@@ -301,6 +302,11 @@ mod tests {
         for (reason, en, ru) in [
             (Cause::SeenWrong, "first seen in this poll", "замечено при последнем опросе"),
             (Cause::Rung { days: 7 }, "less than 7 days left", "до отключения меньше 7 дней"),
+            (
+                Cause::EscalatedAtOnce { to: "boss".to_owned() },
+                "escalated to boss: the last day on which a payment arrives in time has come",
+                "передано дальше (boss): наступил последний день, когда платёж ещё успеет дойти",
+            ),
             (Cause::OkInARow { polls: 2 }, "OK in 2 polls in a row", "в порядке: 2 опроса подряд"),
             (
                 Cause::Doubt(Doubt::TooShort),

@@ -82,13 +82,14 @@ class Words:
         return self.unit(f"{sign}{kopecks // 100:,}".replace(",", NARROW) + f".{kopecks % 100:02}", WIDE)
 
     def deleted(self, moment, now):
-        """"Every count of days, is computed from the moment of the mail", whatever held it back: a day that runs is a
-        whole one."""
-        day, left = self.local(moment).date(), -(-(moment - now) // DAY)
+        """"Every count of days is of the moment at which the mail leaves", whatever held it back: days of the calendar, as
+        the day that it names."""
+        day = self.local(moment).date()
+        left = (day - self.now.date()).days
         today = ["deleted today"] if day == self.now.date() else []
         if moment <= now:
             return today or [f"were to be deleted {self.day(day)}"]
-        return today + [f"deleted {self.day(day)}, in {left:.0f} day{'' if left == 1 else 's'}"]
+        return today + [f"deleted {self.day(day)}, in {left} day{'' if left == 1 else 's'}"]
 
     def last_safe_day(self, cut_off):
         return last_safe_day(cut_off, self.lead, self.zone)

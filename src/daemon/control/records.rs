@@ -120,7 +120,7 @@ impl World<'_> {
         let all = self.engine.incidents();
         match what.parse::<Key>().ok().and_then(|key| all.get(&key)) {
             Some(incident) => Ok(incident),
-            None => lookup::find(all.values(), what),
+            None => lookup::find(all.values(), self.snapshot, what),
         }
     }
 
@@ -196,7 +196,9 @@ impl World<'_> {
         let id = self.store.silence(pattern, until, comment, self.now).map_err(failed)?;
         let all = self.silences()?;
         let one = all.silences.iter().find(|one| one.id == id);
-        one.map(|one| Reply::Done(decided::silenced(one, self.mails, self.now)))
+        let open = self.engine.incidents().values().filter(|incident| incident.phase.is_open());
+        let hint = lookup::similar(open, pattern);
+        one.map(|one| Reply::Done(decided::silenced(one, hint, self.mails, self.now)))
             .ok_or_else(|| format!("silence {id} is not there any more"))
     }
 

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 
 use super::DisconnectMail;
 use super::pay::ByCharges;
-use crate::alert::{Event, Item, days_left};
+use crate::alert::{Event, Item, days_until};
 use crate::mail::context::Context;
 use crate::mail::parts;
 use crate::mail::subject::{self, Bracket, Subject};
@@ -75,19 +75,19 @@ impl<'a> DisconnectMail<'a> {
         self.context.language.pick("data deleted today", "данные удалят сегодня")
     }
 
-    /// `data deleted Wed 4 Mar, in 3 days`, counted from the time of the mail, which may have been held back
-    /// since its event.
+    /// `data deleted Wed 4 Mar, in 3 days`. The count agrees with the day's name: days of the calendar, from the
+    /// time of the mail, which may have been held back since its event.
     fn deleted(&self, cut_off: &CutOff<'_>, at: DateTime<Utc>) -> String {
         let language = self.context.language;
         let day = cut_off.on(at);
         let reader = self.payer.reader;
-        match days_left(at, reader.now) {
-            _ if reader.date(at) == reader.date(reader.now) => self.deleted_today().to_owned(),
-            0 => say!(language, "data were to be deleted {day}", "данные должны были удалить {day}"),
-            days => {
-                let days = language.count(days as usize, words::DAYS);
+        match usize::try_from(days_until(at, reader.now, reader.zone)) {
+            Ok(0) => self.deleted_today().to_owned(),
+            Ok(days) => {
+                let days = language.count(days, words::DAYS);
                 say!(language, "data deleted {day}, in {days}", "данные удалят {day}, через {days}")
             }
+            Err(_) => say!(language, "data were to be deleted {day}", "данные должны были удалить {day}"),
         }
     }
 

@@ -32,12 +32,13 @@ fn the_ladder_tells_the_tightest_rung_once_through_starts_failures_and_single_go
 
 #[test]
 fn every_rung_says_why_it_is_told() {
-    for (first, then, reason) in [
-        (216, 144, "less than 7 days left"),
-        (53, -1, "the cut-off date has passed"),
-        (240, -1, "the cut-off date has passed"),
+    // Payments take three days, so the last safe day before Fri 6 Mar 21:00 is today.
+    for (first, then, rung, reason) in [
+        (216, 144, 7, "less than 7 days left"),
+        (216, 105, 4, "the last day on which a payment arrives in time has come"),
+        (53, -1, 0, "the cut-off date has passed"),
+        (240, -1, 0, "the cut-off date has passed"),
     ] {
-        let rung = if then < 0 { 0 } else { 7 };
         let told = if first < 72 { 3 } else { 14 };
         stories(
             World::healthy,
@@ -52,7 +53,10 @@ fn every_rung_says_why_it_is_told() {
     let mut world = World::healthy();
     let reason = |world: &World| world.row(Kind::Disconnect, "account").unwrap().reason;
     assert!(reason(world.live("cut-off 6d")).ends_with("; less than 7 days left"));
-    assert!(reason(world.live("idle 3d")).ends_with("; less than 3 days left"));
+    let last_day = "; the last day on which a payment arrives in time has come";
+    assert!(reason(world.live("idle 37h")).ends_with(last_day), "{}", reason(&world));
+    assert!(reason(world.live("idle 24h")).ends_with("; less than 4 days left"), "{}", reason(&world));
+    assert!(reason(world.live("idle 11h")).ends_with("; less than 3 days left"));
     assert!(reason(world.live("cut-off 57d 57000, idle 2h, report")).contains("; cut-off postponed to"));
 }
 

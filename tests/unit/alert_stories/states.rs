@@ -1,9 +1,10 @@
 //! The incident that each state of a resource opens, and the states that end it (contract section 6).
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::{World, stories};
-use crate::alert::{AlertSettings, Kind, Rule};
+use crate::alert::{AlertSettings, Kind, Rule, Severity};
 
 #[test]
 fn a_listing_that_is_empty_for_an_hour_is_one_incident_of_a_day() {
@@ -23,6 +24,16 @@ fn a_listing_that_is_empty_for_an_hour_is_one_incident_of_a_day() {
 
          rule resource_gone off, vm1=gone vm2=gone, 70m, vms 3 =>",
     );
+}
+
+#[test]
+fn an_empty_listing_is_called_empty_in_later_polls_and_has_no_reminder() {
+    let remind_every = BTreeMap::from([(Severity::Warning, Duration::from_secs(12 * 60 * 60))]);
+    let mut world = World::healthy_with(AlertSettings { remind_every, ..AlertSettings::defaults() });
+    world.live("vm1=gone vm2=gone, vms, 70m, vms 3, idle 20h, vms");
+    assert_eq!(world.heard("ops", "resource_gone"), "opened");
+    let reason = world.row(Kind::ResourceGone, "vms").unwrap().reason;
+    assert_eq!(reason, "no longer listed by the provider; already so in an earlier poll");
 }
 
 #[test]

@@ -67,14 +67,14 @@ pub fn all() -> Vec<Entry> {
     put("not_readable", mail(&notice(Form::Disconnect, vec![past]), &snapshot([&silent])));
 
     // Each rung of the default ladder. For the day before, the report itself names the date.
-    for (rung, edd, balance, severity) in [
-        (14, "2026-03-15T11:00:00", "135.50", Severity::Warning),
-        (7, "2026-03-08T11:00:00", "65.50", Severity::Warning),
-        (4, "2026-03-05T11:00:00", "35.50", Severity::Critical),
-        (1, "2026-03-02T11:00:00", "5.50", Severity::Critical),
+    for (rung, edd, balance, severity, why) in [
+        (14, "2026-03-15T11:00:00", "135.50", Severity::Warning, crossed(14)),
+        (7, "2026-03-08T11:00:00", "65.50", Severity::Warning, crossed(7)),
+        (4, "2026-03-05T11:00:00", "35.50", Severity::Critical, Cause::LastSafeDay),
+        (1, "2026-03-02T11:00:00", "5.50", Severity::Critical, crossed(1)),
     ] {
         let book = left(balance, Edd::At(t(edd)));
-        let item = reasoned(Event::Rung(rung), severity, cut_off(edd), crossed(rung.into()));
+        let item = reasoned(Event::Rung(rung), severity, cut_off(edd), why);
         put(&format!("rung_{rung}"), mail_about(item, &book));
     }
 
