@@ -336,7 +336,7 @@ impl<T: Resource<Id: Into<u64>> + Clone + PartialEq> Listing<T> {
         rows.sort_by_key(Resource::id);
         rows.dedup_by_key(|row| row.id());
         self.read_at = Some(at);
-        let is_sudden = rows.is_empty() && !self.rows.is_empty();
+        let is_sudden = rows.is_empty() && unreadable.is_empty() && !self.rows.is_empty();
         self.empty_since = self.empty_since.filter(|_| is_sudden).or(is_sudden.then_some(at));
         let complete = complete && self.empty_since.is_none_or(|since| at - since >= EMPTY_FOR);
         self.complete = complete && unreadable.is_empty();

@@ -240,7 +240,7 @@ fn a_secret_comes_from_a_file_or_a_credential() {
 fn the_end_of_a_line_is_no_part_of_a_secret() {
     let place = Place::new(&BASE.replace("'key'", "\"key\\n\"")).with("credentials/main.vm_api_key", "key\n");
     assert_eq!(vm_key(&place.load(&[]), 0), "key");
-    assert_eq!(vm_key(&place.load(&[("HOSTWATCH_ACCOUNTS__MAIN__VM_API_KEY", "k\r\n")]), 0), "k");
+    assert_eq!(vm_key(&place.load(&[("HOSTWATCH_ACCOUNTS__MAIN__VM_API_KEY", "key\r\n")]), 0), "key");
     assert_eq!(vm_key(&place.load_with_credentials(), 0), "key", "a copy is no second place");
 }
 

@@ -166,7 +166,7 @@ fn a_resource_is_removed_after_two_complete_listings_without_it() {
          vm1=error => opened
          vm1=gone, garbles vm2, garbles vm2 => vm_error/1 removed
 
-         vm1=error vm2=error => opened
+         vm1=error vm2=error => vm_error/1 opened vm_error/2 opened
          restart 1m, vm2=gone, garbles vm1, garbles vm1, garbles vm1 => vm_error/2 removed
          vm1=active, vms => vm_error/1 resolved
 
