@@ -145,10 +145,8 @@ impl Incident {
 
     /// The reason for its last change. If a later poll than the first one showed it too, it was so before.
     pub(crate) fn reason(&self) -> Cause {
-        match self.why {
-            Cause::SeenWrong if self.since < self.read_at => Cause::SeenBefore,
-            ref why => why.clone(),
-        }
+        let is_older = self.why == Cause::SeenWrong && self.since < self.read_at;
+        if is_older { Cause::SeenBefore } else { self.why.clone() }
     }
 
     /// Whether it opened and ended again and again. It is then over only after half an hour without a bad
