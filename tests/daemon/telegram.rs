@@ -280,10 +280,7 @@ fn buttons_acknowledge_and_silence() {
     assert!(edited.contains("Seen by Ann") && edited.contains("\nSilent until "), "{edited}");
     // A client that still shows the old message.
     telegram.press_data(post.number, CHAT, &post.buttons[0].1);
-    assert!(
-        ["It is over already", "hostwatch does not know this message any more"]
-            .contains(&telegram.answered(3).as_str())
-    );
+    assert_eq!(telegram.answered(3), "It is over already");
     until("all is confirmed", || telegram.unconfirmed() == 0);
 }
 
@@ -296,7 +293,7 @@ fn presses_in_foreign_chats_do_nothing() {
     telegram.press_data(post.number, CHAT, "seen");
     telegram.press_data(post.number, CHAT, "drop:all");
     telegram.press_data(post.number, CHAT, "seen:0123456789abcdef");
-    assert_eq!(telegram.answered(1), "hostwatch does not know this message any more");
+    assert_eq!(telegram.answered(1), "It is over already");
     until("all is confirmed", || telegram.unconfirmed() == 0);
     assert!(!acknowledged(&daemon) && telegram.answers().len() == 1);
     daemon.configure("[telegram.ops]\n", "[telegram.ops]\nbuttons = false\n");
@@ -304,6 +301,24 @@ fn presses_in_foreign_chats_do_nothing() {
     daemon.log.wait("configuration reloaded");
     provider.set_vm(vm(2), "error");
     assert!(telegram.wait_for("VM db-2 in error").buttons.is_empty());
+}
+
+/// A message whose incident is over is forgotten after its last edit.
+#[test]
+fn a_press_on_a_forgotten_message_is_answered_in_the_language_of_the_chat() {
+    let account = "language = \"ru\"\nto = [\"telegram:ops\"]";
+    let recipient = "to = [{ address = \"telegram:ops\", language = \"ru\" }]";
+    for (lists, want) in [
+        (account, "Это уже позади"),
+        (recipient, "Это уже позади"),
+        ("to = [\"telegram:ops\"]", "It is over already"),
+    ] {
+        let Tried { telegram, mut daemon, provider: _provider, smtp: _smtp } = prepared(false, 1);
+        daemon.configure("to = [\"telegram:ops\"]", lists);
+        daemon.run();
+        telegram.press_data(100, CHAT, "seen:0123456789abcdef");
+        assert_eq!(telegram.answered(1), want, "{lists}");
+    }
 }
 
 /// Nobody confirmed the press, so Telegram sends it again.
