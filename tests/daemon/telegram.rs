@@ -343,6 +343,22 @@ fn a_press_counts_once_despite_a_kill() {
 }
 
 #[test]
+fn an_empty_answer_that_comes_at_once_is_followed_by_a_pause() {
+    let Tried { provider, telegram, mut daemon, .. } = prepared(false, 1);
+    telegram.holds_no_call();
+    daemon.run();
+    telegram.wait_for("Watching ");
+    provider.set_vm(vm(1), "error");
+    let post = telegram.wait_for(ERROR);
+    daemon.has_sent(2);
+    let before = telegram.calls("getUpdates");
+    telegram.press(&post, "Seen");
+    assert_eq!(telegram.answered(1), "Acknowledged: no more reminders");
+    let after = telegram.calls("getUpdates");
+    assert!(before < 10 && after <= before + 2, "{before} {after}");
+}
+
+#[test]
 fn another_reader_stops_no_message() {
     let Tried { provider, telegram, mut daemon, .. } = prepared(false, 300);
     telegram.is_read_by_another(true);
