@@ -490,7 +490,11 @@ fn doctor_asks_for_bot_and_chat() {
     assert!(code == 1 && out.contains("@BotFather into telegram.ops.token"), "{out}");
     telegram.trouble(Some(Trouble::Lost));
     let (code, out) = doctor();
-    assert!(code == 1 && out.contains("set telegram.ops.proxy"), "{out}");
+    let unset = "until it works; where Telegram is filtered, set telegram.ops.proxy";
+    assert!(code == 1 && out.contains(unset), "{out}");
+    daemon.configure("[telegram.ops]\n", "[telegram.ops]\nproxy = \"socks5h://127.0.0.1:1\"\n");
+    let (code, out) = doctor();
+    assert!(code == 1 && out.contains("until it works; check telegram.ops.proxy"), "{out}");
 }
 
 #[test]
