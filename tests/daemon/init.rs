@@ -393,6 +393,21 @@ fn a_flag_about_mail_leads_on_to_the_questions_beside_it() {
 }
 
 #[test]
+fn a_secret_that_exists_is_refused_before_the_first_question() {
+    let (provider, smtp) = (selling(), SmtpServer::plain());
+    for name in ["main.vm_api_key", "smtp.password", "telegram.chat.token"] {
+        let daemon = nothing(&provider, &smtp);
+        let credentials = daemon.directory.path().join("credentials");
+        fs::create_dir(&credentials).unwrap();
+        fs::write(credentials.join(name), "theirs").unwrap();
+        let mut person = Terminal::start(&["init", "--config.file", daemon.config().to_str().unwrap()]);
+        assert_eq!(person.ended(), 1, "{}", person.shown());
+        let shown = flat(&person.shown());
+        assert!(shown.contains(&format!("{name} is there already")) && !shown.contains("Address"), "{shown}");
+    }
+}
+
+#[test]
 fn an_interruption_leaves_nothing() {
     let (provider, smtp) = (selling(), SmtpServer::plain());
     let daemon = nothing(&provider, &smtp);

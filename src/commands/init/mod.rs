@@ -40,7 +40,10 @@ pub(super) async fn run(args: cli::Init) -> Result<Answer> {
         std::process::exit(1);
     });
     match &asker {
-        Some(asker) => ask(&args, asker, &mut answers).await?,
+        Some(asker) => {
+            place.refuse_taken(answers.secret_files())?;
+            ask(&args, asker, &mut answers).await?;
+        }
         None => tried(&args, &answers).await?,
     }
     let settings = answers.checked()?;

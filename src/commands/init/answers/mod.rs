@@ -278,12 +278,20 @@ impl Answers {
     /// The secrets, by the names of their files.
     pub(super) fn secrets(&self) -> Vec<(String, &str)> {
         let secrets = self.values.iter().filter(|(key, _)| key.is_secret());
-        let name = |key: Question| match key.row() {
+        secrets.map(|(&key, text)| (self.file_name(key), text.as_str())).collect()
+    }
+
+    /// The names of the files of all secrets that may be asked for.
+    pub(super) fn secret_files(&self) -> impl Iterator<Item = String> {
+        Question::VARIANTS.iter().filter(|key| key.is_secret()).map(|&key| self.file_name(key))
+    }
+
+    fn file_name(&self, key: Question) -> String {
+        match key.row() {
             ("email", name, _) => format!("smtp.{name}"),
             ("", name, _) => format!("{}.{name}", self.account),
             (table, name, _) => format!("{table}.{name}"),
-        };
-        secrets.map(|(&key, text)| (name(key), text.as_str())).collect()
+        }
     }
 
     /// The configuration file without secrets.
