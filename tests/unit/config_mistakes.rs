@@ -91,6 +91,8 @@ const IN_ACCOUNT: &[&str] = &[
     "hosting_tokn = 'hunter2'",
     "vm_api_key_file = 'x'\nhosting_token = 'hunter2",
     "language = 'de'",
+    "[telegram.ops]\ntoken = '1:hunter2'\nchat_id = 0",
+    "[telegram.ops]\ntoken = '1:hunter2'\nchat_id = '0'",
     "to = [{ address = 'b@example.com', speech = 'ru' }]",
     "to = ['a@example.com', { address = 'b@example.com', language = 'ru' }]\nalerts.escalate_to = [{ address = 'b@example.com', language = 'en' }]",
 ];
