@@ -94,6 +94,9 @@ const IN_ACCOUNT: &[&str] = &[
     "[telegram.ops]\ntoken = '1:hunter2'\nchat_id = 0",
     "[telegram.ops]\ntoken = '1:hunter2'\nchat_id = '0'",
     "to = [{ address = 'b@example.com', speech = 'ru' }]",
+    "to = ['a@example.com', { adress = 'b@example.com' }]",
+    "alerts.escalate_to = [{ address = 'b@example.com', lang = 'ru' }]",
+    "to = [{ language = 'ru' }]",
     "to = ['a@example.com', { address = 'b@example.com', language = 'ru' }]\nalerts.escalate_to = [{ address = 'b@example.com', language = 'en' }]",
 ];
 
