@@ -97,6 +97,9 @@ const IN_ACCOUNT: &[&str] = &[
     "to = ['a@example.com', { adress = 'b@example.com' }]",
     "alerts.escalate_to = [{ address = 'b@example.com', lang = 'ru' }]",
     "to = [{ language = 'ru' }]",
+    "to = ['a@example.com', { address = 'a@example.com', language = 'ru' }]",
+    "to = [{ address = 'a@example.com', language = 'ru' }, 'Ann <a@example.com>']",
+    "language = 'ru'\nto = ['a@example.com']\nalerts.escalate_to = [{ address = 'a@example.com', language = 'en' }]",
     "to = ['a@example.com', { address = 'b@example.com', language = 'ru' }]\nalerts.escalate_to = [{ address = 'b@example.com', language = 'en' }]",
 ];
 
