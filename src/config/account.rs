@@ -61,7 +61,7 @@ pub(super) fn read(
     }
     let horizon_days = alerts::horizon_days(view, &alert.disconnect_days, findings);
     let to = recipients(view, shared_to, findings);
-    let languages = alerts::languages(view, findings);
+    let languages = alerts::languages(view, profile.language, findings);
     AccountSettings {
         profile: Arc::new(profile),
         api,

@@ -127,29 +127,38 @@ fn written(recipients: &[Recipient]) -> Vec<String> {
     recipients.iter().map(ToString::to_string).collect()
 }
 
-/// The languages of recipients that name one. An address has one language in an account, in any of its lists.
-pub(super) fn languages(view: &View<'_>, findings: &mut Findings) -> BTreeMap<String, Language> {
+/// The languages of recipients that name one. An address has one language in an account, in all of its lists:
+/// the account's, where none is named.
+pub(super) fn languages(
+    view: &View<'_>,
+    of_account: Language,
+    findings: &mut Findings,
+) -> BTreeMap<String, Language> {
     let to = if view.get::<Vec<Written>>("to").is_some_and(|to| !to.is_empty()) { "to" } else { "email.to" };
     let of_rules = view.names_below("alerts.rules").into_iter().map(|kind| format!("alerts.rules.{kind}.to"));
-    let mut languages = BTreeMap::new();
+    let (mut named, mut all) = (BTreeMap::new(), BTreeMap::new());
     for key in [to.to_owned(), "alerts.escalate_to".to_owned()].into_iter().chain(of_rules) {
         for written in view.get::<Vec<Written>>(&key).unwrap_or_default() {
-            let Some(language) = written.language() else { continue };
             let address = written.address();
             let Ok(recipient) = recipient(address, view) else { continue };
-            match values::language(language) {
-                Ok(language) => {
-                    let known = languages.insert(recipient.address(), language);
-                    if known.is_some_and(|known| known != language) {
-                        let message = format!("{address} has two languages in this account; name one");
-                        view.error(&key, findings, message);
-                    }
+            let language = match written.language().map_or(Ok(of_account), values::language) {
+                Ok(language) => language,
+                Err(message) => {
+                    view.error(&key, findings, message);
+                    continue;
                 }
-                Err(message) => view.error(&key, findings, message),
+            };
+            if all.insert(recipient.address(), language).is_some_and(|known| known != language) {
+                let message =
+                    format!("{address} has two languages in this account; name the same everywhere");
+                view.error(&key, findings, message);
+            }
+            if written.language().is_some() {
+                named.insert(recipient.address(), language);
             }
         }
     }
-    languages
+    named
 }
 
 /// A list of mail addresses, webhooks and Telegram chats.

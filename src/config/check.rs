@@ -5,6 +5,7 @@ use figment::value::{Dict, Value};
 
 use super::findings::Findings;
 use super::keys::{self, ValueType};
+use super::recipient;
 use super::sources::Sources;
 use crate::alert::Kind;
 use crate::model::nearest::{likeness, nearest};
@@ -64,6 +65,9 @@ fn mismatch(kind: ValueType, value: &Value) -> String {
         && let Ok(number) = one.deserialize::<f64>()
     {
         return format!("{number} is not allowed; use whole numbers from 0 to {}", u32::MAX);
+    }
+    if let Some(message) = odd.filter(|_| kind == ValueType::Recipients).and_then(recipient::unknown_key) {
+        return message;
     }
     let verb = if odd.is_some() { "holds" } else { "is" };
     format!("{verb} {}, expected {}", actual(one), kind.expected())

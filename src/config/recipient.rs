@@ -1,6 +1,10 @@
 //! A recipient in the configuration: a text, or a table with its language.
 
+use figment::error::Kind;
+use figment::value::Value;
 use serde::Deserialize;
+
+use crate::model::nearest::nearest;
 
 /// `"ann@example.com"`, or `{ address = "ann@example.com", language = "ru" }`.
 #[derive(Debug, Deserialize)]
@@ -16,6 +20,16 @@ pub(super) enum Written {
 pub(super) struct Table {
     address: String,
     language: Option<String>,
+}
+
+/// The error of a table with an unknown key. `Written` itself would not say which key it is.
+pub(super) fn unknown_key(value: &Value) -> Option<String> {
+    value.as_dict()?;
+    value.deserialize::<Table>().err()?.into_iter().find_map(|error| {
+        let Kind::UnknownField(name, known) = error.kind else { return None };
+        let near = nearest(&name, known);
+        Some(format!("holds a table with the unknown key '{name}'; did you mean '{near}'?"))
+    })
 }
 
 impl Written {

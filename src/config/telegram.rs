@@ -81,18 +81,16 @@ fn is_token(text: &str) -> bool {
 }
 
 fn chat(view: &View<'_>, key: &str, findings: &mut Findings) -> Option<String> {
-    if let Some(number) = view.get::<i64>(key) {
-        return Some(number.to_string());
-    }
-    let Some(text) = view.text(key) else {
+    let number = view.get::<i64>(key).map(|number| number.to_string());
+    let Some(text) = number.or_else(|| view.text(key).map(str::to_owned)) else {
         view.error(key, findings, "missing; set it to the chat's number, such as -1001234567890");
         return None;
     };
     let is_name = text.strip_prefix('@').is_some_and(|name| {
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     });
-    if is_name || text.parse::<i64>().is_ok() {
-        return Some(text.to_owned());
+    if is_name || text.parse::<i64>().is_ok_and(|number| number != 0) {
+        return Some(text);
     }
     view.error(
         key,

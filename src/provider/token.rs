@@ -26,6 +26,7 @@ use super::settings::TokenOffer;
 use super::transport::asked_pause;
 use super::transport::{AttemptReport, authorization, code_of, date, failure_of};
 use super::web_token;
+use super::wire::tolerant;
 
 /// A longer `Retry-After` is cut to this.
 const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
@@ -208,7 +209,7 @@ impl TokenDesk {
             }
         }
         let field = &self.offer.token_field;
-        let Ok(fields) = serde_json::from_slice::<BTreeMap<String, Value>>(&body) else {
+        let Ok(fields) = tolerant::<BTreeMap<String, Value>>(&body) else {
             return Err(self.without_token("the answer is no JSON object", false));
         };
         match fields.get(field).and_then(Value::as_str).filter(|token| !token.is_empty()) {

@@ -68,6 +68,8 @@ struct State {
     last_update: i64,
     /// Another program reads the updates.
     is_taken: bool,
+    /// No call is held until a button is pressed.
+    is_hasty: bool,
     /// The number of readers now, and the highest number.
     readers: (usize, usize),
     /// A callback and the words of its answer.
@@ -140,6 +142,11 @@ impl Telegram {
     /// Lets another program read the presses.
     pub fn is_read_by_another(&self, is_taken: bool) {
         self.state().is_taken = is_taken;
+    }
+
+    /// Answers `getUpdates` at once, as a server does that holds no call.
+    pub fn holds_no_call(&self) {
+        self.state().is_hasty = true;
     }
 
     /// All sent messages, even those whose answer was lost.
@@ -369,7 +376,8 @@ fn updates(body: &Value, mut state: MutexGuard<'_, State>, news: &Condvar) -> (u
     }
     state.readers.0 += 1;
     state.readers.1 = state.readers.1.max(state.readers.0);
-    let patience = Duration::from_secs(body["timeout"].as_u64().unwrap_or(0));
+    let seconds = body["timeout"].as_u64().filter(|_| !state.is_hasty);
+    let patience = Duration::from_secs(seconds.unwrap_or(0));
     let (mut state, _) = news.wait_timeout_while(state, patience, |state| state.updates.is_empty()).unwrap();
     state.readers.0 -= 1;
     let limit = usize::try_from(body["limit"].as_u64().unwrap_or(100)).unwrap();

@@ -355,6 +355,58 @@ fn questions_lead_to_the_first_mail() {
     wait_for(&smtp, STARTED);
 }
 
+/// The mail questions fill what the flags leave out.
+#[test]
+fn a_flag_about_mail_leads_on_to_the_questions_beside_it() {
+    let (provider, smtp) = (selling(), SmtpServer::plain());
+    for (flag, want) in [
+        ("--to=ops@example.com,ann@example.net", "to = [\"ops@example.com\", \"ann@example.net\"]"),
+        ("--from=hostwatch@example.com", "currency = \"RUB\"\n"),
+    ] {
+        let (daemon, mails) = (nothing(&provider, &smtp), flag.starts_with("--to"));
+        let config = daemon.config();
+        let file = format!("--config.file={}", config.display());
+        let mut person = Terminal::start(&["init", "--no-check", &file, flag]);
+        person.answer("Address of the panel", &format!("http://{}\n", provider.address));
+        person.answer("API key of the VMs", "vm-api-key\n");
+        person.answer("User of the billing data", "\n");
+        person.answer("Address of the hosting", "\n");
+        person.answer("Time zone", "UTC\n");
+        person.answer("Currency", "RUB\n");
+        person.answer("Mail server", &format!("smtp://{}\n", smtp.address));
+        if mails {
+            person.answer("Sender", "hostwatch@example.com\n");
+        } else {
+            // The chat may be the only recipient, so this is said after its question.
+            person.answer("Recipients of the mails", "\n");
+            person.answer("Token of a Telegram bot", "\n");
+            person.answer("nobody would get the mails: name a recipient", "");
+            // The sender goes with the mail server.
+            person.answer("Mail server", "-\n");
+        }
+        person.answer("Token of a Telegram bot", "\n");
+        person.answer("Address to fetch", "\n");
+        assert_eq!(person.ended(), 0, "{}", person.shown());
+        let written = fs::read_to_string(&config).unwrap();
+        assert!(written.contains(want) && written.contains("[email]") == mails, "{written}");
+    }
+}
+
+#[test]
+fn a_secret_that_exists_is_refused_before_the_first_question() {
+    let (provider, smtp) = (selling(), SmtpServer::plain());
+    for name in ["main.vm_api_key", "smtp.password", "telegram.chat.token"] {
+        let daemon = nothing(&provider, &smtp);
+        let credentials = daemon.directory.path().join("credentials");
+        fs::create_dir(&credentials).unwrap();
+        fs::write(credentials.join(name), "theirs").unwrap();
+        let mut person = Terminal::start(&["init", "--config.file", daemon.config().to_str().unwrap()]);
+        assert_eq!(person.ended(), 1, "{}", person.shown());
+        let shown = flat(&person.shown());
+        assert!(shown.contains(&format!("{name} is there already")) && !shown.contains("Address"), "{shown}");
+    }
+}
+
 #[test]
 fn an_interruption_leaves_nothing() {
     let (provider, smtp) = (selling(), SmtpServer::plain());

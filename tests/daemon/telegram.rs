@@ -280,10 +280,7 @@ fn buttons_acknowledge_and_silence() {
     assert!(edited.contains("Seen by Ann") && edited.contains("\nSilent until "), "{edited}");
     // A client that still shows the old message.
     telegram.press_data(post.number, CHAT, &post.buttons[0].1);
-    assert!(
-        ["It is over already", "hostwatch does not know this message any more"]
-            .contains(&telegram.answered(3).as_str())
-    );
+    assert_eq!(telegram.answered(3), "It is over already");
     until("all is confirmed", || telegram.unconfirmed() == 0);
 }
 
@@ -296,7 +293,7 @@ fn presses_in_foreign_chats_do_nothing() {
     telegram.press_data(post.number, CHAT, "seen");
     telegram.press_data(post.number, CHAT, "drop:all");
     telegram.press_data(post.number, CHAT, "seen:0123456789abcdef");
-    assert_eq!(telegram.answered(1), "hostwatch does not know this message any more");
+    assert_eq!(telegram.answered(1), "It is over already");
     until("all is confirmed", || telegram.unconfirmed() == 0);
     assert!(!acknowledged(&daemon) && telegram.answers().len() == 1);
     daemon.configure("[telegram.ops]\n", "[telegram.ops]\nbuttons = false\n");
@@ -304,6 +301,24 @@ fn presses_in_foreign_chats_do_nothing() {
     daemon.log.wait("configuration reloaded");
     provider.set_vm(vm(2), "error");
     assert!(telegram.wait_for("VM db-2 in error").buttons.is_empty());
+}
+
+/// A message whose incident is over is forgotten after its last edit.
+#[test]
+fn a_press_on_a_forgotten_message_is_answered_in_the_language_of_the_chat() {
+    let account = "language = \"ru\"\nto = [\"telegram:ops\"]";
+    let recipient = "to = [{ address = \"telegram:ops\", language = \"ru\" }]";
+    for (lists, want) in [
+        (account, "Это уже позади"),
+        (recipient, "Это уже позади"),
+        ("to = [\"telegram:ops\"]", "It is over already"),
+    ] {
+        let Tried { telegram, mut daemon, provider: _provider, smtp: _smtp } = prepared(false, 1);
+        daemon.configure("to = [\"telegram:ops\"]", lists);
+        daemon.run();
+        telegram.press_data(100, CHAT, "seen:0123456789abcdef");
+        assert_eq!(telegram.answered(1), want, "{lists}");
+    }
 }
 
 /// Nobody confirmed the press, so Telegram sends it again.
@@ -325,6 +340,22 @@ fn a_press_counts_once_despite_a_kill() {
     daemon.run();
     until("it is confirmed", || telegram.unconfirmed() == 0);
     assert_eq!(silences(&daemon).len(), 1);
+}
+
+#[test]
+fn an_empty_answer_that_comes_at_once_is_followed_by_a_pause() {
+    let Tried { provider, telegram, mut daemon, .. } = prepared(false, 1);
+    telegram.holds_no_call();
+    daemon.run();
+    telegram.wait_for("Watching ");
+    provider.set_vm(vm(1), "error");
+    let post = telegram.wait_for(ERROR);
+    daemon.has_sent(2);
+    let before = telegram.calls("getUpdates");
+    telegram.press(&post, "Seen");
+    assert_eq!(telegram.answered(1), "Acknowledged: no more reminders");
+    let after = telegram.calls("getUpdates");
+    assert!(before < 10 && after <= before + 2, "{before} {after}");
 }
 
 #[test]
@@ -459,7 +490,11 @@ fn doctor_asks_for_bot_and_chat() {
     assert!(code == 1 && out.contains("@BotFather into telegram.ops.token"), "{out}");
     telegram.trouble(Some(Trouble::Lost));
     let (code, out) = doctor();
-    assert!(code == 1 && out.contains("set telegram.ops.proxy"), "{out}");
+    let unset = "until it works; where Telegram is filtered, set telegram.ops.proxy";
+    assert!(code == 1 && out.contains(unset), "{out}");
+    daemon.configure("[telegram.ops]\n", "[telegram.ops]\nproxy = \"socks5h://127.0.0.1:1\"\n");
+    let (code, out) = doctor();
+    assert!(code == 1 && out.contains("until it works; check telegram.ops.proxy"), "{out}");
 }
 
 #[test]

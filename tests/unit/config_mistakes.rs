@@ -90,7 +90,15 @@ const IN_ACCOUNT: &[&str] = &[
     "hosting_tokn = 'hunter2'",
     "vm_api_key_file = 'x'\nhosting_token = 'hunter2",
     "language = 'de'",
+    "[telegram.ops]\ntoken = '1:hunter2'\nchat_id = 0",
+    "[telegram.ops]\ntoken = '1:hunter2'\nchat_id = '0'",
     "to = [{ address = 'b@example.com', speech = 'ru' }]",
+    "to = ['a@example.com', { adress = 'b@example.com' }]",
+    "alerts.escalate_to = [{ address = 'b@example.com', lang = 'ru' }]",
+    "to = [{ language = 'ru' }]",
+    "to = ['a@example.com', { address = 'a@example.com', language = 'ru' }]",
+    "to = [{ address = 'a@example.com', language = 'ru' }, 'Ann <a@example.com>']",
+    "language = 'ru'\nto = ['a@example.com']\nalerts.escalate_to = [{ address = 'a@example.com', language = 'en' }]",
     "to = ['a@example.com', { address = 'b@example.com', language = 'ru' }]\nalerts.escalate_to = [{ address = 'b@example.com', language = 'en' }]",
 ];
 

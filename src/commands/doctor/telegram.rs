@@ -17,9 +17,7 @@ pub(super) async fn checks(settings: &Settings) -> Vec<(String, CheckVerdict)> {
     for settings in &settings.telegram {
         let verdict = match look(settings).await {
             Ok(verdict) => verdict,
-            Err(error) => {
-                CheckVerdict::fail(error.text.clone()).remedy(remedy(&settings.name, &error.trouble))
-            }
+            Err(error) => CheckVerdict::fail(error.text.clone()).remedy(remedy(settings, &error.trouble)),
         };
         checks.push((format!("Telegram {}", settings.name), verdict));
     }
@@ -59,7 +57,8 @@ async fn look(settings: &TelegramSettings) -> Result<CheckVerdict, BotError> {
     })
 }
 
-fn remedy(name: &str, trouble: &Trouble) -> String {
+fn remedy(settings: &TelegramSettings, trouble: &Trouble) -> String {
+    let name = &settings.name;
     match trouble {
         Trouble::Login => format!(
             "messages wait in the store until it works; take the token from @BotFather into telegram.{name}.token"
@@ -72,8 +71,12 @@ fn remedy(name: &str, trouble: &Trouble) -> String {
         | Trouble::Busy(_)
         | Trouble::Moved(_)
         | Trouble::Conflict
-        | Trouble::Later => format!(
-            "messages wait in the store until it works; where Telegram is filtered, set telegram.{name}.proxy"
-        ),
+        | Trouble::Later => {
+            let advice = match settings.via.proxy {
+                Some(_) => "check",
+                None => "where Telegram is filtered, set",
+            };
+            format!("messages wait in the store until it works; {advice} telegram.{name}.proxy")
+        }
     }
 }

@@ -184,7 +184,7 @@ impl Interview<'_> {
             };
             match typed.as_str() {
                 "" => self.answers.set(key, &stands.unwrap_or_default()),
-                "-" => self.answers.set(key, ""),
+                "-" => self.answers.take_back(key),
                 typed => self.answers.set(key, typed),
             }
             let Some(complaint) = self.answers.complaint(key) else { return Ok(()) };

@@ -22,7 +22,7 @@ use crate::provider::Hosts;
 use crate::terminal::doctor::{CheckOutcome, CheckSection, text};
 use crate::terminal::{Answer, in_columns};
 
-use answers::Answers;
+use answers::{Answers, Question};
 use asker::Asker;
 use interview::Interview;
 use place::Place;
@@ -40,7 +40,10 @@ pub(super) async fn run(args: cli::Init) -> Result<Answer> {
         std::process::exit(1);
     });
     match &asker {
-        Some(asker) => ask(&args, asker, &mut answers).await?,
+        Some(asker) => {
+            place.refuse_taken(answers.secret_files())?;
+            ask(&args, asker, &mut answers).await?;
+        }
         None => tried(&args, &answers).await?,
     }
     let settings = answers.checked()?;
@@ -74,16 +77,8 @@ async fn ask(args: &cli::Init, asker: &Asker, answers: &mut Answers) -> Result<(
     let state = loop {
         Interview { asker, answers, again }.provider()?;
         again = true;
-        let settings = match answers.settings() {
-            Ok(settings) => settings,
-            Err(problems) => {
-                print(&format!(
-                    "\n{}\n",
-                    problems.0.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("\n")
-                ))?;
-                continue;
-            }
-        };
+        // Later questions may have answers already, and these may still lack others.
+        let Some(settings) = complete(&answers.before(Question::SmtpUrl))? else { continue };
         if args.no_check {
             break None;
         }
@@ -106,7 +101,7 @@ async fn ask(args: &cli::Init, asker: &Asker, answers: &mut Answers) -> Result<(
         interview.mail()?;
         interview.chat()?;
         again = true;
-        let Ok(settings) = answers.settings() else { continue };
+        let Some(settings) = complete(&answers.before(Question::HeartbeatUrl))? else { continue };
         if args.no_check {
             break;
         }
@@ -120,6 +115,17 @@ async fn ask(args: &cli::Init, asker: &Asker, answers: &mut Answers) -> Result<(
         }
     }
     Interview { asker, answers, again: false }.heartbeat()
+}
+
+/// The settings of these answers, if they are complete. Otherwise prints why they are not.
+fn complete(answers: &Answers) -> Result<Option<Settings>> {
+    let problems = match answers.settings() {
+        Ok(settings) => return Ok(Some(settings)),
+        Err(problems) => problems.0,
+    };
+    let lines: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
+    print(&format!("\n{}\n", lines.join("\n")))?;
+    Ok(None)
 }
 
 /// Tries the answers from flags. If something does not work, it says so and writes nothing.

@@ -7,7 +7,7 @@ use std::os::unix::fs::{
 };
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 
 /// The package's own file. It may be replaced while nobody has changed it.
 const SAMPLE: &str = include_str!("../../../packaging/hostwatch.toml");
@@ -41,6 +41,16 @@ impl Place {
 
     pub(super) fn credentials(&self) -> PathBuf {
         self.directory().join("credentials")
+    }
+
+    /// # Errors
+    /// If the file of one of these secrets exists. The new configuration would read it, and the answer could not
+    /// be written.
+    pub(super) fn refuse_taken(&self, secrets: impl Iterator<Item = String>) -> Result<()> {
+        let credentials = self.credentials();
+        let mut files = secrets.map(|name| credentials.join(name));
+        let found = files.find(|file| fs::symlink_metadata(file).is_ok());
+        found.map_or(Ok(()), |file| Err(taken(&file)))
     }
 
     fn directory(&self) -> &Path {
@@ -94,6 +104,14 @@ impl Place {
     }
 }
 
+fn taken(path: &Path) -> anyhow::Error {
+    anyhow!(
+        "{} is there already, and init overwrites nothing; remove it, name another directory with --config.file, or \
+         name the account otherwise with --account",
+        path.display()
+    )
+}
+
 fn draft(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.init-{}", std::process::id()))
@@ -135,11 +153,7 @@ impl Made {
         })();
         let _ = fs::remove_file(&draft);
         match written {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => bail!(
-                "{} is there already, and init overwrites nothing; remove it, or name the account otherwise with \
-                 --account",
-                path.display()
-            ),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(taken(path)),
             written => written.with_context(|| format!("writing {}", path.display()))?,
         }
         self.files.push(path.to_owned());

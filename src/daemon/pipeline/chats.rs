@@ -5,6 +5,7 @@ use chrono::Duration;
 
 use super::super::telegram::{Edit, Pressed};
 use super::Pipeline;
+use super::housekeeping::writers_to;
 use crate::alert::{Key, Phase};
 use crate::failpoint;
 use crate::mail::{Press, SILENT_HOURS, Way, noted, over};
@@ -63,31 +64,29 @@ impl Pipeline {
             return Ok(String::new());
         }
         let message = store.chat_message(to, id)?;
-        let open: Vec<(Key, u32)> =
-            message.iter().flat_map(|message| &message.told).filter_map(|told| self.open(told)).collect();
+        let told = || message.iter().flat_map(|message| &message.told);
+        let open: Vec<(Key, u32)> = told().filter_map(|told| self.open(told)).collect();
+        let about: Vec<Key> = told().filter_map(|told| Some(episode_of(told)?.0)).collect();
         let until = self.now + Duration::hours(SILENT_HOURS.into());
         let account = open.first().and_then(|(key, _)| self.known.get(&key.account));
         // One bot may serve several chats; the message says which one.
-        let chat = message.as_ref().map_or("", |message| &message.recipient);
-        let language = self.language(chat, open.iter().map(|(key, _)| &key.account));
+        let language = match (&message, to.first()) {
+            (Some(message), _) => self.language(&message.recipient, about.iter().map(|key| &key.account)),
+            // A message is forgotten after its last edit. Any account that writes to the chat has its language.
+            (None, Some(chat)) => self.language(chat, writers_to(&self.engine, chat)),
+            (None, None) => Language::default(),
+        };
         let reader = Reader::new(language, self.now).of(account.map(|known| known.state()));
         let until_words = reader.moment(until);
-        let (words, note) = match (press, &message, open.is_empty()) {
-            (_, None, _) => {
-                let unknown = language.pick(
-                    "hostwatch does not know this message any more",
-                    "hostwatch уже не помнит это сообщение",
-                );
-                (unknown.to_owned(), None)
-            }
-            (_, Some(_), true) => (language.pick("It is over already", "Это уже позади").to_owned(), None),
-            (Press::Seen, Some(_), false) => (
+        let (words, note) = match (press, open.is_empty()) {
+            (_, true) => (language.pick("It is over already", "Это уже позади").to_owned(), None),
+            (Press::Seen, false) => (
                 language
                     .pick("Acknowledged: no more reminders", "Принято: напоминаний больше не будет")
                     .to_owned(),
                 Some(say!(language, "Seen by {who}", "Этим занимается {who}")),
             ),
-            (Press::Silence, Some(_), false) => (
+            (Press::Silence, false) => (
                 say!(language, "Silent until {until_words}", "Тишина до {until_words}"),
                 Some(say!(
                     language,

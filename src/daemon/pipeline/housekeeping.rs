@@ -9,7 +9,7 @@ use chrono_tz::Tz;
 use super::super::publish::say_returned;
 use super::super::store_notes::StoreNotes;
 use super::{Pipeline, story};
-use crate::alert::{Digest, DigestAccount, Engine};
+use crate::alert::{Digest, DigestAccount, Engine, Watcher};
 use crate::model::freshness::attempted;
 use crate::model::{AccountName, LastReport, OwnVm, lives_on};
 use crate::store::{KEEP_INCIDENTS, Store, StoreError};
@@ -286,7 +286,15 @@ impl Pipeline {
 
 /// All recipients in the configuration.
 pub(in crate::daemon) fn everybody(engine: &Engine) -> BTreeSet<&str> {
-    let watchers = engine.watchers().values();
-    let lists = watchers.flat_map(|one| one.all_recipients().chain(&one.settings.escalate_to));
-    lists.map(String::as_str).collect()
+    engine.watchers().values().flat_map(recipients).map(String::as_str).collect()
+}
+
+/// The accounts that write to this recipient.
+pub(super) fn writers_to<'a>(engine: &'a Engine, to: &'a str) -> impl Iterator<Item = &'a AccountName> {
+    let watchers = engine.watchers().iter();
+    watchers.filter(move |(_, watcher)| recipients(watcher).any(|one| one == to)).map(|(account, _)| account)
+}
+
+fn recipients(watcher: &Watcher) -> impl Iterator<Item = &String> {
+    watcher.all_recipients().chain(&watcher.settings.escalate_to)
 }

@@ -70,7 +70,7 @@ pub(super) struct ChatNumber {
 }
 
 /// How long Telegram holds a call if no button is pressed.
-const LISTEN: Duration = Duration::from_secs(50);
+pub(super) const LISTEN: Duration = Duration::from_secs(50);
 /// The number of updates that are taken at once.
 const MOST_UPDATES: u32 = 20;
 

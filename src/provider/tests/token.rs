@@ -157,6 +157,20 @@ async fn a_purchase_that_fails_says_why_and_is_not_made_again_at_once() {
     }
 }
 
+/// Some servers begin each JSON with a byte order mark.
+#[tokio::test]
+async fn a_token_is_read_as_tolerantly_as_a_listing() {
+    for answer in ["\u{feff}{\"token\": \"bought\"}", "{\"life\": NaN, \"token\": \"bought\"}"] {
+        let server = Server::start(move |request, _| match request.target.as_str() {
+            "/token/" => Reply::json(answer),
+            _ => Reply::json(NO_ROWS),
+        })
+        .await;
+        client(&server, LONG).containers().await.unwrap();
+        assert_eq!(server.requests()[1].header("authorization"), Some("Bearer bought"), "{answer}");
+    }
+}
+
 #[tokio::test]
 async fn an_error_that_quotes_a_bought_token_does_not_show_it() {
     let server = Server::start(|request, _| match request.target.as_str() {

@@ -15,6 +15,6 @@ pub(crate) use diagnostics::FIELDS;
 pub(crate) use diagnostics::{DecodeContext, Diagnostics, Reader, Record};
 pub(crate) use field::{Field, Stamp, is_none, is_none_json};
 pub(crate) use hosting::{ContainerRow, CountedRow, SiteRow};
-pub(crate) use lenient::Mended;
+pub(crate) use lenient::{Mended, tolerant};
 pub(crate) use page::{MOST_ROWS, NextPage, WirePage, page};
 pub(crate) use vm::{IpRow, VmRow};

@@ -15,7 +15,7 @@ use crate::config_error::{ConfigErrors, ConfigProblem};
 use crate::model::AccountName;
 use crate::read_file;
 
-/// A question of `init`.
+/// A question of `init`, in the order in which they are asked.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, VariantArray)]
 pub(super) enum Question {
     PanelUrl,
@@ -171,6 +171,12 @@ impl Answers {
         };
     }
 
+    /// Takes an answer back, and those after it that mean nothing alone; see `BLOCKS`.
+    pub(super) fn take_back(&mut self, key: Question) {
+        let last = BLOCKS.iter().find(|(first, _)| *first == key).map_or(key, |(_, last)| *last);
+        self.values.retain(|one, _| !(key..=last).contains(one));
+    }
+
     /// All recipients, if a chat is among them. The account itself then names them.
     fn everybody(&self) -> Option<String> {
         self.get(Question::TelegramToken)?;
@@ -195,6 +201,13 @@ impl Answers {
             .map(|problem| problem.message)
     }
 
+    /// The answers to the questions before this one.
+    pub(super) fn before(&self, question: Question) -> Self {
+        let mut before = self.clone();
+        before.values.retain(|&key, _| key < question);
+        before
+    }
+
     /// The settings that follow from all answers.
     ///
     /// # Errors
@@ -208,8 +221,13 @@ impl Answers {
         let mut settings = config::load(None, &values.chain(states).chain(to).collect());
         if let Err(problems) = &mut settings {
             let whole = self.path_of_account();
-            for problem in problems.0.iter_mut().filter(|one| one.key == "accounts" || one.key == whole) {
-                NOTHING.clone_into(&mut problem.message);
+            let to = format!("{whole}.to");
+            for problem in &mut problems.0 {
+                if problem.key == "accounts" || problem.key == whole {
+                    NOTHING.clone_into(&mut problem.message);
+                } else if problem.key.eq_ignore_ascii_case(&to) && self.everybody().is_none() {
+                    NOBODY.clone_into(&mut problem.message);
+                }
             }
         }
         let proxy = self.get(Question::TelegramProxy).and_then(|proxy| Url::parse(proxy).ok());
@@ -260,12 +278,20 @@ impl Answers {
     /// The secrets, by the names of their files.
     pub(super) fn secrets(&self) -> Vec<(String, &str)> {
         let secrets = self.values.iter().filter(|(key, _)| key.is_secret());
-        let name = |key: Question| match key.row() {
+        secrets.map(|(&key, text)| (self.file_name(key), text.as_str())).collect()
+    }
+
+    /// The names of the files of all secrets that may be asked for.
+    pub(super) fn secret_files(&self) -> impl Iterator<Item = String> {
+        Question::VARIANTS.iter().filter(|key| key.is_secret()).map(|&key| self.file_name(key))
+    }
+
+    fn file_name(&self, key: Question) -> String {
+        match key.row() {
             ("email", name, _) => format!("smtp.{name}"),
             ("", name, _) => format!("{}.{name}", self.account),
             (table, name, _) => format!("{table}.{name}"),
-        };
-        secrets.map(|(&key, text)| (name(key), text.as_str())).collect()
+        }
     }
 
     /// The configuration file without secrets.
@@ -300,7 +326,20 @@ impl Answers {
     }
 }
 
+/// Blocks of answers, by their first and last. The first one gives the others a meaning.
+const BLOCKS: [(Question, Question); 6] = [
+    (Question::PanelUrl, Question::BillingPassword),
+    (Question::BillingUsername, Question::BillingPassword),
+    (Question::BaseUrl, Question::HostingTokenFields),
+    (Question::HostingTokenUrl, Question::HostingTokenFields),
+    (Question::SmtpUrl, Question::To),
+    (Question::TelegramToken, Question::TelegramApiUrl),
+];
+
 const NOTHING: &str = "nothing to watch: no address of the provider with its credentials was given";
+
+const NOBODY: &str =
+    "nobody would get the mails: name a recipient or a Telegram chat, or leave the mail server out";
 
 const SHOWN: &str = "every user of this machine could read its password in the configuration; leave the chat out, and add \
                      it by hand to a file with chmod 640";
@@ -338,36 +377,4 @@ fn secret_in(file: &Path) -> Result<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_chat_stands_among_the_recipients_with_a_mail_server_or_without() {
-        for to in ["", "ops@example.com"] {
-            let account = "main".parse().unwrap();
-            let mut answers = Answers { account, values: BTreeMap::new(), container_states: BTreeMap::new() };
-            let given = [
-                (Question::PanelUrl, "https://panel.example.com"),
-                (Question::VmApiKey, "the-key"),
-                (Question::TelegramToken, "123456789:AAE-planted_0123456789abcdefghijklmn"),
-                (Question::TelegramChat, "-1001234567890"),
-                (Question::To, to),
-                (Question::SmtpUrl, if to.is_empty() { "" } else { "smtp://127.0.0.1:25" }),
-                (Question::From, if to.is_empty() { "" } else { "hostwatch@example.com" }),
-            ];
-            for (question, text) in given {
-                answers.set(question, text);
-            }
-            let settings = answers.settings().unwrap_or_else(|problems| panic!("{problems}"));
-            let all: Vec<String> = settings.accounts[0].to.iter().map(ToString::to_string).collect();
-            let want: Vec<&str> = [to, "telegram:chat"].into_iter().filter(|one| !one.is_empty()).collect();
-            assert_eq!(all, want);
-            let toml = answers.toml(None);
-            assert!(toml.contains("[telegram.chat]\nchat_id = -1001234567890\n"), "{toml}");
-            let list = want.iter().map(|one| format!("\"{one}\"")).collect::<Vec<_>>().join(", ");
-            assert!(toml.contains(&format!("\nto = [{list}]\n")) && !toml.contains("planted"), "{toml}");
-            let names: Vec<String> = answers.secrets().into_iter().map(|(name, _)| name).collect();
-            assert_eq!(names, ["main.vm_api_key", "telegram.chat.token"]);
-        }
-    }
-}
+mod tests;
