@@ -30,6 +30,8 @@ pub(crate) struct Case<'a> {
     pub is_acknowledged: bool,
     /// Of a momentary incident: a mail about the account's cut-off is owed, and will say it.
     pub cut_off_says: bool,
+    /// The last start, or the last time that the machine woke.
+    pub horizon: DateTime<Utc>,
     pub settings: &'a AlertSettings,
     pub now: DateTime<Utc>,
 }

@@ -4,8 +4,6 @@
 use chrono::{DateTime, Duration, Utc};
 use chrono_tz::Tz;
 
-use crate::model::pay_by::begins;
-
 /// The time at which the data of an account that is cut off at `cut_off` are deleted; `None` before the
 /// cut-off, and if it is not known.
 pub(crate) fn deletion(
@@ -29,12 +27,6 @@ pub(crate) fn days_left(at: DateTime<Utc>, now: DateTime<Utc>) -> u32 {
 pub(crate) fn days_until(at: DateTime<Utc>, now: DateTime<Utc>, zone: Tz) -> i64 {
     let day = |at: DateTime<Utc>| at.with_timezone(&zone).date_naive();
     (day(at) - day(now)).num_days()
-}
-
-/// The first moment of the account's day that comes `days` days after the day of `at`.
-pub(super) fn day_begins(at: DateTime<Utc>, days: i64, zone: Tz) -> DateTime<Utc> {
-    let day = at.with_timezone(&zone).date_naive().checked_add_signed(Duration::days(days));
-    day.map_or(at, |day| begins(day, zone))
 }
 
 /// This number of periods of 24 hours.

@@ -262,6 +262,7 @@ impl Log {
                 let disconnect = self.entry(&Key::account_wide(&key.account, Kind::Disconnect), to);
                 disconnect.and_then(|one| one.owed.as_ref()).is_some_and(|owed| owed.event.is_some())
             },
+            horizon: facts.engine.horizon,
             settings: facts.watcher(&key.account).map_or_else(|| fallback(), |one| &*one.settings),
             now: facts.now,
         }

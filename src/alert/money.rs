@@ -1,11 +1,10 @@
 //! The mails about a cut-off: the thresholds before it, the daily mails after it, and dates that move.
 
-use chrono::{DateTime, Duration, Utc};
-use chrono_tz::Tz;
+use chrono::{DateTime, Days, Duration, TimeZone as _, Utc};
 
 use super::case::{Case, Due, Evidence, Role, Why, escalated, nothing};
 use super::cut_off::CutOff;
-use super::days::{day_begins, days_until};
+use super::days::days_until;
 use super::incident::Phase;
 use super::kind::{Event, Severity};
 use super::notified::{Money, Told};
@@ -111,22 +110,16 @@ fn is_behind(cut_off: &CutOff, rung: u32, case: &Case<'_>) -> bool {
     rung == 0 || crosses.is_some_and(|at| at - case.now > Duration::days(REARM_MARGIN))
 }
 
-/// The moment at which the mail `left` days before the deletion falls due. It is that day's mail.
-fn deletion_comes(deleted_at: DateTime<Utc>, left: u32, zone: Tz) -> DateTime<Utc> {
-    day_begins(deleted_at, -i64::from(left), zone)
-}
-
 /// The event of a deletion that comes near.
 fn deletion(case: &Case<'_>, cut_off: &CutOff, money: &Money) -> Option<Due> {
-    let Case { settings, now, .. } = *case;
-    let at = cut_off.deletion(settings, now)?;
+    let at = cut_off.deletion(case.settings, case.now)?;
     // The mail about the cut-off itself names the day; it may have been silenced.
     let from = money.tightest.map(|(_, at)| at).max(cut_off.date());
-    let comes = |left: u32| deletion_comes(at, left, settings.zone);
-    let left = DELETION.into_iter().find(|&left| comes(left) <= now)?;
+    let comes = |left: u32| at - Duration::days(i64::from(left));
+    let left = DELETION.into_iter().find(|&left| has_come(comes(left), case))?;
     let is_new = from.is_none_or(|from| comes(left) > from) && money.deletion.is_none_or(|told| left < told);
     // A mail that a sleep or a failure delayed names the days that are left now.
-    let why = match days_until(at, now, settings.zone) {
+    let why = match days_until(at, case.now, case.settings.zone) {
         days @ 1.. => Cause::DeletionIn { days },
         _ => Cause::DeletionDay,
     };
@@ -137,31 +130,46 @@ fn deletion(case: &Case<'_>, cut_off: &CutOff, money: &Money) -> Option<Due> {
 fn next_deletion(case: &Case<'_>, cut_off: &CutOff, money: &Money) -> Option<DateTime<Utc>> {
     let at = cut_off.deletion(case.settings, case.now)?;
     let left = DELETION.into_iter().filter(|left| money.deletion.is_none_or(|told| *left < told));
-    left.map(|left| deletion_comes(at, left, case.settings.zone)).filter(|at| *at > case.now).min()
+    left.map(|left| at - Duration::days(i64::from(left))).filter(|at| *at > case.now).min()
 }
 
-/// The account stays off: one mail a day. It falls due as that day of the account begins, so that a machine
-/// that is awake once a day sends it too.
+/// Whether the moment of a day's mail has come. A machine that woke today may be asleep again at that time of day.
+fn has_come(at: DateTime<Utc>, case: &Case<'_>) -> bool {
+    let is_today = |at: DateTime<Utc>| days_until(at, case.now, case.settings.zone) == 0;
+    at <= case.now || (is_today(case.horizon) && is_today(at))
+}
+
+/// The account stays off: one mail a day, in the account's time zone.
 fn overdue(case: &Case<'_>, cut_off: &CutOff, told: &Told) -> Due {
     let Case { settings, now, .. } = *case;
-    let zone = settings.zone;
     let Some((_, told_at)) = told.money.tightest else { return nothing(Why::Told) };
     let from = cut_off.date().unwrap_or(told_at);
-    let day_of = |at: DateTime<Utc>| days_until(at, from, zone);
-    let (today, told_on) = (day_of(now), day_of(told.at));
-    let deleted_at = cut_off.deletion(settings, now);
-    let last = deleted_at.map_or(LAST, |at| LAST.min(day_of(at)));
-    let comes = |day: i64| day_begins(from, day, zone);
+    let zone = settings.zone;
+    let moment = |day: i64| {
+        let local = from.with_timezone(&zone).naive_local();
+        let local = local.checked_add_days(Days::new(u64::try_from(day).unwrap_or(0)));
+        let at = local.and_then(|local| zone.from_local_datetime(&local).earliest());
+        at.map_or(from + Duration::days(day), |at| at.to_utc())
+    };
+    let last = cut_off.deletion(settings, now).map_or(LAST, |at| LAST.min((at - from).num_days()));
     let gives_way = |day: i64| {
-        deleted_at.is_some_and(|at| DELETION.iter().any(|&left| deletion_comes(at, left, zone) == comes(day)))
+        let deletion = i64::from(settings.deletion_days);
+        deletion > 0
+            && cut_off.date().is_some()
+            && DELETION.iter().any(|&left| day + i64::from(left) == deletion)
     };
     let is_on = |day: &i64| (*day <= DAILY || (day - DAILY) % EVERY == 0) && !gives_way(*day);
-    let next = (1..=last).filter(|day| *day > today).find(is_on).map(comes);
-    let due = (1..=last.min(today)).rev().find(is_on).filter(|day| *day > told_on);
-    match due {
-        _ if case.is_acknowledged => Due::Nothing(Why::Acknowledged, next),
-        Some(_) => Due::Tell(Event::Overdue(now.with_timezone(&zone).date_naive()), Cause::StillOverdue),
-        None => Due::Nothing(Why::Told, next),
+    let date = |at: DateTime<Utc>| at.with_timezone(&zone).date_naive();
+    let (today, told_on) = (date(now), date(told.at));
+    let is_told = |day: &i64| date(moment(*day)) <= told_on;
+    let next = |after: DateTime<Utc>| (1..=last).filter(is_on).map(moment).find(|at| *at > after);
+    if case.is_acknowledged {
+        return Due::Nothing(Why::Acknowledged, next(now));
+    }
+    let missed = (1..=last).rev().filter(is_on).find(|&day| has_come(moment(day), case));
+    match missed.filter(|day| !is_told(day)) {
+        Some(_) if today > told_on => Due::Tell(Event::Overdue(today), Cause::StillOverdue),
+        Some(_) | None => Due::Nothing(Why::Told, next(now)),
     }
 }
 

@@ -180,9 +180,9 @@ mod tests {
             "03-25 11:00 rung:1",
         ];
         let days = |days: &[i64]| -> Vec<String> {
-            let date = |day: &i64| (t("2026-03-26T11:00:00") + Duration::days(*day)).date_naive();
+            let date = |day: &i64| t("2026-03-26T11:00:00") + Duration::days(*day);
             days.iter()
-                .map(|day| format!("{} 00:00 overdue:{}", date(day).format("%m-%d"), date(day)))
+                .map(|day| format!("{} overdue:{}", date(day).format("%m-%d %H:%M"), date(day).date_naive()))
                 .collect()
         };
         let unknown = walk(&dry, AlertSettings::defaults());
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(unknown[5], "03-26 11:00 rung:0");
         assert_eq!(unknown[6..], days(&[1, 2, 3, 4, 5, 6, 7, 10, 13, 16, 19, 22, 25, 28, 31, 34, 37]));
         let known = walk(&dry, AlertSettings { deletion_days: 9, ..AlertSettings::defaults() });
-        let left = |day: &str, left: u32| format!("{day} 00:00 deletion:{left}");
+        let left = |day: &str, left: u32| format!("{day} 11:00 deletion:{left}");
         let after = [
             days(&[1]),
             vec![left("03-28", 7)],
@@ -237,7 +237,7 @@ mod tests {
         let events: Vec<String> = told.iter().map(|told| told.item.event.to_string()).collect();
         assert_eq!(events[0], "rung:0");
         assert_eq!(events.last().unwrap(), "deletion:0");
-        assert_eq!(told.last().unwrap().at, t("2026-03-08T00:00:00"));
+        assert_eq!(told.last().unwrap().at, t("2026-03-08T09:00:00"));
         assert!(events[1..].iter().all(|event| !event.starts_with("rung")), "{events:?}");
     }
 }

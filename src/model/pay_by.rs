@@ -93,7 +93,7 @@ pub(crate) fn near_from(cut_off: DateTime<Utc>, lead_days: u32, zone: Tz) -> Dat
 }
 
 /// The first moment of a day.
-pub(crate) fn begins(day: NaiveDate, zone: Tz) -> DateTime<Utc> {
+fn begins(day: NaiveDate, zone: Tz) -> DateTime<Utc> {
     at_zone(day.and_time(NaiveTime::MIN), zone)
 }
 

@@ -135,10 +135,10 @@ class Ladder:
     def day(self, moment):
         return datetime.datetime.fromtimestamp(moment, UTC).astimezone(self.zone).date().isoformat()
 
-    def day_begins(self, moment, days):
-        """"Counted in the account's days": the mail of a day is due as that day begins."""
-        day = datetime.datetime.fromtimestamp(moment, UTC).astimezone(self.zone).date()
-        return begins(day + datetime.timedelta(days=days), self.zone)
+    def days_later(self, moment, days):
+        """"Mailed again daily": at the same time of the day, also where a day has 23 hours or 25."""
+        local = datetime.datetime.fromtimestamp(moment, UTC).astimezone(self.zone).replace(tzinfo=None)
+        return (local + datetime.timedelta(days=days)).replace(tzinfo=self.zone).timestamp()
 
     def crossed(self, rung):
         """When the date comes within this rung. "A cut-off is near from the first moment of the pay-by day, or from lead_days + 1
@@ -214,19 +214,24 @@ class Ladder:
         told = self.overdue
         begin = cut_off if cut_off is not None else told["at"]
         ends = self.deletion if self.deletion and cut_off is not None else None
-        # "In place of the mail of that day": it is due as that day begins.
-        deletions = {} if ends is None else {self.day_begins(begin + ends * DAY, -left): left for left in (7, 3, 1, 0)}
-        missed = [f"deletion:{left}" for moment, left in sorted(deletions.items()) if told["at"] < moment <= now]
+        near = {} if ends is None else {ends - left: left for left in (7, 3, 1, 0) if ends - left > 0}
+        deletions = sorted((begin + day * DAY, f"deletion:{left}") for day, left in near.items())
+        missed = [event for moment, event in deletions if told["at"] < moment <= now]
+        # "Also on a machine that is awake once a day": after a sleep the mail of a day may come before its time of the day.
+        early = {event for moment, event in deletions if now < moment and self.day(moment) == self.day(now)}
         if missed and missed[-1] not in told["events"]:
-            return [{missed[-1]}], set()
+            return [{missed[-1]} | early], set()
         days = [day for day in range(1, 38) if (day <= 7 or (day - 7) % 3 == 0) and (ends is None or day < ends)]
         today, told_on = self.day(now), self.day(told["mailed"])
         if acknowledged or today == told_on:
             return [], set()
-        # One mail a day; what was mailed on that day in any case was its mail.
-        moments = [moment for moment in (self.day_begins(begin, day) for day in days) if moment not in deletions]
-        is_due = any(moment <= now and self.day(moment) > told_on for moment in moments)
-        return [{f"overdue:{today}"}] if is_due else [], set()
+        # "Counted in the account's days": one mail a day; what was mailed on that day in any case was its mail.
+        moments = [self.days_later(begin, day) for day in days if day not in near]
+        untold = [moment for moment in moments if self.day(moment) > told_on]
+        event = {f"overdue:{today}"}
+        if any(moment <= now for moment in untold):
+            return [event], set()
+        return [], early | (event if any(self.day(moment) == today for moment in untold) else set())
 
     # What was mailed
 

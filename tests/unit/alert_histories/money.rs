@@ -216,7 +216,7 @@ impl Account {
             }
             Event::Deletion(left) => {
                 let comes = Duration::days(i64::from(self.deletion_days) - i64::from(*left));
-                // It falls due as that day begins, in UTC.
+                // A machine that woke today mails it before its time of day.
                 let is_due = self.dates.iter().any(|date| at.date_naive() >= (*date + comes).date_naive());
                 assert!(self.deletion_days > 0 && is_due, "{}\n{:?}", what(), self.dates);
                 let told = armed.find(|heard| matches!(heard.event, Event::Deletion(told) if told <= *left));

@@ -29,7 +29,7 @@ fn a_rung_that_is_ahead_again_by_the_right_clock_is_told_again() {
     stories(
         World::healthy,
         "cut-off 0s 500 => rung:0
-         sleep -1d, vms, containers, sites, cut-off 10h, idle 11h => extended:2026-03-01 rung:0
+         sleep -1d, vms, containers, sites, cut-off 10h, idle 12h => extended:2026-03-01 rung:0
 
          cut-off 6d, sleep -2d, look, 10m => rung:7",
     );

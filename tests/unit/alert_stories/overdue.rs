@@ -60,7 +60,7 @@ fn the_deletion_of_data_takes_the_place_of_that_day_s_mail_and_ends_the_mails() 
 
          deletion 9, silence main/disconnect/* 5d, wakes 09:00 4 => deletion:7
 
-         deletion 10, cut-off at 2026-03-02T23:00:00Z -500, idle until 2026-03-08T23:50:00Z => .. overdue:2026-03-08
+         deletion 10, cut-off at 2026-03-02T23:00:00Z -500, idle until 2026-03-09T22:50:00Z => .. overdue:2026-03-08
          idle 20m => deletion:3",
     );
     stories(
@@ -74,7 +74,7 @@ fn the_deletion_of_data_takes_the_place_of_that_day_s_mail_and_ends_the_mails() 
          deletion 2, overdue 30h, 2d => rung:0 deletion:0
 
          deletion 9, cut-off 6d, silence main/disconnect/* 14d, 13d => rung:7 deletion:7 deletion:3
-         3d => deletion:1 rung:0 deletion:0
+         3d => rung:0 deletion:0
 
          deletion 2, silence main/disconnect/* 30d, cut-off 6d, 9d => ops[disconnect]: deletion:1 deletion:0
          paid, report, 1h => ops[disconnect]: resolved
