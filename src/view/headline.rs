@@ -2,6 +2,8 @@
 //! equal problems together. It says fine only if everything was read; otherwise it names what could not be
 //! read. Pure.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::cut_off::CutOff;
@@ -12,7 +14,7 @@ use super::reader::Reader;
 use super::said::{Line, Said, Topic};
 use super::sentence::{self, Problem};
 use super::words;
-use crate::alert::{Kind, Severity};
+use crate::alert::{Key, Kind, Severity};
 use crate::model::forecast::{self, Disconnect};
 use crate::model::{AccountName, AccountState, Health, account_of, say};
 
@@ -133,10 +135,9 @@ impl Weighed {
         for row in others.into_iter().filter(|row| row.is_looked_after()) {
             found.know(looked_after(row, accounts, reader), Some(row));
         }
-        let is_told = |row: &&&IncidentRow| {
-            let told = row.root(&roots).unwrap_or(row);
-            row.is_open() && needs.iter().any(|needed| needed.key == told.key)
-        };
+        let needed: BTreeSet<&Key> = needs.iter().map(|row| &row.key).collect();
+        let is_told =
+            |row: &&&IncidentRow| row.is_open() && needed.contains(&row.root(&roots).unwrap_or(row).key);
         let told: Vec<&IncidentRow> = incidents.iter().filter(is_told).copied().collect();
         found.unknown.extend(accounts.iter().flat_map(|account| not_known(account, &told, reader)));
         found
