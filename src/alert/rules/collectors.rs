@@ -100,7 +100,6 @@ fn readable(
         Some(FailureKind::Credentials | FailureKind::NeverAccepted | FailureKind::ReportError) => {
             Verdict::Frozen
         }
-        Some(FailureKind::NotFound) if collector == Collector::ExpectedBalance => Verdict::Frozen,
         Some(FailureKind::NotFound | FailureKind::Refused | FailureKind::Unusable | FailureKind::Other) => {
             fails
         }
@@ -140,7 +139,7 @@ fn available(failure: Option<FailureKind>, dateless: Option<TimeDelta>) -> Verdi
         }
         None if dateless.is_some() => Verdict::Frozen,
         None => Verdict::Good,
-        Some(FailureKind::NotFound | FailureKind::ReportError) => Verdict::bad(),
+        Some(FailureKind::ReportError) => Verdict::bad(),
         Some(_) => Verdict::Frozen,
     }
 }

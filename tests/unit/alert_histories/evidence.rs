@@ -193,11 +193,10 @@ impl Witness {
         let failing = match failed {
             None if whole == Some(false) && !report => Some(Sign::PerhapsBad),
             None => Some(Sign::Good),
-            Some(F::Other | F::Unusable | F::Refused) => Some(Sign::Bad),
-            Some(F::NotFound) if !report => Some(Sign::Bad),
+            Some(F::NotFound | F::Other | F::Unusable | F::Refused) => Some(Sign::Bad),
             // It is the collector's own failure if others of its group are let in.
             Some(F::Credentials | F::NeverAccepted) => Some(Sign::PerhapsBad),
-            Some(F::NotFound | F::ReportError) => None,
+            Some(F::ReportError) => None,
         };
         let key = Key::new(&name(), Kind::CollectorFailing, collector.as_str());
         evidence.extend(failing.map(|sign| (key, sign)));
@@ -205,8 +204,15 @@ impl Witness {
             let sign = match failed {
                 None if whole == Some(false) => Some(Sign::PerhapsBad),
                 None => Some(Sign::Good),
-                Some(F::NotFound | F::ReportError) => Some(Sign::Bad),
-                Some(F::Other | F::Unusable | F::Refused | F::Credentials | F::NeverAccepted) => None,
+                Some(F::ReportError) => Some(Sign::Bad),
+                Some(
+                    F::NotFound
+                    | F::Other
+                    | F::Unusable
+                    | F::Refused
+                    | F::Credentials
+                    | F::NeverAccepted,
+                ) => None,
             };
             let key = Key::account_wide(&name(), Kind::BillingReport);
             evidence.extend(sign.map(|sign| (key, sign)));

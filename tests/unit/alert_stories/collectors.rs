@@ -12,7 +12,7 @@ fn each_failure_has_one_incident_and_its_time() {
         ("containers", "", "collector_failing opened"),
         ("report", "", "collector_failing opened"),
         ("report credentials", "credentials_rejected/billing opened", ""),
-        ("report missing", "billing_report opened", ""),
+        ("report missing", "", "collector_failing opened"),
         ("report error", "billing_report opened", ""),
     ];
     for (what, at_once, later) in table {
