@@ -211,9 +211,10 @@ pub(crate) fn set(value: &Value) -> BTreeSet<String> {
 
 fn reminder(case: &Case<'_>, told: &Told) -> Due {
     let incident = case.incident;
-    // A stopped VM and an empty listing are mailed once: somebody may have done it on purpose.
-    let is_told_once = incident.key.kind == Kind::VmStopped || incident.key.is_of_empty_listing();
-    let reminds = case.role == Role::To && !is_told_once && !told.by_first_mail && told.reminders < REMINDERS;
+    let reminds = case.role == Role::To
+        && !incident.key.is_told_once()
+        && !told.by_first_mail
+        && told.reminders < REMINDERS;
     let every = case.settings.remind_every.get(&incident.severity).filter(|_| reminds);
     let at = every.and_then(|&every| told.at.checked_add_signed(Duration::from_std(every).ok()?));
     match at {

@@ -59,6 +59,11 @@ impl Key {
         self.kind == Kind::ResourceGone && matches!(self.resource, Target::All(_))
     }
 
+    /// Somebody may have stopped a VM or emptied a listing on purpose: that is mailed once, without reminders.
+    pub(crate) fn is_told_once(&self) -> bool {
+        self.kind == Kind::VmStopped || self.is_of_empty_listing()
+    }
+
     /// The collectors whose readings show whether the incident lasts.
     pub(crate) fn shown_by(&self) -> impl Iterator<Item = Collector> {
         let of_group = if let Target::Group(group) = self.resource { Some(group) } else { None };

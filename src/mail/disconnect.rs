@@ -40,7 +40,7 @@ pub(super) fn body(item: &Item, context: &Context<'_>) -> Body {
         notes: facts.last_mail().into_iter().chain(facts.says()).collect(),
         sections,
         foot: std::iter::once(FootLine::text(&format!("{}: {}", incident_label(language), item.key)))
-            .chain(parts::foot(Some(item), 1, false, std::slice::from_ref(&item.key.account), language))
+            .chain(parts::foot(Some(item), 0, std::slice::from_ref(&item.key.account), language))
             .collect(),
         ..Body::default()
     }

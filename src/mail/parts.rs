@@ -157,11 +157,10 @@ pub(super) fn lives_on(accounts: &[AccountName], context: &Context<'_>) -> Optio
 }
 
 /// The end of a mail: command lines about the worst of its incidents, which can be copied, and the sender's
-/// line.
+/// line. `acks`: the number of incidents whose reminders an acknowledgement stops.
 pub(super) fn foot(
     worst: Option<&Item>,
-    of: usize,
-    acks: bool,
+    acks: usize,
     accounts: &[AccountName],
     language: Language,
 ) -> Vec<FootLine> {
@@ -170,11 +169,11 @@ pub(super) fn foot(
         let key = &worst.key;
         let details = language.pick("Details", "Подробнее");
         lines.push(FootLine::command(details, format!("hostwatch why {key}")));
-        if acks {
+        if acks > 0 {
             let stop = language.pick("Stop reminders", "Отключить напоминания");
             lines.push(FootLine::command(stop, format!("hostwatch ack {key}")));
         }
-        if of > 1 {
+        if acks > 1 {
             let others = language.pick(
                 "To acknowledge another problem, use its name or ID.",
                 "Для другой проблемы укажите её имя или ID.",
@@ -196,7 +195,7 @@ pub(super) fn body<'a>(
 ) -> Body {
     let items: Vec<&Item> = items.into_iter().collect();
     let worst = items.first().copied();
-    let foot = foot(worst, items.len(), acks, accounts, language);
+    let foot = foot(worst, if acks { items.len() } else { 0 }, accounts, language);
     Body { tone: worst.map_or(Tone::Info, tone_of), lead, sections, foot, ..Body::default() }
 }
 

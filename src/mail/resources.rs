@@ -18,8 +18,9 @@ pub(super) fn body(notice: &Notice, context: &Context<'_>) -> Body {
     let several = notice.accounts.len() > 1;
     let items = parts::open_first(&notice.items);
     let sections = groups::sections(&items, several, MOST_LISTED, context);
-    let lasts = items.first().is_some_and(|first| !first.event.is_end() && !first.key.kind.is_momentary());
-    let acks = lasts && matches!(notice.form, Form::Opened | Form::Reminder);
+    let is_reminded =
+        |worst: &&Item| !worst.event.is_end() && !worst.key.kind.is_momentary() && !worst.key.is_told_once();
+    let acks = items.first().is_some_and(is_reminded) && matches!(notice.form, Form::Opened | Form::Reminder);
     let content = (lead(notice, context), sections);
     let mut body = parts::body(items, acks, &notice.accounts, content, context.language);
     if let Form::Summary(facts) = &notice.form {

@@ -4,7 +4,7 @@
 use super::{forms, words};
 use crate::alert::{Debts, Event, Incident};
 use crate::model::sanitize::one_line;
-use crate::model::{Language, Snapshot, Sort};
+use crate::model::{Language, SeenResource, Snapshot, Sort};
 
 /// The number of listed candidates; others are counted.
 const MOST: usize = 20;
@@ -26,7 +26,7 @@ pub(crate) fn find<'a>(
     let open: Vec<&Incident> = named.iter().copied().filter(|incident| incident.phase.is_open()).collect();
     match (open.as_slice(), named.as_slice()) {
         ([one], _) | ([], [one]) => Ok(one),
-        ([], []) => Err(unknown(known, what)),
+        ([], []) => Err(unknown(known, snapshot, what)),
         ([], several) | (several, _) => Err(ambiguous(several, what)),
     }
 }
@@ -65,9 +65,19 @@ fn ambiguous(candidates: &[&Incident], what: &str) -> String {
     format!("'{what}' may mean {} incidents; name one by its key:{lines}", candidates.len())
 }
 
-fn unknown<'a>(known: impl Iterator<Item = &'a Incident>, what: &str) -> String {
-    let hint = similar(known, what).unwrap_or_else(|| "`hostwatch incidents` lists the keys".to_owned());
+fn unknown<'a>(known: impl Iterator<Item = &'a Incident>, snapshot: &Snapshot, what: &str) -> String {
+    let hint = without_incident(snapshot, what).or_else(|| similar(known, what));
+    let hint = hint.unwrap_or_else(|| "`hostwatch incidents` lists the keys".to_owned());
     format!("no incident has the key, name or ID '{what}'; {hint}")
+}
+
+/// `VM web-1 (7, account main) was active when it was last read`: the watched resource of this name or id.
+fn without_incident(snapshot: &Snapshot, what: &str) -> Option<String> {
+    let mut all = snapshot.accounts.values().flat_map(|account| account.resources());
+    let seen = all.find(|seen| seen.name == Some(what) || seen.id.to_string() == what)?;
+    let SeenResource { account, kind, id, state, .. } = seen;
+    let (sort, name) = (words::sort_label(kind, Language::En), one_line(seen.name.unwrap_or(""), 80));
+    Some(format!("{sort} {name} ({id}, account {account}) was {} when it was last read", one_line(state, 80)))
 }
 
 /// `did you mean main/disconnect/account?`: the keys of incidents that are similar, if there are any.
@@ -116,6 +126,11 @@ mod tests {
             ("db 1", Ok("main/vm_error/8")),
             ("cvds-18", Ok("main/vm_stopped/18")),
             ("cvds-17", Err("`hostwatch incidents` lists the keys")),
+            (
+                "site104.example.com",
+                Err("; Site site104.example.com (104, account main) was Active when it was last read"),
+            ),
+            ("31", Err("; Container shop (31, account main) was ENABLED when it was last read")),
             (
                 "shop",
                 Err("'shop' may mean 2 incidents; name one by its key:\n  main/site_error/9  Site shop"),

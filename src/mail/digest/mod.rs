@@ -111,7 +111,6 @@ impl<'a> DigestMail<'a> {
         sections.push(self.incidents(title, &self.ended, room));
         sections.push(self.health());
         let worst = self.open.first().or(self.ended.first()).copied();
-        let of = self.open.len() + self.ended.len();
         Body {
             tone: self.tone(),
             lead: format!(
@@ -120,7 +119,7 @@ impl<'a> DigestMail<'a> {
                 self.context.of_first(self.names).moment(self.context.now)
             ),
             sections,
-            foot: parts::foot(worst, of, false, self.names, language),
+            foot: parts::foot(worst, 0, self.names, language),
             ..Body::default()
         }
     }

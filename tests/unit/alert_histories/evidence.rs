@@ -206,12 +206,7 @@ impl Witness {
                 None => Some(Sign::Good),
                 Some(F::ReportError) => Some(Sign::Bad),
                 Some(
-                    F::NotFound
-                    | F::Other
-                    | F::Unusable
-                    | F::Refused
-                    | F::Credentials
-                    | F::NeverAccepted,
+                    F::NotFound | F::Other | F::Unusable | F::Refused | F::Credentials | F::NeverAccepted,
                 ) => None,
             };
             let key = Key::account_wide(&name(), Kind::BillingReport);
