@@ -18,7 +18,6 @@ fn outcome(effect: Effect) -> &'static str {
         Effect::Failed(Why::AskedToWait) => "left alone",
         Effect::Failed(Why::Forbidden) => "forbidden",
         Effect::Failed(Why::ParentStays) => "parent read again, then fails",
-        Effect::Failed(Why::Report) => "no report",
         Effect::ParentRead => "parent read again",
         Effect::Doubtful(_) => "in doubt",
         Effect::FieldAbsent => "field absent",

@@ -47,8 +47,6 @@ pub enum Why {
     /// `collector_failing`, when it lasts; the group is left alone: "Retry-After … up to an hour the group is left alone
     /// until then"
     AskedToWait,
-    /// `billing_report`, at once
-    Report,
 }
 
 /// The rows that a doubtful listing shows.
@@ -63,7 +61,6 @@ pub enum Shown {
 pub fn effect(fault: &Fault, place: &Place, when: When) -> Effect {
     use Effect::{DoesNotAddUp, Doubtful, Failed, FieldAbsent, Harmless, ParentRead};
     use FaultKind as K;
-    let is_report = place.is("expected_balance");
     let is_optional = fault.fields.as_ref().is_some_and(|fields| fields[0] == place.optional.0);
     match fault.kind {
         K::Status => match fault.code.unwrap_or(503) {
@@ -73,8 +70,6 @@ pub fn effect(fault: &Fault, place: &Place, when: When) -> Effect {
             403 => Failed(refused(place, when)),
             404 if place.is("sites") => Failed(Why::ParentStays),
             404 if place.is_child => ParentRead,
-            // "A report with `error` set, or 404, is a failed poll for all but `billing_report`."
-            404 if is_report => Failed(Why::Report),
             // Repeated after the requested pause, up to 5 min.
             429 if fault.count == Some(1) && fault.retry_after.is_some_and(|pause| pause <= 300) => Harmless,
             429 => Failed(Why::AskedToWait),
@@ -92,7 +87,7 @@ pub fn effect(fault: &Fault, place: &Place, when: When) -> Effect {
         K::ShiftingRows if place.paging == Paging::Whole => Harmless,
         K::ShiftingRows if fault.by.is_some_and(|by| by < 0) => Doubtful(Shown::All),
         K::ShiftingRows => Doubtful(Shown::Some),
-        K::DuplicateRows if is_report => DoesNotAddUp,
+        K::DuplicateRows if place.is("expected_balance") => DoesNotAddUp,
         K::DuplicateRows => Doubtful(Shown::Some),
         K::WrongCount if place.paging == Paging::Whole => Harmless,
         K::WrongCount => Doubtful(Shown::All),
@@ -143,7 +138,6 @@ impl Effect {
             Self::Failed(Why::Credentials) => {
                 Some((vec![format!("credentials_rejected/{}", place.group)], true))
             }
-            Self::Failed(Why::Report) => Some((vec!["billing_report/account".to_owned()], true)),
             Self::Harmless
             | Self::ParentRead
             | Self::Doubtful(_)

@@ -298,17 +298,19 @@ impl Answers {
     pub(super) fn toml(&self, store: Option<&str>) -> String {
         let mut text = HEAD.to_owned();
         let account = self.account.as_str();
+        let everybody = self.everybody();
         for (table, heading) in [
             ("", format!("accounts.{account}")),
             ("email", "email".to_owned()),
             (CHAT, CHAT.to_owned()),
             ("heartbeat", "heartbeat".to_owned()),
         ] {
-            let of = self.values.iter().filter(|(key, _)| key.row().0 == table && !key.is_secret());
+            let is_shown = |key: &Question| !key.is_secret() && (*key != Question::To || everybody.is_none());
+            let of = self.values.iter().filter(|(key, _)| key.row().0 == table && is_shown(key));
             let mut rows: Vec<String> =
                 of.map(|(&key, value)| format!("{} = {}\n", key.row().1, written(key, value))).collect();
-            let to = self.everybody().filter(|_| table.is_empty());
-            rows.extend(to.map(|to| format!("to = {}\n", written(Question::To, &to))));
+            let to = everybody.as_ref().filter(|_| table.is_empty());
+            rows.extend(to.map(|to| format!("to = {}\n", written(Question::To, to))));
             if !rows.is_empty() {
                 let _ = write!(text, "\n[{heading}]\n{}", rows.concat());
             }

@@ -52,6 +52,7 @@ fn a_chat_stands_among_the_recipients_with_a_mail_server_or_without() {
         assert!(toml.contains("[telegram.chat]\nchat_id = -1001234567890\n"), "{toml}");
         let list = want.iter().map(|one| format!("\"{one}\"")).collect::<Vec<_>>().join(", ");
         assert!(toml.contains(&format!("\nto = [{list}]\n")) && !toml.contains("planted"), "{toml}");
+        assert_eq!(toml.matches("\nto = ").count(), 1, "each recipient is written once: {toml}");
         let names: Vec<String> = answers.secrets().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["main.vm_api_key", "telegram.chat.token"]);
     }
