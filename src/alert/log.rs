@@ -36,9 +36,16 @@ pub(crate) struct Log {
 impl Log {
     /// Compares all incidents, since time alone may make something owed.
     pub(crate) fn note_all(&mut self, facts: &Facts<'_>) {
+        let recipients: BTreeSet<&String> =
+            facts.engine.watchers().values().flat_map(Watcher::all_recipients).collect();
+        // Whoever left the configuration is owed no first mail and no digest.
+        self.addressees.change_all(
+            |to| !recipients.contains(to),
+            |one| (one.first, one.digest, one.standing.unsure_since) = (None, None, None),
+        );
         if !self.is_started && facts.engine.all_attempted(facts.snapshot) {
             self.is_started = true;
-            for to in facts.engine.watchers().values().flat_map(Watcher::all_recipients) {
+            for to in recipients {
                 if self.has_first_mail(to, facts) {
                     self.change_addressee(to, |one| one.first = Some(First::Owed(facts.now)));
                 }

@@ -107,3 +107,13 @@ fn a_first_mail_that_could_not_leave_tells_how_things_are_when_it_can() {
          to ops ann, ann: loses, vm1=error, look, to ops, everybody accepts, 25h => started; ann:",
     );
 }
+
+#[test]
+fn whoever_left_before_the_first_mail_arrived_is_owed_nothing() {
+    for fate in ["refused", "rejects", "defers", "loses"] {
+        let mut world = World::unborn();
+        world.live(&format!("to ops ann, ann: {fate}, vm1=error, look, to ops, 1d"));
+        let debts = world.system.log.debts(world.now);
+        assert!(debts.iter().all(|one| one.recipient == "ops"), "{fate}: {debts:?}");
+    }
+}
