@@ -268,7 +268,7 @@ impl Client {
         }
         let why = self.standing(group).lock().refusal(status);
         let body = beginning(response).await;
-        let said = said::said(status, &body, |text| self.shared.redactor.hide(text));
+        let said = said::said(status, &body);
         if why == Some(Why::Rejected) {
             ErrorKind::Rejected(status, said)
         } else {

@@ -17,7 +17,8 @@ use crate::model::sanitize::one_line;
 /// is so short.
 const LEAST: usize = 4;
 
-/// The longest quotation of an error.
+/// The most characters of an answer's words, with the colon before them, and of any other quotation.
+const MOST_SAID: usize = 202;
 const MOST_CHARACTERS: usize = 300;
 
 /// The last tokens that were bought. The one before the last may still be quoted.
@@ -69,8 +70,10 @@ impl Redactor {
 
     /// The error with its quotation redacted, and then cut.
     pub(super) fn hide_in(&self, mut kind: ErrorKind) -> ErrorKind {
+        let is_said = matches!(kind, ErrorKind::Status(..) | ErrorKind::Rejected(..));
+        let most = if is_said { MOST_SAID } else { MOST_CHARACTERS };
         if let Some(text) = kind.quotation().filter(|text| !text.is_empty()) {
-            *text = one_line(&self.hide(std::mem::take(text)), MOST_CHARACTERS);
+            *text = one_line(&self.hide(std::mem::take(text)), most);
         }
         kind
     }
@@ -81,6 +84,19 @@ mod tests {
     use super::*;
     use crate::provider::HostingToken;
     use crate::provider::tests::settings;
+
+    #[test]
+    fn the_words_of_an_answer_are_one_short_line_without_credentials() {
+        let mut settings = settings();
+        settings.vm_api_key = Some("the-key".into());
+        let redactor = Redactor::new(&settings, BoughtTokens::default());
+        let long = "x".repeat(300);
+        let cut = format!(": {}…", "x".repeat(200));
+        for (said, want) in [("a\nthe-key", ": a [hidden]"), (&long, &cut), (&format!("{long}the-key"), &cut)] {
+            let shown = redactor.hide_in(ErrorKind::Status(403, format!(": {said}")));
+            assert_eq!(shown, ErrorKind::Status(403, want.to_owned()));
+        }
+    }
 
     #[test]
     fn every_form_of_every_credential_is_hidden() {
