@@ -150,7 +150,7 @@ async fn expected_balance(poller: &Poller, client: &Client, memory: &mut PollMem
             (UpdatePart { reads, ..UpdatePart::default() }, Err(failure))
         }
     };
-    poller.finish(collector, began, part, result).await;
+    poller.end(collector, began, Ok((part, result))).await;
 }
 
 /// The sum of the last days' charges. A part of them is no sum, so the last one stays.

@@ -103,7 +103,7 @@ impl Poller {
         let _ = self.updates.send(Box::new(update)).await;
     }
 
-    /// Ends a poll of one listing: with its rows and result, or with the failure.
+    /// Ends a poll: with its last listings and the result of the whole, or with the failure.
     pub(super) async fn end(
         &self,
         collector: Collector,
@@ -111,17 +111,6 @@ impl Poller {
         read: Result<(UpdatePart, PollResult), Failure>,
     ) {
         let (part, result) = read.unwrap_or_else(|failure| (UpdatePart::default(), Err(failure)));
-        self.finish(collector, began, part, result).await;
-    }
-
-    /// Ends a poll, with its last listings and the result of the whole.
-    pub(super) async fn finish(
-        &self,
-        collector: Collector,
-        began: Instant,
-        part: UpdatePart,
-        result: PollResult,
-    ) {
         if result.is_err() {
             self.failed.store(true, Ordering::Relaxed);
         }

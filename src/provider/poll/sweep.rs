@@ -272,6 +272,6 @@ impl<'a> Sweep<'a> {
                 ..failure
             }),
         };
-        self.poller.finish(self.collector, began, part, result).await;
+        self.poller.end(self.collector, began, Ok((part, result))).await;
     }
 }
