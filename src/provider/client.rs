@@ -60,40 +60,29 @@ impl Client {
         observer: Arc<dyn Observer>,
         hosts: Hosts,
     ) -> Result<Self, ApiError> {
-        let throttle = Arc::new(Throttle::new(&settings.limits));
-        Self::assemble(settings, observer, hosts, throttle, Default::default(), None)
+        Self::assemble(settings, observer, hosts, None)
     }
 
     /// The client for changed settings of the same account. Calls that were made still count against the
     /// limits. A group's standing is forgotten if its address or credentials changed.
     pub(crate) fn renewed(&self, settings: ProviderSettings) -> Result<Self, ApiError> {
         let old = &self.shared;
-        let standings = Group::ALL.map(|group| {
-            if old.settings.has_same_access(&settings, group) {
-                Arc::clone(&old.standings[group as usize])
-            } else {
-                Arc::default()
-            }
-        });
-        old.throttle.set_limits(&settings.limits);
-        let tokens = old.tokens.clone().filter(|_| old.settings.has_same_access(&settings, Group::Hosting));
-        let (observer, throttle) = (Arc::clone(&old.observer), Arc::clone(&old.throttle));
-        Self::assemble(settings, observer, old.hosts.clone(), throttle, standings, tokens)
+        Self::assemble(settings, Arc::clone(&old.observer), old.hosts.clone(), Some(old))
     }
 
     fn assemble(
         settings: ProviderSettings,
         observer: Arc<dyn Observer>,
         hosts: Hosts,
-        throttle: Arc<Throttle>,
-        standings: [Arc<Mutex<Standing>>; 3],
-        tokens: Option<Arc<TokenDesk>>,
+        old: Option<&Inner>,
     ) -> Result<Self, ApiError> {
+        let kept = |group| old.filter(|old| old.settings.has_same_access(&settings, group));
         let failed = |(group, kind)| {
             let collector = Collector::first_of(group);
             ApiError::new(collector, collector.row().path, kind)
         };
         let transport = ApiTransport::new(&settings, &hosts).map_err(failed)?;
+        let tokens = kept(Group::Hosting).and_then(|old| old.tokens.clone());
         let tokens = match (tokens, settings.offer(), &settings.hosting) {
             (None, Some(offer), Some(hosting)) => {
                 let (offer, scheme) = (offer.clone(), hosting.scheme.clone());
@@ -102,6 +91,11 @@ impl Client {
             }
             (tokens, _, _) => tokens,
         };
+        let standings = Group::ALL
+            .map(|group| kept(group).map(|old| Arc::clone(&old.standings[group as usize])).unwrap_or_default());
+        let throttle =
+            old.map_or_else(|| Arc::new(Throttle::new(&settings.limits)), |old| Arc::clone(&old.throttle));
+        throttle.set_limits(&settings.limits);
         let bought = tokens.as_ref().map(|desk| desk.bought.clone()).unwrap_or_default();
         let context =
             DecodeContext { zone: settings.time_zone, container_states: settings.container_states.clone() };
