@@ -195,10 +195,11 @@ impl Client {
                 Err(ErrorKind::Timeout(_)) => AttemptEnd::Timeout,
                 Err(_) => AttemptEnd::NoAnswer,
             };
-            let decision = decide(attempt, end, &timing.backoff);
+            let decision = retry::decide(attempt, end, &timing.backoff, fastrand::f64());
             let failure = match answer {
                 Ok(response) if response.status().is_success() => {
                     let whole = timing.whole;
+                    let place = Some(place);
                     return Ok(AnswerBody { response, whole, left: limit, limit, _place: place, report });
                 }
                 Ok(response) if decision == Retry::Stop || is_refusal(&response) => {

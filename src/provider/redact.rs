@@ -21,22 +21,8 @@ const LEAST: usize = 4;
 const MOST_SAID: usize = 202;
 const MOST_CHARACTERS: usize = 300;
 
-/// The last tokens that were bought. The one before the last may still be quoted.
-#[derive(Clone, Debug, Default)]
-pub(super) struct BoughtTokens(Arc<Mutex<Vec<SecretString>>>);
-
-impl BoughtTokens {
-    pub(super) fn add(&self, token: SecretString) {
-        let mut all = self.0.lock();
-        all.insert(0, token);
-        all.truncate(2);
-    }
-
-    /// The text with `[hidden]` in place of each token.
-    fn hide(&self, text: String) -> String {
-        self.0.lock().iter().fold(text, |text, token| text.replace(token.expose_secret(), "[hidden]"))
-    }
-}
+/// The last tokens that were bought.
+pub(super) type BoughtTokens = Arc<Mutex<Vec<SecretString>>>;
 
 /// Credentials in all forms in which they are sent.
 #[derive(Debug, Default)]
@@ -61,11 +47,9 @@ impl Redactor {
 
     /// The text with `[hidden]` in place of each credential.
     pub(super) fn hide(&self, text: String) -> String {
-        let text = self.given.iter().fold(text, |text, secret| match text.contains(secret.expose_secret()) {
-            true => text.replace(secret.expose_secret(), "[hidden]"),
-            false => text,
-        });
-        self.bought.hide(text)
+        let bought = self.bought.lock();
+        let secrets = self.given.iter().chain(bought.iter());
+        secrets.fold(text, |text, secret| text.replace(secret.expose_secret(), "[hidden]"))
     }
 
     /// The error with its quotation redacted, and then cut.
