@@ -1,8 +1,6 @@
 //! The client of one account. It takes each request through the standing of its group, the limits and the retries. `reads`
 //! has the typed reads.
 
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -325,12 +323,6 @@ impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Client").field("account", &self.shared.settings.account).finish_non_exhaustive()
     }
-}
-
-fn decide(attempt: u32, end: AttemptEnd, backoff: &[Duration; 2]) -> Retry {
-    // The standard library's random keys are random enough to spread pauses.
-    let jitter = RandomState::new().hash_one(attempt) as f64 / u64::MAX as f64;
-    retry::decide(attempt, end, backoff, jitter)
 }
 
 /// Whether an answer refuses the request, whatever the pause that it asks for.
