@@ -89,8 +89,9 @@ impl Client {
             }
             (tokens, _, _) => tokens,
         };
-        let standings = Group::ALL
-            .map(|group| kept(group).map(|old| Arc::clone(&old.standings[group as usize])).unwrap_or_default());
+        let standings = Group::ALL.map(|group| {
+            kept(group).map(|old| Arc::clone(&old.standings[group as usize])).unwrap_or_default()
+        });
         let throttle =
             old.map_or_else(|| Arc::new(Throttle::new(&settings.limits)), |old| Arc::clone(&old.throttle));
         throttle.set_limits(&settings.limits);
@@ -197,8 +198,8 @@ impl Client {
             let failure = match answer {
                 Ok(response) if response.status().is_success() => {
                     let whole = timing.whole;
-                    let place = Some(place);
-                    return Ok(AnswerBody { response, whole, left: limit, limit, _place: place, report });
+                    let _place = Some(place);
+                    return Ok(AnswerBody { response, whole, left: limit, limit, _place, report });
                 }
                 Ok(response) if decision == Retry::Stop || is_refusal(&response) => {
                     self.refusal(group, response).await

@@ -113,7 +113,9 @@ impl Gate {
     pub(super) async fn enter(self: &Arc<Self>, priority: Priority) -> Permit {
         let waiter = Waiter::new(self, priority);
         loop {
-            let Err(moment) = self.admit(waiter.ticket, Instant::now()) else { return Permit(Arc::clone(self)) };
+            let Err(moment) = self.admit(waiter.ticket, Instant::now()) else {
+                return Permit(Arc::clone(self));
+            };
             // A change since the question was asked is kept for this waiter.
             let _ = timeout_at(moment, waiter.changed.notified()).await;
         }

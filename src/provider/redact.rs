@@ -76,7 +76,8 @@ mod tests {
         let redactor = Redactor::new(&settings, BoughtTokens::default());
         let long = "x".repeat(300);
         let cut = format!(": {}…", "x".repeat(200));
-        for (said, want) in [("a\nthe-key", ": a [hidden]"), (&long, &cut), (&format!("{long}the-key"), &cut)] {
+        for (said, want) in [("a\nthe-key", ": a [hidden]"), (&long, &cut), (&format!("{long}the-key"), &cut)]
+        {
             let shown = redactor.hide_in(ErrorKind::Status(403, format!(": {said}")));
             assert_eq!(shown, ErrorKind::Status(403, want.to_owned()));
         }

@@ -23,9 +23,7 @@ use super::hosts::Hosts;
 use super::observe::{Code, Observer};
 use super::redact::BoughtTokens;
 use super::settings::TokenOffer;
-use super::transport::{
-    AnswerBody, AttemptReport, asked_pause, authorization, code_of, date, failure_of,
-};
+use super::transport::{AnswerBody, AttemptReport, asked_pause, authorization, code_of, date, failure_of};
 use super::web_token;
 use super::wire::tolerant;
 
