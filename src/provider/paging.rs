@@ -30,7 +30,7 @@ pub(crate) struct Listed<T> {
     /// Whether these and the unreadable ones are all rows: every id was read, none came twice, and their number is
     /// `count`, or it is larger in two readings alike. Without a `count` the listing must end properly: with a null
     /// `next`, or an extra page without new rows.
-    pub complete: bool,
+    pub shows_all: bool,
     /// The number of rows in the last reading that could not be decoded.
     pub rejected: u64,
     /// The ids of those of them that have one.
@@ -44,7 +44,7 @@ pub(crate) struct Listed<T> {
 impl<T> Listed<T> {
     /// Whether every row was read.
     pub(crate) fn is_whole(&self) -> bool {
-        self.complete && self.unreadable.is_empty()
+        self.shows_all && self.unreadable.is_empty()
     }
 }
 
@@ -207,14 +207,14 @@ impl<'a, T: Identified + Send + 'static> Reading<'a, T> {
                 RowTotal::Unsaid | RowTotal::OfEachPage => self.pages.ended,
                 RowTotal::Changed => false,
             };
-        let complete = proven && self.is_steady() && self.rejected == self.unreadable.len() as u64;
+        let shows_all = proven && self.is_steady() && self.rejected == self.unreadable.len() as u64;
         if self.failure.is_none() && !(proven && self.is_steady()) {
             let doubt = doubt(self.shown(), self.rejected, self.duplicates, self.count);
             self.pages.notes.problems.insert(0, doubt);
         }
         let (problems, failure) = (self.pages.notes.problems, self.failure);
         let (rejected, unreadable) = (self.rejected, self.unreadable);
-        Listed { rows: self.rows, complete, rejected, unreadable, problems, failure }
+        Listed { rows: self.rows, shows_all, rejected, unreadable, problems, failure }
     }
 
     /// Adds the rows that only another reading has.
@@ -222,7 +222,7 @@ impl<'a, T: Identified + Send + 'static> Reading<'a, T> {
         let known = std::mem::take(&mut self.places);
         let mut listed = self.judged();
         listed.rows.extend(other.rows.into_iter().filter(|row| !known.contains_key(&row.key())));
-        listed.complete = false;
+        listed.shows_all = false;
         listed
     }
 }

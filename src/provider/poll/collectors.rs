@@ -155,10 +155,11 @@ async fn expected_balance(poller: &Poller, client: &Client, memory: &mut PollMem
 
 /// The sum of the last days' charges. A part of them is no sum, so the last one stays.
 fn charged(today: NaiveDate, listed: Listed<Charge>) -> (UpdatePart, PollResult) {
-    let Listed { rows, complete, rejected, problems, failure, .. } = listed;
+    let Listed { rows, shows_all, rejected, problems, failure, .. } = listed;
     let is_recent = |charge: &&Charge| (0..CHARGED_DAYS).contains(&(today - charge.event_date).num_days());
-    let sum = complete.then(|| Read::Charges(rows.iter().filter(is_recent).map(|charge| charge.total).sum()));
-    let result = failure.map_or(Ok(complete), |error| Err(error.failure()));
+    let sum =
+        shows_all.then(|| Read::Charges(rows.iter().filter(is_recent).map(|charge| charge.total).sum()));
+    let result = failure.map_or(Ok(shows_all), |error| Err(error.failure()));
     (UpdatePart { reads: sum.into_iter().collect(), rejected, problems }, result)
 }
 
@@ -183,7 +184,7 @@ mod tests {
         for (complete, want) in [(true, "[Charges(1000.23)]"), (false, "[]")] {
             let listed = Listed {
                 rows: rows.clone(),
-                complete,
+                shows_all: complete,
                 rejected: 0,
                 unreadable: BTreeSet::new(),
                 problems: Vec::new(),

@@ -163,7 +163,7 @@ pub(super) fn late(deadline: Duration) -> Failure {
 
 /// Takes in the ids of a listing. A complete one leaves no others, but those of unreadable rows.
 pub(super) fn note<T: Resource<Id: Ord + Into<u64>>>(ids: &mut Vec<T::Id>, listed: &Listed<T>) {
-    ids.retain(|&id| !listed.complete || listed.unreadable.contains(&id.into()));
+    ids.retain(|&id| !listed.shows_all || listed.unreadable.contains(&id.into()));
     ids.extend(listed.rows.iter().map(Resource::id));
     ids.sort_unstable();
     ids.dedup();
@@ -175,7 +175,7 @@ pub(super) fn part_of<T: Resource>(
     read: impl FnOnce(Rows<T>) -> Read,
 ) -> (UpdatePart, PollResult) {
     let is_whole = listed.is_whole();
-    let Listed { rows, complete, rejected, unreadable, problems, failure } = listed;
+    let Listed { rows, shows_all, rejected, unreadable, problems, failure } = listed;
     let result = failure.map_or(Ok(is_whole), |error| Err(error.failure()));
-    (UpdatePart { reads: vec![read(Rows { rows, complete, unreadable })], rejected, problems }, result)
+    (UpdatePart { reads: vec![read(Rows { rows, shows_all, unreadable })], rejected, problems }, result)
 }
