@@ -194,31 +194,28 @@ impl Client {
                 Err(ErrorKind::Timeout(_)) => AttemptEnd::Timeout,
                 Err(_) => AttemptEnd::NoAnswer,
             };
-            let decision = retry::decide(attempt, end, &timing.backoff, fastrand::f64());
+            let retry_in = match retry::decide(attempt, end, &timing.backoff, fastrand::f64()) {
+                Retry::Again(after) => {
+                    drop((answer, report, place));
+                    sleep(after).await;
+                    continue;
+                }
+                Retry::LeaveAlone(wait) => Some(self.standing(group).lock().pause(wait, Instant::now())),
+                Retry::Stop => None,
+            };
             let failure = match answer {
                 Ok(response) if response.status().is_success() => {
-                    let whole = timing.whole;
-                    let _place = Some(place);
+                    let (whole, _place) = (timing.whole, Some(place));
                     return Ok(AnswerBody { response, whole, left: limit, limit, _place, report });
                 }
-                Ok(response) if decision == Retry::Stop || is_refusal(&response) => {
-                    self.refusal(group, response).await
-                }
-                Ok(response) => ErrorKind::Status(response.status().as_u16(), String::new()),
+                Ok(response) => self.refusal(group, response).await,
                 Err(kind) => kind,
             };
             drop((report, place));
-            match decision {
-                Retry::Again(after) => sleep(after).await,
-                Retry::LeaveAlone(wait) => {
-                    let retry_in = self.standing(group).lock().pause(wait, Instant::now());
-                    let is_refused =
-                        matches!(failure, ErrorKind::Status(402 | 403, _) | ErrorKind::Rejected(..));
-                    let asked = ErrorKind::NotAsked { why: Why::AskedToWait, retry_in };
-                    return Err(endpoint.error(if is_refused { failure } else { asked }));
-                }
-                Retry::Stop => return Err(endpoint.error(failure)),
-            }
+            let is_refused = matches!(failure, ErrorKind::Status(402 | 403, _) | ErrorKind::Rejected(..));
+            let asked = |retry_in| ErrorKind::NotAsked { why: Why::AskedToWait, retry_in };
+            let asked = retry_in.filter(|_| !is_refused).map(asked);
+            return Err(endpoint.error(asked.unwrap_or(failure)));
         }
     }
 
@@ -324,11 +321,6 @@ impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Client").field("account", &self.shared.settings.account).finish_non_exhaustive()
     }
-}
-
-/// Whether an answer refuses the request, whatever the pause that it asks for.
-fn is_refusal(response: &Response) -> bool {
-    matches!(response.status().as_u16(), 401..=403)
 }
 
 /// A running poll of one group. It is judged when it is dropped.
