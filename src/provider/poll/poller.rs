@@ -136,17 +136,8 @@ pub(super) struct UpdatePart {
     pub(super) problems: Vec<String>,
 }
 
-/// Makes a call with the listing's deadline.
-pub(super) async fn within<T>(
-    poller: &Poller,
-    collector: Collector,
-    call: impl Future<Output = Result<T, ApiError>>,
-) -> Result<T, Failure> {
-    timed(poller.deadline(collector), call).await
-}
-
 /// Makes a call with a deadline.
-pub(super) async fn timed<T>(
+pub(super) async fn within<T>(
     deadline: Duration,
     call: impl Future<Output = Result<T, ApiError>>,
 ) -> Result<T, Failure> {
