@@ -86,7 +86,7 @@ impl Judge<'_> {
             }
         }
         // This asks each container's listing, and is seldom needed.
-        let whole = LazyCell::new(|| seen.complete && self.shows_whole_account::<T>());
+        let whole = LazyCell::new(|| seen.shows_all && self.shows_whole_account::<T>());
         for incident in self.open_of(T::KINDS) {
             let Some(id) = incident.key.id() else { continue };
             let by_sites = T::SORT == Sort::Container && incident.is_held_by_sites();
@@ -115,7 +115,8 @@ impl Judge<'_> {
             };
             findings.push(self.again(incident, verdict, detail));
         }
-        findings.extend(self.unknown_states::<T>(is_unknown, seen.complete && listing.unreadable.is_empty()));
+        findings
+            .extend(self.unknown_states::<T>(is_unknown, seen.shows_all && listing.unreadable.is_empty()));
         self.gone(listing, seen, &mut findings);
         self.listed_again(listing, seen, &mut findings);
         findings

@@ -35,13 +35,13 @@ pub(crate) struct Seen {
     /// VMs that are stopped now, and that were active at the last reading a short while ago.
     pub stopped: BTreeSet<u64>,
     /// Whether no row is missing but the unreadable ones of the listing.
-    pub complete: bool,
+    pub shows_all: bool,
 }
 
 impl Seen {
     /// A complete listing without rows, after which these are gone.
     pub(crate) fn nothing(removed: BTreeMap<u64, Option<Box<str>>>) -> Self {
-        Self { shown: Shown::All, removed, stopped: BTreeSet::new(), complete: true }
+        Self { shown: Shown::All, removed, stopped: BTreeSet::new(), shows_all: true }
     }
 }
 
@@ -332,25 +332,25 @@ impl<T: Resource<Id: Into<u64>> + Clone + PartialEq> Listing<T> {
     /// unreadable form. An incomplete listing is merged and removes none. If nothing changed, the old rows stay, so
     /// that a comparison of pointers finds no change.
     fn take(&mut self, read: Rows<T>, at: DateTime<Utc>) -> Seen {
-        let Rows { mut rows, complete, unreadable } = read;
+        let Rows { mut rows, shows_all, unreadable } = read;
         rows.sort_by_key(Resource::id);
         rows.dedup_by_key(|row| row.id());
         self.read_at = Some(at);
         let is_sudden = rows.is_empty() && unreadable.is_empty() && !self.rows.is_empty();
         self.empty_since = self.empty_since.filter(|_| is_sudden).or(is_sudden.then_some(at));
-        let complete = complete && self.empty_since.is_none_or(|since| at - since >= EMPTY_FOR);
-        self.complete = complete && unreadable.is_empty();
+        let shows_all = shows_all && self.empty_since.is_none_or(|since| at - since >= EMPTY_FOR);
+        self.complete = shows_all && unreadable.is_empty();
         self.was_complete |= self.complete;
         let has = |old: &&T| rows.binary_search_by_key(&old.id(), Resource::id).is_ok();
         let not_shown = self.rows.iter().filter(|old| !has(old));
         let is_missing = |old: &&T| self.missing.contains(&old.id().into());
         let is_there = |old: &&T| unreadable.contains(&old.id().into());
         let (kept, removed): (Vec<&T>, Vec<&T>) =
-            not_shown.partition(|old| !complete || is_there(old) || !is_missing(old));
+            not_shown.partition(|old| !shows_all || is_there(old) || !is_missing(old));
         let removed = removed.into_iter().map(last_name).collect();
-        let missing = kept.iter().filter(|old| !is_there(old) && (complete || is_missing(old)));
+        let missing = kept.iter().filter(|old| !is_there(old) && (shows_all || is_missing(old)));
         let missing: BTreeSet<u64> = missing.map(|old| old.id().into()).collect();
-        let shown = if kept.is_empty() && complete {
+        let shown = if kept.is_empty() && shows_all {
             Shown::All
         } else {
             Shown::These(rows.iter().map(|row| row.id().into()).collect())
@@ -365,7 +365,7 @@ impl<T: Resource<Id: Into<u64>> + Clone + PartialEq> Listing<T> {
             rows.shrink_to_fit();
             self.rows = Arc::new(rows);
         }
-        Seen { shown, removed, stopped: BTreeSet::new(), complete }
+        Seen { shown, removed, stopped: BTreeSet::new(), shows_all }
     }
 }
 

@@ -400,14 +400,14 @@ impl FailureKind {
 pub(crate) struct Rows<T> {
     pub rows: Vec<T>,
     /// Whether no row is missing but the unreadable ones: pages did not shift, and every id was read.
-    pub complete: bool,
+    pub shows_all: bool,
     /// The ids of rows that could not be decoded.
     pub unreadable: BTreeSet<u64>,
 }
 
 impl<T> Rows<T> {
-    pub(crate) fn new(rows: Vec<T>, complete: bool) -> Self {
-        Self { rows, complete, unreadable: BTreeSet::new() }
+    pub(crate) fn new(rows: Vec<T>, shows_all: bool) -> Self {
+        Self { rows, shows_all, unreadable: BTreeSet::new() }
     }
 }
 

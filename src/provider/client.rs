@@ -1,8 +1,6 @@
 //! The client of one account. It takes each request through the standing of its group, the limits and the retries. `reads`
 //! has the typed reads.
 
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,40 +58,29 @@ impl Client {
         observer: Arc<dyn Observer>,
         hosts: Hosts,
     ) -> Result<Self, ApiError> {
-        let throttle = Arc::new(Throttle::new(&settings.limits));
-        Self::assemble(settings, observer, hosts, throttle, Default::default(), None)
+        Self::assemble(settings, observer, hosts, None)
     }
 
     /// The client for changed settings of the same account. Calls that were made still count against the
     /// limits. A group's standing is forgotten if its address or credentials changed.
     pub(crate) fn renewed(&self, settings: ProviderSettings) -> Result<Self, ApiError> {
         let old = &self.shared;
-        let standings = Group::ALL.map(|group| {
-            if old.settings.has_same_access(&settings, group) {
-                Arc::clone(&old.standings[group as usize])
-            } else {
-                Arc::default()
-            }
-        });
-        old.throttle.set_limits(&settings.limits);
-        let tokens = old.tokens.clone().filter(|_| old.settings.has_same_access(&settings, Group::Hosting));
-        let (observer, throttle) = (Arc::clone(&old.observer), Arc::clone(&old.throttle));
-        Self::assemble(settings, observer, old.hosts.clone(), throttle, standings, tokens)
+        Self::assemble(settings, Arc::clone(&old.observer), old.hosts.clone(), Some(old))
     }
 
     fn assemble(
         settings: ProviderSettings,
         observer: Arc<dyn Observer>,
         hosts: Hosts,
-        throttle: Arc<Throttle>,
-        standings: [Arc<Mutex<Standing>>; 3],
-        tokens: Option<Arc<TokenDesk>>,
+        old: Option<&Inner>,
     ) -> Result<Self, ApiError> {
+        let kept = |group| old.filter(|old| old.settings.has_same_access(&settings, group));
         let failed = |(group, kind)| {
             let collector = Collector::first_of(group);
             ApiError::new(collector, collector.row().path, kind)
         };
         let transport = ApiTransport::new(&settings, &hosts).map_err(failed)?;
+        let tokens = kept(Group::Hosting).and_then(|old| old.tokens.clone());
         let tokens = match (tokens, settings.offer(), &settings.hosting) {
             (None, Some(offer), Some(hosting)) => {
                 let (offer, scheme) = (offer.clone(), hosting.scheme.clone());
@@ -102,6 +89,12 @@ impl Client {
             }
             (tokens, _, _) => tokens,
         };
+        let standings = Group::ALL.map(|group| {
+            kept(group).map(|old| Arc::clone(&old.standings[group as usize])).unwrap_or_default()
+        });
+        let throttle =
+            old.map_or_else(|| Arc::new(Throttle::new(&settings.limits)), |old| Arc::clone(&old.throttle));
+        throttle.set_limits(&settings.limits);
         let bought = tokens.as_ref().map(|desk| desk.bought.clone()).unwrap_or_default();
         let context =
             DecodeContext { zone: settings.time_zone, container_states: settings.container_states.clone() };
@@ -201,30 +194,28 @@ impl Client {
                 Err(ErrorKind::Timeout(_)) => AttemptEnd::Timeout,
                 Err(_) => AttemptEnd::NoAnswer,
             };
-            let decision = decide(attempt, end, &timing.backoff);
+            let retry_in = match retry::decide(attempt, end, &timing.backoff, fastrand::f64()) {
+                Retry::Again(after) => {
+                    drop((answer, report, place));
+                    sleep(after).await;
+                    continue;
+                }
+                Retry::LeaveAlone(wait) => Some(self.standing(group).lock().pause(wait, Instant::now())),
+                Retry::Stop => None,
+            };
             let failure = match answer {
                 Ok(response) if response.status().is_success() => {
-                    let whole = timing.whole;
-                    return Ok(AnswerBody { response, whole, left: limit, limit, _place: place, report });
+                    let (whole, _place) = (timing.whole, Some(place));
+                    return Ok(AnswerBody { response, whole, left: limit, limit, _place, report });
                 }
-                Ok(response) if decision == Retry::Stop || is_refusal(&response) => {
-                    self.refusal(group, response).await
-                }
-                Ok(response) => ErrorKind::Status(response.status().as_u16(), String::new()),
+                Ok(response) => self.refusal(group, response).await,
                 Err(kind) => kind,
             };
             drop((report, place));
-            match decision {
-                Retry::Again(after) => sleep(after).await,
-                Retry::LeaveAlone(wait) => {
-                    let retry_in = self.standing(group).lock().pause(wait, Instant::now());
-                    let is_refused =
-                        matches!(failure, ErrorKind::Status(402 | 403, _) | ErrorKind::Rejected(..));
-                    let asked = ErrorKind::NotAsked { why: Why::AskedToWait, retry_in };
-                    return Err(endpoint.error(if is_refused { failure } else { asked }));
-                }
-                Retry::Stop => return Err(endpoint.error(failure)),
-            }
+            let is_refused = matches!(failure, ErrorKind::Status(402 | 403, _) | ErrorKind::Rejected(..));
+            let asked = |retry_in| ErrorKind::NotAsked { why: Why::AskedToWait, retry_in };
+            let asked = retry_in.filter(|_| !is_refused).map(asked);
+            return Err(endpoint.error(asked.unwrap_or(failure)));
         }
     }
 
@@ -268,7 +259,7 @@ impl Client {
         }
         let why = self.standing(group).lock().refusal(status);
         let body = beginning(response).await;
-        let said = said::said(status, &body, |text| self.shared.redactor.hide(text));
+        let said = said::said(status, &body);
         if why == Some(Why::Rejected) {
             ErrorKind::Rejected(status, said)
         } else {
@@ -330,17 +321,6 @@ impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Client").field("account", &self.shared.settings.account).finish_non_exhaustive()
     }
-}
-
-fn decide(attempt: u32, end: AttemptEnd, backoff: &[Duration; 2]) -> Retry {
-    // The standard library's random keys are random enough to spread pauses.
-    let jitter = RandomState::new().hash_one(attempt) as f64 / u64::MAX as f64;
-    retry::decide(attempt, end, backoff, jitter)
-}
-
-/// Whether an answer refuses the request, whatever the pause that it asks for.
-fn is_refusal(response: &Response) -> bool {
-    matches!(response.status().as_u16(), 401..=403)
 }
 
 /// A running poll of one group. It is judged when it is dropped.

@@ -131,17 +131,6 @@ impl ApiError {
         )
     }
 
-    /// Whether the request was refused for now.
-    fn is_refusal(&self) -> bool {
-        matches!(self.kind, ErrorKind::Status(402 | 403, _) | ErrorKind::NotAsked { why: Why::Refused, .. })
-    }
-
-    /// Whether the provider did not answer.
-    fn is_silence(&self) -> bool {
-        use ErrorKind::{Closed, Connect, NoToken, Off, Setup, Timeout};
-        matches!(self.kind, Off | Setup(_) | NoToken { .. } | Timeout(_) | Connect(_) | Closed(_))
-    }
-
     /// For the expected-balance report: whether a nearer date may succeed.
     pub(crate) fn wants_less(&self) -> bool {
         matches!(self.kind, ErrorKind::TooLarge { .. } | ErrorKind::Timeout(_))
@@ -149,20 +138,25 @@ impl ApiError {
 
     /// The failure of the poll, in words for logs and pages.
     pub(crate) fn failure(&self) -> Failure {
-        let kind = if matches!(self.kind, ErrorKind::Rejected(403, _)) {
-            FailureKind::NeverAccepted
-        } else if self.is_credentials() {
-            FailureKind::Credentials
-        } else if self.is_refusal() {
-            FailureKind::Refused
-        } else if self.is_not_found() {
-            FailureKind::NotFound
-        } else if self.is_silence() {
-            FailureKind::Other
-        } else {
-            FailureKind::Unusable
+        use ErrorKind::*;
+        let kind = match self.kind {
+            Rejected(403, _) => FailureKind::NeverAccepted,
+            _ if self.is_credentials() => FailureKind::Credentials,
+            Status(402 | 403, _) | NotAsked { why: Why::Refused, .. } => FailureKind::Refused,
+            _ if self.is_not_found() => FailureKind::NotFound,
+            // The provider did not answer.
+            Off | Setup(_) | NoToken { .. } | Timeout(_) | Connect(_) | Closed(_) => FailureKind::Other,
+            NotAsked { .. }
+            | Status(..)
+            | Rejected(..)
+            | Redirect { .. }
+            | TooLarge { .. }
+            | NotJson(_)
+            | WrongShape(_)
+            | NextLoop(_)
+            | TooManyPages(_) => FailureKind::Unusable,
         };
-        let asked = !matches!(self.kind, ErrorKind::NotAsked { .. });
+        let asked = !matches!(self.kind, NotAsked { .. });
         Failure { asked, ..Failure::new(kind, self.to_string()) }
     }
 
@@ -172,28 +166,24 @@ impl ApiError {
     }
 
     fn remedy(&self) -> Option<&'static str> {
-        let group = self.group();
-        let address = match group {
-            Group::Hosting => "check base_url",
-            Group::Vm | Group::Billing => "check panel_url",
+        use ErrorKind::{Connect, NoToken, NotJson, Off, Redirect, Status};
+        let (address, credentials) = match self.group() {
+            Group::Hosting => {
+                ("check base_url", "check hosting_token, or hosting_api_key, and hosting_auth_scheme")
+            }
+            Group::Vm => ("check panel_url", "check vm_api_key"),
+            Group::Billing => ("check panel_url", "check billing_username and billing_password"),
         };
-        let credentials = match group {
-            Group::Hosting => "check hosting_token, or hosting_api_key, and hosting_auth_scheme",
-            Group::Vm => "check vm_api_key",
-            Group::Billing => "check billing_username and billing_password",
-        };
-        let is_misplaced =
-            matches!(self.kind, ErrorKind::Redirect { .. } | ErrorKind::Connect(_) | ErrorKind::NotJson(_));
-        if self.kind == ErrorKind::Off {
+        let is_misplaced = matches!(self.kind, Redirect { .. } | Connect(_) | NotJson(_))
+            || (matches!(self.kind, Status(404, _)) && !self.is_not_found());
+        if self.kind == Off {
             Some("set its address and credentials")
-        } else if let ErrorKind::NoToken { refused, .. } = self.kind {
+        } else if let NoToken { refused, .. } = self.kind {
             Some(if refused { "check hosting_api_key" } else { "check hosting_token_url" })
         } else if self.is_credentials() {
             Some(credentials)
-        } else if is_misplaced || (matches!(self.kind, ErrorKind::Status(404, _)) && !self.is_not_found()) {
-            Some(address)
         } else {
-            None
+            is_misplaced.then_some(address)
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, timeout_at};
 
 use super::endpoints::Priority;
 use super::settings::Limits;
@@ -16,6 +16,9 @@ use crate::model::{Collector, Group};
 
 /// The span of the limits.
 const SPAN: Duration = Duration::from_secs(60);
+
+/// The time after which a waiter tries again that only a dropped permit lets in.
+const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How long a pace stays halved.
 const SLOWED_FOR: Duration = Duration::from_secs(10 * 60);
@@ -87,14 +90,6 @@ type Ticket = (Priority, u64);
 #[derive(Debug)]
 pub(super) struct Permit(Arc<Gate>);
 
-enum CallAdmission {
-    Granted,
-    /// At this moment at the earliest.
-    At(Instant),
-    /// When another permit is dropped.
-    Later,
-}
-
 impl Gate {
     pub(super) fn new(limit: u32, span: Duration) -> Self {
         let state = GateState { limit: limit.max(1) as usize, ..GateState::default() };
@@ -118,25 +113,22 @@ impl Gate {
     pub(super) async fn enter(self: &Arc<Self>, priority: Priority) -> Permit {
         let waiter = Waiter::new(self, priority);
         loop {
-            match self.admit(waiter.ticket, Instant::now()) {
-                CallAdmission::Granted => return Permit(Arc::clone(self)),
-                // A change since the question was asked is kept for this waiter.
-                CallAdmission::Later => waiter.changed.notified().await,
-                CallAdmission::At(moment) => tokio::select! {
-                    () = waiter.changed.notified() => {}
-                    () = sleep_until(moment) => {}
-                },
-            }
+            let Err(moment) = self.admit(waiter.ticket, Instant::now()) else {
+                return Permit(Arc::clone(self));
+            };
+            // A change since the question was asked is kept for this waiter.
+            let _ = timeout_at(moment, waiter.changed.notified()).await;
         }
     }
 
-    fn admit(&self, ticket: Ticket, now: Instant) -> CallAdmission {
+    /// Lets a waiter in, or returns the time to try again. A dropped permit wakes the first waiter before that.
+    fn admit(&self, ticket: Ticket, now: Instant) -> Result<(), Instant> {
         let mut state = self.state.lock();
         while state.left.front().is_some_and(|&left| now > left + self.span || self.span.is_zero()) {
             state.left.pop_front();
         }
         if state.waiting.first_key_value().map(|(first, _)| first) != Some(&ticket) {
-            return CallAdmission::Later;
+            return Err(now + LONGEST_WAIT);
         }
         if state.inside + state.left.len() < state.pace(now) {
             state.inside += 1;
@@ -147,14 +139,12 @@ impl Gate {
                 state.waiting = BTreeMap::new();
             }
             state.tell_first();
-            return CallAdmission::Granted;
+            return Ok(());
         }
         // Where the pace was halved, more calls have to be forgotten than the oldest.
         let too_many = (state.inside + state.left.len()).saturating_sub(state.pace(now));
-        match state.left.get(too_many) {
-            Some(&oldest) => CallAdmission::At(oldest + self.span + Duration::from_millis(1)),
-            None => CallAdmission::Later,
-        }
+        let freed = |&oldest: &Instant| oldest + self.span + Duration::from_millis(1);
+        Err(state.left.get(too_many).map_or(now + LONGEST_WAIT, freed))
     }
 }
 

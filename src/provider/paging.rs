@@ -30,7 +30,7 @@ pub(crate) struct Listed<T> {
     /// Whether these and the unreadable ones are all rows: every id was read, none came twice, and their number is
     /// `count`, or it is larger in two readings alike. Without a `count` the listing must end properly: with a null
     /// `next`, or an extra page without new rows.
-    pub complete: bool,
+    pub shows_all: bool,
     /// The number of rows in the last reading that could not be decoded.
     pub rejected: u64,
     /// The ids of those of them that have one.
@@ -44,7 +44,7 @@ pub(crate) struct Listed<T> {
 impl<T> Listed<T> {
     /// Whether every row was read.
     pub(crate) fn is_whole(&self) -> bool {
-        self.complete && self.unreadable.is_empty()
+        self.shows_all && self.unreadable.is_empty()
     }
 }
 
@@ -96,14 +96,14 @@ pub(super) async fn read<R: Record<Model: Identified>>(
     endpoint: &Endpoint,
     parent: R::Parent,
 ) -> Result<Listed<R::Model>, ApiError> {
-    let mut first = Reading::make::<R>(client, endpoint, parent).await;
+    let mut first = Reading::make::<R>(Pages::new(client, endpoint), parent).await;
     if let Some(error) = first.failure.take_if(|_| first.rows.is_empty()) {
         return Err(error);
     }
     if first.failure.is_some() || first.is_steady() {
         return Ok(first.judged());
     }
-    let mut second = Reading::make::<R>(client, endpoint, parent).await;
+    let mut second = Reading::make::<R>(Pages::new(client, endpoint), parent).await;
     if let Some(error) = second.failure.take() {
         // The first reading had all its pages, so the listing is incomplete and has not failed.
         let mut listed = first.judged_with(second);
@@ -118,56 +118,47 @@ pub(super) async fn read<R: Record<Model: Identified>>(
 }
 
 /// All pages of a listing, read once.
-struct Reading<T: Identified> {
+struct Reading<'a, T: Identified> {
+    pages: Pages<'a>,
     rows: Vec<T>,
     places: HashMap<T::Key, usize>,
     duplicates: u64,
     rejected: u64,
     unreadable: BTreeSet<u64>,
     count: RowTotal,
-    ended: bool,
     failure: Option<ApiError>,
-    notes: Diagnostics,
 }
 
-impl<T: Identified + Send + 'static> Reading<T> {
-    async fn make<R: Record<Model = T>>(client: &Client, endpoint: &Endpoint, parent: R::Parent) -> Self {
+impl<'a, T: Identified + Send + 'static> Reading<'a, T> {
+    async fn make<R: Record<Model = T>>(pages: Pages<'a>, parent: R::Parent) -> Self {
         let mut reading = Self {
+            pages,
             rows: Vec::new(),
             places: HashMap::new(),
             duplicates: 0,
             rejected: 0,
             unreadable: BTreeSet::new(),
             count: RowTotal::default(),
-            ended: false,
             failure: None,
-            notes: Diagnostics::default(),
         };
-        let mut pages = Pages::new(client, endpoint);
-        loop {
-            let page = match pages.next::<R>(parent).await {
-                Ok(Some(page)) => page,
-                Ok(None) => break,
-                Err(error) => {
-                    reading.failure = Some(error);
-                    break;
-                }
-            };
-            reading.rejected += page.rejected;
-            reading.unreadable.extend(&page.unreadable);
-            if pages.was_extra && reading.has_all(&page) {
-                pages.ended = true;
+        reading.failure = reading.read::<R>(parent).await.err();
+        reading
+    }
+
+    async fn read<R: Record<Model = T>>(&mut self, parent: R::Parent) -> Result<(), ApiError> {
+        while let Some(page) = self.pages.next::<R>(parent).await? {
+            self.rejected += page.rejected;
+            self.unreadable.extend(&page.unreadable);
+            if self.pages.was_extra && self.has_all(&page) {
+                self.pages.ended = true;
                 break;
             }
-            reading.count.add(page.count, page.shown());
+            self.count.add(page.count, page.shown());
             // Most listings are one page, and waiting rows should hold no spare room.
-            reading.rows.reserve(page.rows.len());
-            for row in page.rows {
-                reading.take(row);
-            }
+            self.rows.reserve(page.rows.len());
+            page.rows.into_iter().for_each(|row| self.take(row));
         }
-        (reading.ended, reading.notes) = (pages.ended, pages.notes);
-        reading
+        Ok(())
     }
 
     fn take(&mut self, row: T) {
@@ -213,18 +204,17 @@ impl<T: Identified + Send + 'static> Reading<T> {
         let proven = self.failure.is_none()
             && match self.count {
                 RowTotal::Is(_) | RowTotal::OfOnePage(_) => true,
-                RowTotal::Unsaid | RowTotal::OfEachPage => self.ended,
+                RowTotal::Unsaid | RowTotal::OfEachPage => self.pages.ended,
                 RowTotal::Changed => false,
             };
-        let complete = proven && self.is_steady() && self.rejected == self.unreadable.len() as u64;
+        let shows_all = proven && self.is_steady() && self.rejected == self.unreadable.len() as u64;
         if self.failure.is_none() && !(proven && self.is_steady()) {
             let doubt = doubt(self.shown(), self.rejected, self.duplicates, self.count);
-            self.notes.problems.insert(0, doubt);
+            self.pages.notes.problems.insert(0, doubt);
         }
-        let Diagnostics { problems, .. } = self.notes;
-        let failure = self.failure;
+        let (problems, failure) = (self.pages.notes.problems, self.failure);
         let (rejected, unreadable) = (self.rejected, self.unreadable);
-        Listed { rows: self.rows, complete, rejected, unreadable, problems, failure }
+        Listed { rows: self.rows, shows_all, rejected, unreadable, problems, failure }
     }
 
     /// Adds the rows that only another reading has.
@@ -232,7 +222,7 @@ impl<T: Identified + Send + 'static> Reading<T> {
         let known = std::mem::take(&mut self.places);
         let mut listed = self.judged();
         listed.rows.extend(other.rows.into_iter().filter(|row| !known.contains_key(&row.key())));
-        listed.complete = false;
+        listed.shows_all = false;
         listed
     }
 }
@@ -293,8 +283,6 @@ struct Pages<'a> {
     endpoint: &'a Endpoint,
     next: Option<Url>,
     asked: HashSet<Url>,
-    /// The number of pages so far.
-    pages: u32,
     /// The number of rows on the pages so far.
     offset: u64,
     /// The length of the pages so far.
@@ -318,7 +306,6 @@ impl<'a> Pages<'a> {
             endpoint,
             next: Some(first),
             asked: HashSet::new(),
-            pages: 0,
             offset: 0,
             bytes: 0,
             is_extra: false,
@@ -331,11 +318,11 @@ impl<'a> Pages<'a> {
     /// The next page, or `None` after the last.
     async fn next<R: Record>(&mut self, parent: R::Parent) -> Result<Option<WirePage<R::Model>>, ApiError> {
         let Some(url) = self.next.take() else { return Ok(None) };
+        let (pages, most) = (self.asked.len() as u32, self.client.shared.hosts.timing.pages);
         if !self.asked.insert(url.clone()) {
-            return Err(self.endpoint.error(ErrorKind::NextLoop(self.pages)));
+            return Err(self.endpoint.error(ErrorKind::NextLoop(pages)));
         }
-        let most = self.client.shared.hosts.timing.pages;
-        if self.pages >= most {
+        if pages >= most {
             return Err(self.endpoint.error(ErrorKind::TooManyPages(most)));
         }
         self.was_extra = self.is_extra;
@@ -350,7 +337,6 @@ impl<'a> Pages<'a> {
         self.within(self.bytes, self.client.shared.hosts.timing.listing_bytes, "bytes of records")?;
         let page = self.decode::<R>(body, parent).await?;
         self.within(self.offset + page.shown(), MOST_ROWS as u64, "rows")?;
-        self.pages += 1;
         self.advance(&page);
         Ok(Some(page))
     }
@@ -399,7 +385,7 @@ impl<'a> Pages<'a> {
             NextPage::End | NextPage::Unsaid if rows > 0 && may_go_on => {
                 self.is_extra = !counts_more;
                 self.next = Some(match self.endpoint.collector.group() {
-                    Group::Vm => with_query(&self.endpoint.url, &format!("page={}", self.pages + 1)),
+                    Group::Vm => with_query(&self.endpoint.url, &format!("page={}", self.asked.len() + 1)),
                     Group::Hosting | Group::Billing => at_offset(&self.endpoint.url, self.offset),
                 });
             }

@@ -17,25 +17,12 @@ use crate::model::sanitize::one_line;
 /// is so short.
 const LEAST: usize = 4;
 
-/// The longest quotation of an error.
+/// The most characters of an answer's words, with the colon before them, and of any other quotation.
+const MOST_SAID: usize = 202;
 const MOST_CHARACTERS: usize = 300;
 
-/// The last tokens that were bought. The one before the last may still be quoted.
-#[derive(Clone, Debug, Default)]
-pub(super) struct BoughtTokens(Arc<Mutex<Vec<SecretString>>>);
-
-impl BoughtTokens {
-    pub(super) fn add(&self, token: SecretString) {
-        let mut all = self.0.lock();
-        all.insert(0, token);
-        all.truncate(2);
-    }
-
-    /// The text with `[hidden]` in place of each token.
-    fn hide(&self, text: String) -> String {
-        self.0.lock().iter().fold(text, |text, token| text.replace(token.expose_secret(), "[hidden]"))
-    }
-}
+/// The last tokens that were bought.
+pub(super) type BoughtTokens = Arc<Mutex<Vec<SecretString>>>;
 
 /// Credentials in all forms in which they are sent.
 #[derive(Debug, Default)]
@@ -60,17 +47,17 @@ impl Redactor {
 
     /// The text with `[hidden]` in place of each credential.
     pub(super) fn hide(&self, text: String) -> String {
-        let text = self.given.iter().fold(text, |text, secret| match text.contains(secret.expose_secret()) {
-            true => text.replace(secret.expose_secret(), "[hidden]"),
-            false => text,
-        });
-        self.bought.hide(text)
+        let bought = self.bought.lock();
+        let secrets = self.given.iter().chain(bought.iter());
+        secrets.fold(text, |text, secret| text.replace(secret.expose_secret(), "[hidden]"))
     }
 
     /// The error with its quotation redacted, and then cut.
     pub(super) fn hide_in(&self, mut kind: ErrorKind) -> ErrorKind {
+        let is_said = matches!(kind, ErrorKind::Status(..) | ErrorKind::Rejected(..));
+        let most = if is_said { MOST_SAID } else { MOST_CHARACTERS };
         if let Some(text) = kind.quotation().filter(|text| !text.is_empty()) {
-            *text = one_line(&self.hide(std::mem::take(text)), MOST_CHARACTERS);
+            *text = one_line(&self.hide(std::mem::take(text)), most);
         }
         kind
     }
@@ -81,6 +68,20 @@ mod tests {
     use super::*;
     use crate::provider::HostingToken;
     use crate::provider::tests::settings;
+
+    #[test]
+    fn the_words_of_an_answer_are_one_short_line_without_credentials() {
+        let mut settings = settings();
+        settings.vm_api_key = Some("the-key".into());
+        let redactor = Redactor::new(&settings, BoughtTokens::default());
+        let long = "x".repeat(300);
+        let cut = format!(": {}…", "x".repeat(200));
+        for (said, want) in [("a\nthe-key", ": a [hidden]"), (&long, &cut), (&format!("{long}the-key"), &cut)]
+        {
+            let shown = redactor.hide_in(ErrorKind::Status(403, format!(": {said}")));
+            assert_eq!(shown, ErrorKind::Status(403, want.to_owned()));
+        }
+    }
 
     #[test]
     fn every_form_of_every_credential_is_hidden() {

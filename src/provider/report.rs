@@ -132,14 +132,15 @@ pub(crate) fn decode(
     let mut body = BufReader::with_capacity(64 << 10, Mended::new(Metered { body, since: &since }));
     // A failure is found again by the decoder.
     let page = body.fill_buf().ok().and_then(web_page);
-    let mut parts = ReportParts::new(context, most, notes, &since);
+    let mut reader = ReportReader { context, notes, most, since: &since, parts: ReportParts::default() };
     let mut json = serde_json::Deserializer::from_reader(body);
-    let read = json.deserialize_any(&mut parts).and_then(|()| json.end());
+    let read = json.deserialize_any(&mut reader).and_then(|()| json.end());
+    let parts = reader.parts;
     if let Some(kind) = parts.too_large {
         return Err(kind);
     }
     match read {
-        Ok(()) => parts.finish(),
+        Ok(()) => parts.finish(context, notes),
         Err(error) if error.is_io() && since.get() > LONGEST_PART_BYTES => {
             let what = format!("a part of it has more than {LONGEST_PART_BYTES} bytes");
             Err(ErrorKind::WrongShape(what))
@@ -155,13 +156,19 @@ pub(crate) fn decode(
     }
 }
 
-/// A report as far as it was read.
-struct ReportParts<'a> {
+/// Reads a report part by part.
+struct ReportReader<'a> {
     context: &'a DecodeContext,
     notes: &'a mut Diagnostics,
     most: Most,
     /// Set to 0 at the end of each part.
     since: &'a Cell<u64>,
+    parts: ReportParts,
+}
+
+/// A report as far as it was read.
+#[derive(Default)]
+struct ReportParts {
     too_large: Option<ErrorKind>,
     date: Field<Stamp>,
     edd: Field<Stamp>,
@@ -173,8 +180,8 @@ struct ReportParts<'a> {
     /// The last moment before the first that was rejected.
     whole_until: Option<DateTime<Utc>>,
     /// The latest moment so far.
-    newest: DateTime<Utc>,
-    is_sorted: bool,
+    newest: Option<DateTime<Utc>>,
+    is_unsorted: bool,
     orders: Vec<Arc<Order>>,
     order_bytes: u64,
     places: HashMap<OrderId, u32>,
@@ -182,33 +189,51 @@ struct ReportParts<'a> {
     tariffs: HashSet<Arc<Tariff>>,
 }
 
-impl<'a> ReportParts<'a> {
-    fn new(context: &'a DecodeContext, most: Most, notes: &'a mut Diagnostics, since: &'a Cell<u64>) -> Self {
-        Self {
-            context,
-            notes,
-            most,
-            since,
-            too_large: None,
-            date: Field::Missing,
-            edd: Field::Missing,
-            error: None,
-            expected_balance: None,
-            has_moments: false,
-            moments: Moments::default(),
-            rejected: 0,
-            whole_until: None,
-            newest: DateTime::<Utc>::MIN_UTC,
-            is_sorted: true,
-            orders: Vec::new(),
-            order_bytes: 0,
-            places: HashMap::new(),
-            tariffs: HashSet::new(),
-        }
+impl ReportReader<'_> {
+    fn take_moment(&mut self, raw: &RawValue) {
+        let row = serde_json::from_str::<Field<MomentRow<'_>>>(raw.get()).unwrap_or_default();
+        let index = self.parts.moments.len() + self.parts.rejected as usize;
+        let mut reader =
+            Reader { context: self.context, notes: self.notes, list: Some(("charge_moments", index)) };
+        let Field::Value(row) = row else {
+            let _ = reader.refuse::<()>("moment", "no object");
+            return self.parts.reject(None);
+        };
+        let Ok(moment) = row.moment(&mut reader) else {
+            return self.parts.reject(row.at(self.context));
+        };
+        self.parts.pass(moment.at);
+        let order = self.order(row.order, index);
+        self.parts.moments.push(ChargeMoment { order, ..moment });
     }
 
-    fn finish(mut self) -> Result<Report, ErrorKind> {
-        let mut reader = Reader { context: self.context, notes: self.notes, list: None };
+    /// The index of an order. It is decoded only if its id is new.
+    fn order(&mut self, raw: Option<&RawValue>, index: usize) -> Option<u32> {
+        let mut reader =
+            Reader { context: self.context, notes: self.notes, list: Some(("charge_moments", index)) };
+        let Some(raw) = raw else { return reader.odd("moment.order", "missing or null") };
+        if let Some(&place) = OrderRecord::id_in(raw.get()).and_then(|id| self.parts.places.get(&id)) {
+            return Some(place);
+        }
+        let Ok(Field::Value(row)) = serde_json::from_str::<Field<OrderRecord>>(raw.get()) else {
+            return reader.odd("moment.order", "no object");
+        };
+        let Ok(mut order) = row.into_model((), &mut reader) else {
+            return reader.odd("moment.order", "without an id or a state");
+        };
+        let place = *self.parts.places.entry(order.id).or_insert(self.parts.orders.len() as u32);
+        if place as usize == self.parts.orders.len() {
+            self.parts.order_bytes += raw.get().len() as u64;
+            order.tariff = order.tariff.map(|tariff| self.parts.shared(tariff));
+            self.parts.orders.push(Arc::new(order));
+        }
+        Some(place)
+    }
+}
+
+impl ReportParts {
+    fn finish(mut self, context: &DecodeContext, notes: &mut Diagnostics) -> Result<Report, ErrorKind> {
+        let mut reader = Reader { context, notes, list: None };
         let is_error = self.error.is_some();
         let date = match is_error {
             true => reader.maybe_moment("report.date", self.date),
@@ -250,69 +275,26 @@ impl<'a> ReportParts<'a> {
             // If the list is not sorted, the first charge may be among those left out.
             whole_until: self
                 .whole_until
-                .map(|at| if self.is_sorted { at } else { DateTime::<Utc>::MIN_UTC }),
+                .map(|at| if self.is_unsorted { DateTime::<Utc>::MIN_UTC } else { at }),
         })
-    }
-
-    fn take_moment(&mut self, raw: &RawValue) {
-        let row = serde_json::from_str::<Field<MomentRow<'_>>>(raw.get()).unwrap_or_default();
-        let index = self.moments.len() + self.rejected as usize;
-        let mut reader =
-            Reader { context: self.context, notes: self.notes, list: Some(("charge_moments", index)) };
-        let Field::Value(row) = row else {
-            let _ = reader.refuse::<()>("moment", "no object");
-            return self.reject(None);
-        };
-        let Ok(moment) = row.moment(&mut reader) else {
-            return self.reject(row.at(self.context));
-        };
-        self.pass(moment.at);
-        let order = self.order(row.order, index);
-        self.moments.push(ChargeMoment { order, ..moment });
     }
 
     /// Notes a moment that is left out, and its time if that can be read.
     fn reject(&mut self, at: Option<DateTime<Utc>>) {
         self.rejected += 1;
-        self.whole_until.get_or_insert(self.newest);
+        self.whole_until.get_or_insert(self.newest.unwrap_or(DateTime::<Utc>::MIN_UTC));
         at.into_iter().for_each(|at| self.pass(at));
     }
 
     fn pass(&mut self, at: DateTime<Utc>) {
-        self.is_sorted &= at >= self.newest;
-        self.newest = self.newest.max(at);
-    }
-
-    /// The index of an order. It is decoded only if its id is new.
-    fn order(&mut self, raw: Option<&RawValue>, index: usize) -> Option<u32> {
-        let mut reader =
-            Reader { context: self.context, notes: self.notes, list: Some(("charge_moments", index)) };
-        let Some(raw) = raw else { return reader.odd("moment.order", "missing or null") };
-        if let Some(&place) = OrderRecord::id_in(raw.get()).and_then(|id| self.places.get(&id)) {
-            return Some(place);
-        }
-        let Ok(Field::Value(row)) = serde_json::from_str::<Field<OrderRecord>>(raw.get()) else {
-            return reader.odd("moment.order", "no object");
-        };
-        let Ok(mut order) = row.into_model((), &mut reader) else {
-            return reader.odd("moment.order", "without an id or a state");
-        };
-        let place = *self.places.entry(order.id).or_insert(self.orders.len() as u32);
-        if place as usize == self.orders.len() {
-            self.order_bytes += raw.get().len() as u64;
-            order.tariff = order.tariff.map(|tariff| self.shared(tariff));
-            self.orders.push(Arc::new(order));
-        }
-        Some(place)
+        self.is_unsorted |= self.newest > Some(at);
+        self.newest = self.newest.max(Some(at));
     }
 
     /// The equal tariff that is kept already, or this one.
     fn shared(&mut self, tariff: Arc<Tariff>) -> Arc<Tariff> {
-        if let Some(kept) = self.tariffs.get(&tariff) {
-            return Arc::clone(kept);
-        }
         self.tariffs.insert(Arc::clone(&tariff));
-        tariff
+        self.tariffs.get(&tariff).map_or(tariff, Arc::clone)
     }
 }
 
@@ -329,7 +311,7 @@ fn by_id(orders: Vec<Arc<Order>>, moments: &mut Moments) -> Vec<Arc<Order>> {
 }
 
 /// The report's own object, member by member. Of members with the same name the last one counts.
-impl<'de> Visitor<'de> for &mut ReportParts<'_> {
+impl<'de> Visitor<'de> for &mut ReportReader<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -340,10 +322,10 @@ impl<'de> Visitor<'de> for &mut ReportParts<'_> {
         while let Some(name) = map.next_key::<String>()? {
             self.since.set(0);
             match name.as_str() {
-                "date" => self.date = map.next_value()?,
-                "edd" => self.edd = map.next_value()?,
-                "error" => self.error = error_text(&map.next_value::<Box<RawValue>>()?),
-                "expected_balance" => self.expected_balance = map.next_value()?,
+                "date" => self.parts.date = map.next_value()?,
+                "edd" => self.parts.edd = map.next_value()?,
+                "error" => self.parts.error = error_text(&map.next_value::<Box<RawValue>>()?),
+                "expected_balance" => self.parts.expected_balance = map.next_value()?,
                 "charge_moments" => map.next_value_seed(MomentList(self))?,
                 _ => {
                     map.next_value::<IgnoredAny>()?;
@@ -355,7 +337,7 @@ impl<'de> Visitor<'de> for &mut ReportParts<'_> {
 }
 
 /// The list of charge moments.
-struct MomentList<'p, 'a>(&'p mut ReportParts<'a>);
+struct MomentList<'p, 'a>(&'p mut ReportReader<'a>);
 
 impl<'de> DeserializeSeed<'de> for MomentList<'_, '_> {
     type Value = ();
@@ -373,15 +355,15 @@ impl<'de> Visitor<'de> for MomentList<'_, '_> {
     }
 
     fn visit_unit<E>(self) -> Result<(), E> {
-        self.0.has_moments = true;
+        self.0.parts.has_moments = true;
         Ok(())
     }
     fn visit_bool<E>(self, is_some: bool) -> Result<(), E> {
-        self.0.has_moments = !is_some;
+        self.0.parts.has_moments = !is_some;
         Ok(())
     }
     fn visit_str<E>(self, text: &str) -> Result<(), E> {
-        self.0.has_moments = is_none(text);
+        self.0.parts.has_moments = is_none(text);
         Ok(())
     }
     fn visit_u64<E>(self, _: u64) -> Result<(), E> {
@@ -394,19 +376,20 @@ impl<'de> Visitor<'de> for MomentList<'_, '_> {
         Ok(())
     }
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        self.0.has_moments = true;
+        self.0.parts.has_moments = true;
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
-            self.0.has_moments = false;
+            self.0.parts.has_moments = false;
         }
         Ok(())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let parts = self.0;
-        parts.has_moments = true;
+        let Self(reader) = self;
+        reader.parts.has_moments = true;
         while let Some(raw) = list.next_element::<Box<RawValue>>()? {
-            parts.since.set(0);
-            let (most, moments) = (parts.most, parts.moments.len() as u64 + parts.rejected);
+            reader.since.set(0);
+            let (most, parts) = (reader.most, &mut reader.parts);
+            let moments = parts.moments.len() as u64 + parts.rejected;
             parts.too_large = if moments >= most.moments {
                 Some(ErrorKind::TooLarge { limit: most.moments, unit: "charge moments" })
             } else if parts.order_bytes > most.order_bytes {
@@ -417,7 +400,7 @@ impl<'de> Visitor<'de> for MomentList<'_, '_> {
             if parts.too_large.is_some() {
                 return Err(serde::de::Error::custom("too much"));
             }
-            parts.take_moment(&raw);
+            reader.take_moment(&raw);
         }
         Ok(())
     }

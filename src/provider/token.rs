@@ -23,8 +23,7 @@ use super::hosts::Hosts;
 use super::observe::{Code, Observer};
 use super::redact::BoughtTokens;
 use super::settings::TokenOffer;
-use super::transport::asked_pause;
-use super::transport::{AttemptReport, authorization, code_of, date, failure_of};
+use super::transport::{AnswerBody, AttemptReport, asked_pause, authorization, code_of, date, failure_of};
 use super::web_token;
 use super::wire::tolerant;
 
@@ -33,7 +32,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
 /// The next token is bought this long before the end of the present one, or a tenth of its life before, if that
 /// is less.
 const MARGIN: Duration = Duration::from_secs(60);
-const ANSWER_BYTES: usize = 64 << 10;
+const ANSWER_BYTES: u64 = 64 << 10;
 /// The number of field names in the answer that an error lists.
 const NAMES: usize = 10;
 
@@ -182,7 +181,7 @@ impl TokenDesk {
             let refused = matches!(status.as_u16(), 400 | 401 | 403 | 422);
             return Err(self.without_token(&format!("answered {}", status.as_u16()), refused));
         }
-        let token = self.token_in(answer).await?;
+        let token = self.token_in(answer, report).await?;
         self.keep(token, now)
     }
 
@@ -197,17 +196,10 @@ impl TokenDesk {
         request.body(form).send().await.map_err(|error| failure_of(error, self.hosts.timing.whole))
     }
 
-    async fn token_in(&self, mut answer: Response) -> Result<SecretString, ErrorKind> {
-        let mut body = Vec::new();
-        while let Some(chunk) = answer.chunk().await.map_err(|error| {
-            let kind = failure_of(error, self.hosts.timing.whole);
-            self.without_token(&kind.to_string(), false)
-        })? {
-            body.extend_from_slice(&chunk);
-            if body.len() > ANSWER_BYTES {
-                return Err(self.without_token("the answer has more than 64 KiB", false));
-            }
-        }
+    async fn token_in(&self, response: Response, report: AttemptReport) -> Result<SecretString, ErrorKind> {
+        let (whole, limit) = (self.hosts.timing.whole, ANSWER_BYTES);
+        let body = AnswerBody { response, whole, left: limit, limit, _place: None, report };
+        let body = body.whole().await.map_err(|kind| self.without_token(&kind.to_string(), false))?;
         let field = &self.offer.token_field;
         let Ok(fields) = tolerant::<BTreeMap<String, Value>>(&body) else {
             return Err(self.without_token("the answer is no JSON object", false));
@@ -231,7 +223,10 @@ impl TokenDesk {
         let header = authorization(Group::Hosting, &self.scheme, token.expose_secret());
         let why = "the token holds a character that no header can";
         let header = header.ok_or_else(|| self.without_token(why, false))?;
-        self.bought.add(token);
+        let mut bought = self.bought.lock();
+        bought.insert(0, token);
+        // The previous token may still be quoted.
+        bought.truncate(2);
         let mut held = self.held.lock();
         held.purchases += 1;
         let began = Instant::now();

@@ -127,7 +127,7 @@ pub(super) struct AnswerBody {
     pub left: u64,
     pub limit: u64,
     /// The place in flight, kept until the end.
-    pub _place: Permit,
+    pub _place: Option<Permit>,
     pub report: AttemptReport,
 }
 

@@ -71,7 +71,7 @@ fn an_unreadable_row_stands_for_itself_alone() {
     known.apply(Read::Vms(Rows::new(all.into(), true)), at());
     for want in [&[1, 2, 3][..], &[1, 2], &[1, 2]] {
         let unreadable = [2].into();
-        let rows = Rows { rows: vec![bare_vm(1, "active")], complete: true, unreadable };
+        let rows = Rows { rows: vec![bare_vm(1, "active")], shows_all: true, unreadable };
         let seen = known.apply(Read::Vms(rows), at());
         let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
         assert_eq!(ids(&known.state().vms), want);

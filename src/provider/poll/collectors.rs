@@ -42,17 +42,18 @@ pub(super) async fn poll(poller: &Poller, collector: Collector, memory: &mut Pol
             return poller.end(collector, began, Err(error.failure())).await;
         }
     };
+    let deadline = poller.deadline(collector);
     match collector {
         Collector::Vms => {
-            let read = within(poller, collector, client.vms()).await;
+            let read = within(deadline, client.vms()).await;
             poller.end(collector, began, read.map(|listed| part_of(listed, Read::Vms))).await;
         }
         Collector::Ips => {
-            let read = within(poller, collector, client.ips()).await;
+            let read = within(deadline, client.ips()).await;
             poller.end(collector, began, read.map(|listed| part_of(listed, Read::Ips))).await;
         }
         Collector::SshKeys => {
-            let read = within(poller, collector, client.counted(collector)).await;
+            let read = within(deadline, client.counted(collector)).await;
             let counted = |rows| Read::Counted(collector, rows);
             poller.end(collector, began, read.map(|listed| part_of(listed, counted))).await;
         }
@@ -62,7 +63,7 @@ pub(super) async fn poll(poller: &Poller, collector: Collector, memory: &mut Pol
         Collector::ExpectedBalance => expected_balance(poller, &client, memory, began).await,
         Collector::Charges => {
             let today = poller.now().with_timezone(&poller.plan.profile.zone()).date_naive();
-            let read = within(poller, collector, client.charges()).await;
+            let read = within(deadline, client.charges()).await;
             poller.end(collector, began, read.map(|listed| charged(today, listed))).await;
         }
         Collector::Databases | Collector::CronJobs => {
@@ -72,7 +73,7 @@ pub(super) async fn poll(poller: &Poller, collector: Collector, memory: &mut Pol
 }
 
 async fn containers(poller: &Poller, client: &Client, memory: &mut PollMemory, began: Instant) {
-    let read = within(poller, Collector::Containers, client.containers()).await;
+    let read = within(poller.deadline(Collector::Containers), client.containers()).await;
     let read = read.map(|listed| {
         remember(memory, &listed);
         part_of(listed, Read::Containers)
@@ -105,7 +106,7 @@ async fn sites(
     poller.sites.send_replace(Some(Arc::new(known)));
     if swept.is_missing
         // A container vanished between the two readings.
-        && let Ok(listed) = within(poller, Collector::Containers, client.containers()).await
+        && let Ok(listed) = within(poller.deadline(Collector::Containers), client.containers()).await
     {
         remember(memory, &listed);
         let (part, _) = part_of(listed, Read::Containers);
@@ -150,15 +151,16 @@ async fn expected_balance(poller: &Poller, client: &Client, memory: &mut PollMem
             (UpdatePart { reads, ..UpdatePart::default() }, Err(failure))
         }
     };
-    poller.finish(collector, began, part, result).await;
+    poller.end(collector, began, Ok((part, result))).await;
 }
 
 /// The sum of the last days' charges. A part of them is no sum, so the last one stays.
 fn charged(today: NaiveDate, listed: Listed<Charge>) -> (UpdatePart, PollResult) {
-    let Listed { rows, complete, rejected, problems, failure, .. } = listed;
+    let Listed { rows, shows_all, rejected, problems, failure, .. } = listed;
     let is_recent = |charge: &&Charge| (0..CHARGED_DAYS).contains(&(today - charge.event_date).num_days());
-    let sum = complete.then(|| Read::Charges(rows.iter().filter(is_recent).map(|charge| charge.total).sum()));
-    let result = failure.map_or(Ok(complete), |error| Err(error.failure()));
+    let sum =
+        shows_all.then(|| Read::Charges(rows.iter().filter(is_recent).map(|charge| charge.total).sum()));
+    let result = failure.map_or(Ok(shows_all), |error| Err(error.failure()));
     (UpdatePart { reads: sum.into_iter().collect(), rejected, problems }, result)
 }
 
@@ -183,7 +185,7 @@ mod tests {
         for (complete, want) in [(true, "[Charges(1000.23)]"), (false, "[]")] {
             let listed = Listed {
                 rows: rows.clone(),
-                complete,
+                shows_all: complete,
                 rejected: 0,
                 unreadable: BTreeSet::new(),
                 problems: Vec::new(),

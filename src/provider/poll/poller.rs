@@ -103,7 +103,7 @@ impl Poller {
         let _ = self.updates.send(Box::new(update)).await;
     }
 
-    /// Ends a poll of one listing: with its rows and result, or with the failure.
+    /// Ends a poll: with its last listings and the result of the whole, or with the failure.
     pub(super) async fn end(
         &self,
         collector: Collector,
@@ -111,17 +111,6 @@ impl Poller {
         read: Result<(UpdatePart, PollResult), Failure>,
     ) {
         let (part, result) = read.unwrap_or_else(|failure| (UpdatePart::default(), Err(failure)));
-        self.finish(collector, began, part, result).await;
-    }
-
-    /// Ends a poll, with its last listings and the result of the whole.
-    pub(super) async fn finish(
-        &self,
-        collector: Collector,
-        began: Instant,
-        part: UpdatePart,
-        result: PollResult,
-    ) {
         if result.is_err() {
             self.failed.store(true, Ordering::Relaxed);
         }
@@ -147,17 +136,8 @@ pub(super) struct UpdatePart {
     pub(super) problems: Vec<String>,
 }
 
-/// Makes a call with the listing's deadline.
-pub(super) async fn within<T>(
-    poller: &Poller,
-    collector: Collector,
-    call: impl Future<Output = Result<T, ApiError>>,
-) -> Result<T, Failure> {
-    timed(poller.deadline(collector), call).await
-}
-
 /// Makes a call with a deadline.
-pub(super) async fn timed<T>(
+pub(super) async fn within<T>(
     deadline: Duration,
     call: impl Future<Output = Result<T, ApiError>>,
 ) -> Result<T, Failure> {
@@ -174,7 +154,7 @@ pub(super) fn late(deadline: Duration) -> Failure {
 
 /// Takes in the ids of a listing. A complete one leaves no others, but those of unreadable rows.
 pub(super) fn note<T: Resource<Id: Ord + Into<u64>>>(ids: &mut Vec<T::Id>, listed: &Listed<T>) {
-    ids.retain(|&id| !listed.complete || listed.unreadable.contains(&id.into()));
+    ids.retain(|&id| !listed.shows_all || listed.unreadable.contains(&id.into()));
     ids.extend(listed.rows.iter().map(Resource::id));
     ids.sort_unstable();
     ids.dedup();
@@ -186,7 +166,7 @@ pub(super) fn part_of<T: Resource>(
     read: impl FnOnce(Rows<T>) -> Read,
 ) -> (UpdatePart, PollResult) {
     let is_whole = listed.is_whole();
-    let Listed { rows, complete, rejected, unreadable, problems, failure } = listed;
+    let Listed { rows, shows_all, rejected, unreadable, problems, failure } = listed;
     let result = failure.map_or(Ok(is_whole), |error| Err(error.failure()));
-    (UpdatePart { reads: vec![read(Rows { rows, complete, unreadable })], rejected, problems }, result)
+    (UpdatePart { reads: vec![read(Rows { rows, shows_all, unreadable })], rejected, problems }, result)
 }

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 
-use super::poller::{KnownSites, PollResult, Poller, UpdatePart, note, part_of, timed};
+use super::poller::{KnownSites, PollResult, Poller, UpdatePart, note, part_of, within};
 use crate::model::{Collector, ContainerId, Counted, Failure, FailureKind, Read, Rows, Site, SiteId};
 use crate::provider::{ApiError, Client, Listed};
 
@@ -192,7 +192,7 @@ impl<'a> Sweep<'a> {
         loop {
             while tasks.len() < IN_FLIGHT {
                 let Some(id) = waiting.next() else { break };
-                let read = timed(deadline, call(id));
+                let read = within(deadline, call(id));
                 tasks.spawn(async move { (id, read.await) }.in_current_span());
             }
             let Some((id, read)) = self.next(&mut tasks).await else { return };
@@ -272,6 +272,6 @@ impl<'a> Sweep<'a> {
                 ..failure
             }),
         };
-        self.poller.finish(self.collector, began, part, result).await;
+        self.poller.end(self.collector, began, Ok((part, result))).await;
     }
 }

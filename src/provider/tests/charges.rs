@@ -56,7 +56,7 @@ async fn charges_are_read_whole_wherever_new_ones_stand() {
     let oldest_first: Vec<Value> = [2, 3, 4, 5, 6].map(|day| charge(day, day.into())).into();
     let provider = Provider::with(oldest_first).await;
     let (all, calls) = provider.read().await;
-    assert_eq!((days(&all), all.complete, calls), (vec![2, 3, 4, 5, 6], true, 3));
+    assert_eq!((days(&all), all.shows_all, calls), (vec![2, 3, 4, 5, 6], true, 3));
     assert_eq!(all.rows[0].total, money("0.30"));
     provider.charges.lock().unwrap().push(charge(7, 7));
     provider.charges.lock().unwrap().insert(3, charge(1, 99));
@@ -74,7 +74,7 @@ async fn charges_whose_count_is_that_of_the_page_are_read_to_the_end() {
     })
     .await;
     let read = client(&server).0.charges().await.unwrap();
-    assert_eq!((read.rows.len(), read.complete), (45, true));
+    assert_eq!((read.rows.len(), read.shows_all), (45, true));
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn twins_without_address_are_two() {
     twin["total"] = json!(null);
     let provider = Provider::with(vec![twin.clone(), twin.clone(), charge(1, 1)]).await;
     let (all, calls) = provider.read().await;
-    assert_eq!((days(&all), all.complete, calls), (vec![3, 3, 1], true, 2));
+    assert_eq!((days(&all), all.shows_all, calls), (vec![3, 3, 1], true, 2));
     assert_eq!(all.rows[0].total, money("0.30"), "price times quantity, exactly");
 }
 
@@ -106,10 +106,10 @@ async fn charges_that_shift_are_read_again_and_bad_rows_leave_them_incomplete() 
     })
     .await;
     let read = client(&server).0.charges().await.unwrap();
-    assert_eq!((days(&read), read.complete, server.requests().len()), (vec![5, 4, 3], true, 4));
+    assert_eq!((days(&read), read.shows_all, server.requests().len()), (vec![5, 4, 3], true, 4));
 
     let provider = Provider::with(vec![charge(5, 5), json!({"event_date": "someday"}), json!(7)]).await;
     let (read, _) = provider.read().await;
-    assert_eq!((days(&read), read.complete, read.rejected), (vec![5], false, 2));
+    assert_eq!((days(&read), read.shows_all, read.rejected), (vec![5], false, 2));
     assert!(read.problems[0].starts_with("$.objects[1].event_date: "));
 }

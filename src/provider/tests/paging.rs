@@ -68,7 +68,7 @@ async fn the_query_of_next_is_asked_for_at_the_configured_address_alone() {
         })
         .await;
         let read = read.unwrap();
-        assert_eq!((ids(&read), read.complete, calls), (vec![1, 2, 3], true, 2), "{next}");
+        assert_eq!((ids(&read), read.shows_all, calls), (vec![1, 2, 3], true, 2), "{next}");
     }
     assert_eq!(foreign.requests().len(), 0);
 }
@@ -79,7 +79,7 @@ async fn a_next_that_is_a_word_for_none_ends_the_listing() {
         let page = format!(r#"{{"next": {next}, "results": [{{"id": 1, "state": "active"}}]}}"#);
         let (read, calls) = read(move |_, _| Reply::json(page.as_str())).await;
         let read = read.unwrap();
-        assert_eq!((ids(&read), read.complete, calls), (vec![1], true, 1), "{next}");
+        assert_eq!((ids(&read), read.shows_all, calls), (vec![1], true, 1), "{next}");
     }
 }
 
@@ -163,7 +163,7 @@ async fn the_worse_state_of_a_row_that_is_listed_twice_counts() {
         .await;
         let read = read.unwrap();
         let states: Vec<&str> = read.rows.iter().map(|vm| vm.state.as_str()).collect();
-        assert_eq!((states, read.complete), (vec![want], false), "{first} {second}");
+        assert_eq!((states, read.shows_all), (vec![want], false), "{first} {second}");
     }
 }
 
@@ -184,7 +184,7 @@ async fn rows_that_shift_between_pages_are_read_again_once() {
     })
     .await;
     let read_again = read_again.unwrap();
-    assert_eq!((ids(&read_again), read_again.complete, calls), (vec![1, 2, 3, 9], true, 4));
+    assert_eq!((ids(&read_again), read_again.shows_all, calls), (vec![1, 2, 3, 9], true, 4));
 
     // A listing that changes all the time: the rows of both readings, without completeness.
     let readings = Arc::new(AtomicUsize::new(0));
@@ -194,7 +194,7 @@ async fn rows_that_shift_between_pages_are_read_again_once() {
     })
     .await;
     let restless = restless.unwrap();
-    assert_eq!((ids(&restless), restless.complete, calls), (vec![1, 2, 3], false, 2));
+    assert_eq!((ids(&restless), restless.shows_all, calls), (vec![1, 2, 3], false, 2));
 
     // More rows than the count, and other ones each time.
     let readings = Arc::new(AtomicUsize::new(0));
@@ -203,7 +203,7 @@ async fn rows_that_shift_between_pages_are_read_again_once() {
         _ => vm_page(1, "", &[2, 3]),
     })
     .await;
-    assert!(!other.unwrap().complete);
+    assert!(!other.unwrap().shows_all);
 
     // A count that changes is a sign too, even if the sum fits the last one.
     let (changed, calls) = read(|page, _| match page {
@@ -212,7 +212,7 @@ async fn rows_that_shift_between_pages_are_read_again_once() {
     })
     .await;
     let changed = changed.unwrap();
-    assert_eq!((ids(&changed), changed.complete, calls), (vec![1, 2, 3], false, 4));
+    assert_eq!((ids(&changed), changed.shows_all, calls), (vec![1, 2, 3], false, 4));
 }
 
 #[tokio::test]
@@ -224,7 +224,7 @@ async fn an_unreadable_row_with_an_id_is_missing_alone() {
         })
         .await;
         let read = read.unwrap();
-        assert_eq!((ids(&read), read.complete, read.rejected), (vec![1], complete, 1), "{id}");
+        assert_eq!((ids(&read), read.shows_all, read.rejected), (vec![1], complete, 1), "{id}");
         assert!(read.unreadable.contains(&2) == complete && !read.is_whole(), "{id}");
     }
 }
@@ -238,7 +238,7 @@ async fn a_second_reading_that_fails_leaves_the_first() {
     })
     .await;
     let read = read.unwrap();
-    assert_eq!((ids(&read), read.complete), (vec![1], false));
+    assert_eq!((ids(&read), read.shows_all), (vec![1], false));
 }
 
 #[tokio::test]
@@ -268,7 +268,7 @@ async fn a_later_page_that_can_not_be_had_fails_the_listing_and_leaves_the_rows_
 /// The failure of a listing whose first pages had these rows.
 fn failure(read: Result<Listed<Vm>, ErrorKind>, rows: &[u64]) -> ErrorKind {
     let read = read.unwrap();
-    assert_eq!((ids(&read).as_slice(), read.complete), (rows, false));
+    assert_eq!((ids(&read).as_slice(), read.shows_all), (rows, false));
     read.failure.unwrap().kind
 }
 
@@ -313,7 +313,7 @@ async fn hosting_listings_take_as_few_pages_of_100_as_there_are() {
     for (rows, count, most, calls, complete) in table {
         let (listed, targets) = sites(rows, count, most).await;
         assert_eq!(listed.rows.len() as u64, rows, "{rows} {count:?}");
-        assert_eq!((targets.len(), listed.complete), (calls, complete), "{rows} {count:?} {targets:?}");
+        assert_eq!((targets.len(), listed.shows_all), (calls, complete), "{rows} {count:?} {targets:?}");
         assert!(listed.rows.iter().all(|site| site.container == ContainerId::new(7)));
     }
 }
@@ -326,7 +326,7 @@ async fn a_provider_that_ignores_the_offset_is_noticed() {
     })
     .await;
     let listed = client(&server).0.sites(ContainerId::new(7)).await.unwrap();
-    assert_eq!((listed.rows.len(), listed.complete), (100, false));
+    assert_eq!((listed.rows.len(), listed.shows_all), (100, false));
     assert_eq!(server.requests().len(), 4, "two readings of two pages");
 }
 
@@ -371,7 +371,7 @@ async fn one_page_more_than_the_last_is_asked_for() {
         .await;
         let listed = client(&server).0.containers().await.unwrap();
         assert_eq!(listed.rows.len() as u64, containers, "{containers} {most} {past:?}");
-        let said = (server.requests().len(), listed.complete, listed.failure.is_some());
+        let said = (server.requests().len(), listed.shows_all, listed.failure.is_some());
         assert_eq!(said, (calls, complete, !complete), "{containers} {most} {has_count} {past:?}");
     }
 }
@@ -384,7 +384,7 @@ async fn pages_of_vms_that_count_themselves_are_whole_at_a_null_next() {
     })
     .await;
     let read = read.unwrap();
-    assert_eq!((ids(&read), read.complete, calls), (vec![1, 2, 3], true, 2));
+    assert_eq!((ids(&read), read.shows_all, calls), (vec![1, 2, 3], true, 2));
 }
 
 #[tokio::test]

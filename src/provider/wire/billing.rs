@@ -1,7 +1,7 @@
 //! Charges, and the pieces of an expected-balance report (interface 2.8, 2.9). `report` puts the report
 //! together and never holds it whole.
 
-use std::fmt;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use chrono::{DateTime, Datelike as _, NaiveDate, Utc};
@@ -211,20 +211,10 @@ pub(crate) fn error_text(raw: &RawValue) -> Option<Box<str>> {
     Some(text.trim().chars().take(LONGEST).collect::<String>().into())
 }
 
-fn exact(raw: Option<&RawValue>) -> Result<Decimal, NoDecimal<'_>> {
-    raw.and_then(decimal).ok_or(NoDecimal(raw))
-}
-
-/// A value in place of a decimal.
-struct NoDecimal<'a>(Option<&'a RawValue>);
-
-impl fmt::Display for NoDecimal<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(raw) => write!(f, "{} is no decimal", one_line(raw.get(), MOST_SHOWN)),
-            None => f.write_str("missing or null"),
-        }
-    }
+/// The decimal, or the words for the value in its place.
+fn exact(raw: Option<&RawValue>) -> Result<Decimal, Cow<'static, str>> {
+    let raw = raw.ok_or("missing or null")?;
+    decimal(raw).ok_or_else(|| format!("{} is no decimal", one_line(raw.get(), MOST_SHOWN)).into())
 }
 
 impl Reader<'_> {

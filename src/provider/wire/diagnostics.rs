@@ -84,7 +84,7 @@ impl Rejected {
 }
 
 /// A row of the wire that becomes one of the model.
-pub(crate) trait Record: for<'de> Wire<'de> + Send + 'static {
+pub(crate) trait Record: for<'de> Wire<'de> + Default + Send + 'static {
     type Model: Send + 'static;
     /// The part that the row itself does not hold: the container of a site. `()` for most.
     type Parent: Copy + Send + 'static;

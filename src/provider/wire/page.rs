@@ -67,7 +67,14 @@ pub(crate) fn page<R: Record>(
     context: &DecodeContext,
     notes: &mut Diagnostics,
 ) -> Result<WirePage<R::Model>, ErrorKind> {
-    let page: WholePage<R> = object(body)?;
+    let page = match tolerant::<Field<WholePage<R>>>(body) {
+        Ok(Field::Value(page)) => page,
+        Ok(_) => return Err(ErrorKind::WrongShape("it is no object".into())),
+        Err(error) if error.is_data() => return Err(ErrorKind::WrongShape(error.to_string())),
+        Err(error) => {
+            return Err(ErrorKind::NotJson(web_page(body).unwrap_or_else(|| format!(": {error}"))));
+        }
+    };
     let (list, rows, count, next) = match group {
         Group::Hosting => ("entities", page.entities, page.count, page.next),
         Group::Vm => ("results", page.results, page.count, page.next),
@@ -115,18 +122,6 @@ pub(crate) fn page<R: Record>(
     Ok(decoded)
 }
 
-/// An object of the wire. Any other value is either no JSON or of another shape.
-fn object<T: for<'de> Wire<'de>>(body: &[u8]) -> Result<T, ErrorKind> {
-    match tolerant::<Field<T>>(body) {
-        Ok(Field::Value(value)) => Ok(value),
-        Ok(Field::Missing | Field::Null | Field::Mistyped(_)) => {
-            Err(ErrorKind::WrongShape("it is no object".into()))
-        }
-        Err(error) if error.is_data() => Err(ErrorKind::WrongShape(error.to_string())),
-        Err(error) => Err(ErrorKind::NotJson(web_page(body).unwrap_or_else(|| format!(": {error}")))),
-    }
-}
-
 /// The rows of a page, at most one more than a listing may have.
 struct RowList<R>(Vec<Field<R>>);
 
@@ -144,33 +139,26 @@ impl<'de, R: Wire<'de>> Wire<'de> for RowList<R> {
 }
 
 /// A page of any shape.
-#[derive(Deserialize)]
-#[serde(bound(deserialize = "R: Wire<'de>"))]
+#[derive(Deserialize, Default)]
+#[serde(default, bound(deserialize = "R: Wire<'de> + Default"))]
 struct WholePage<R> {
-    #[serde(default)]
     count: Field<u64>,
-    #[serde(default)]
     next: Field<NextPage>,
-    #[serde(default)]
     entities: Field<RowList<R>>,
-    #[serde(default)]
     results: Field<RowList<R>>,
-    #[serde(default)]
     meta: Field<Meta>,
-    #[serde(default)]
     objects: Field<RowList<R>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct Meta {
-    #[serde(default)]
     total_count: Field<u64>,
-    #[serde(default)]
     next: Field<NextPage>,
 }
 row!(Meta);
 
-impl<'de, R: Wire<'de>> Wire<'de> for WholePage<R> {
+impl<'de, R: Wire<'de> + Default> Wire<'de> for WholePage<R> {
     fn object<A: MapAccess<'de>>(object: A) -> Result<Field<Self>, A::Error> {
         Deserialize::deserialize(MapAccessDeserializer::new(object)).map(Field::Value)
     }

@@ -198,11 +198,11 @@ impl World {
             ["garbles", what] => {
                 let (collector, mut read) = self.without(what);
                 let unreadable = std::collections::BTreeSet::from([resource(what).1]);
-                if let Read::Vms(Rows { complete, unreadable: ids, .. })
-                | Read::Containers(Rows { complete, unreadable: ids, .. })
-                | Read::Sites(_, Rows { complete, unreadable: ids, .. }) = &mut read
+                if let Read::Vms(Rows { shows_all, unreadable: ids, .. })
+                | Read::Containers(Rows { shows_all, unreadable: ids, .. })
+                | Read::Sites(_, Rows { shows_all, unreadable: ids, .. }) = &mut read
                 {
-                    (*complete, *ids) = (true, unreadable);
+                    (*shows_all, *ids) = (true, unreadable);
                 }
                 self.read(collector, read);
                 return true;

@@ -177,8 +177,8 @@ impl World {
     /// The poll of a listing ends, with a failure if a later page could not be read.
     pub(super) fn read_part(&mut self, collector: Collector, read: Read, failure: Option<Failure>) {
         self.later(Duration::seconds(20));
-        let is_in_part = matches!(&read, Read::Vms(rows) if !rows.complete || !rows.unreadable.is_empty())
-            || matches!(&read, Read::Containers(rows) if !rows.complete || !rows.unreadable.is_empty());
+        let is_in_part = matches!(&read, Read::Vms(rows) if !rows.shows_all || !rows.unreadable.is_empty())
+            || matches!(&read, Read::Containers(rows) if !rows.shows_all || !rows.unreadable.is_empty());
         let observed = self.book.apply(read, self.now);
         let ended = (collector != Collector::Sites).then_some(collector);
         if let Some(collector) = ended {
