@@ -141,9 +141,9 @@ fn each_panel_is_whole_and_has_its_own_place() {
     }
 }
 
-/// Red from the last safe day on, by the account's own `lead_days`, as in the alerts.
+/// As in the mails, which the engine's word shows.
 #[test]
-fn days_until_the_cut_off_are_red_by_the_time_a_payment_takes() {
+fn days_until_the_cut_off_are_red_from_the_last_day_to_pay_on() {
     let mut found = 0;
     for (file, dashboard) in dashboards() {
         let until = list(&dashboard["panels"]).iter().filter(|panel| {
@@ -154,14 +154,10 @@ fn days_until_the_cut_off_are_red_by_the_time_a_payment_takes() {
             assert_eq!(red["matcher"], json!({ "id": "byFrameRefID", "options": "A" }), "{file}");
             assert_eq!(red["properties"][0]["value"]["fixedColor"], "red", "{file}");
             let [near, far] = [0, 1].map(|index| text(&panel["targets"][index]["expr"]));
-            assert!(
-                near.contains("<= 86400 + ") && near.contains("hosting_billing_lead_seconds"),
-                "{file}: {near}"
-            );
+            let is_near = r#"hostwatch_incident_open{job=~"$job", account=~"$account", kind="disconnect", severity="critical"} == 1"#;
+            assert!(near.contains(is_near), "{file}: {near}");
             // Either each account has a colour, or all together have that of the nearest.
-            let of_all = near.replace(" and on () ", " unless on () ");
-            let other = if of_all == near { near.replace("<=", ">") } else { of_all };
-            assert_eq!(other, far, "{file}: each moment has one colour");
+            assert_eq!(near.replace(" and on ", " unless on "), far, "{file}: each moment has one colour");
             found += 1;
         }
     }
