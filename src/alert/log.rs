@@ -38,7 +38,7 @@ impl Log {
     pub(crate) fn note_all(&mut self, facts: &Facts<'_>) {
         let recipients: BTreeSet<&String> =
             facts.engine.watchers().values().flat_map(Watcher::all_recipients).collect();
-        // Whoever left the configuration is owed no first mail and no digest.
+        // A recipient that left the configuration is owed no first mail and no digest.
         self.addressees.change_all(
             |to| !recipients.contains(to),
             |one| (one.first, one.digest, one.standing.unsure_since) = (None, None, None),
