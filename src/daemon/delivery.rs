@@ -18,8 +18,8 @@ const BUSY_AT_MOST: Duration = Duration::days(1);
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{error}")]
 pub(crate) struct SendFailure {
-    pub(super) fault: Fault,
-    pub(super) error: String,
+    pub(crate) fault: Fault,
+    pub(crate) error: String,
 }
 
 /// The source of a failure.
@@ -45,6 +45,10 @@ pub(crate) enum Fault {
     ReplyLost,
     /// No attempt was made.
     Untried,
+    /// The group became a supergroup with this number.
+    Moved(i64),
+    /// Another program reads the bot's updates.
+    Conflict,
 }
 
 impl SendFailure {
@@ -72,7 +76,7 @@ impl SendFailure {
     pub(super) fn attempt(&self) -> Attempt {
         match self.fault {
             Fault::Away | Fault::Refuses | Fault::Login | Fault::Busy(_) | Fault::Untried => Attempt::Away,
-            Fault::Deferred => Attempt::Deferred,
+            Fault::Deferred | Fault::Moved(_) | Fault::Conflict => Attempt::Deferred,
             Fault::RecipientRefused => Attempt::RecipientRefused,
             Fault::MailRefused => Attempt::MailRefused,
             Fault::Held => Attempt::Held,
@@ -129,7 +133,9 @@ impl ServerHold {
             | Fault::MailRefused
             | Fault::Held
             | Fault::ReplyLost
-            | Fault::Untried => pause(failures),
+            | Fault::Untried
+            | Fault::Moved(_)
+            | Fault::Conflict => pause(failures),
         };
         Self { failures, since: now, until: now + pause, why: failure.fault }
     }

@@ -8,10 +8,10 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::bot::{BotError, Trouble};
 use super::chat::{Callback, Chat, ChatUpdate, LISTEN, Person};
 use crate::clock::Clock;
 use crate::daemon::carrier::Carrier;
+use crate::daemon::delivery::{Fault, SendFailure};
 use crate::daemon::pipeline::Message;
 use crate::daemon::publish::SharedStore;
 use crate::failpoint;
@@ -194,9 +194,9 @@ impl Listener {
     }
 
     /// Logs an error that somebody can correct. Returns the pause.
-    fn failed(&self, error: &BotError, heard: &mut Heard) -> Duration {
-        let pause = match error.trouble {
-            Trouble::Conflict => {
+    fn failed(&self, error: &SendFailure, heard: &mut Heard) -> Duration {
+        let pause = match error.fault {
+            Fault::Conflict => {
                 if !heard.has_said_conflict {
                     heard.has_said_conflict = true;
                     tracing::warn!(
@@ -209,14 +209,17 @@ impl Listener {
                 SELDOM
             }
             // The sender reports this error.
-            Trouble::Login => REFUSED,
-            Trouble::Busy(wait) => return wait.max(Duration::from_secs(1)),
-            Trouble::Away
-            | Trouble::ReplyLost
-            | Trouble::Moved(_)
-            | Trouble::Chat
-            | Trouble::Message
-            | Trouble::Later => {
+            Fault::Login => REFUSED,
+            Fault::Busy(wait) => return wait.max(Duration::from_secs(1)),
+            Fault::Away
+            | Fault::Refuses
+            | Fault::Deferred
+            | Fault::RecipientRefused
+            | Fault::MailRefused
+            | Fault::Held
+            | Fault::ReplyLost
+            | Fault::Untried
+            | Fault::Moved(_) => {
                 heard.failures = (heard.failures + 1).min(16);
                 tracing::debug!(%error, "what was pressed cannot be read");
                 AT_MOST.min(AGAIN * 2_u32.pow(heard.failures - 1))
@@ -256,14 +259,13 @@ impl Editor {
         if let Err(error) = &edited {
             tracing::debug!(%error, to = edit.to, "a message in a chat was not edited");
         }
-        if let Err(BotError { trouble: Trouble::Busy(wait), .. }) = edited {
+        if let Err(SendFailure { fault: Fault::Busy(wait), .. }) = edited {
             self.not_before = Instant::now() + wait.max(Duration::from_secs(1));
             self.again = Some(edit);
             return;
         }
         // A message that was deleted, or that has this text already, will not take it later either.
-        let is_done =
-            edited.err().is_none_or(|error| matches!(error.trouble, Trouble::Message | Trouble::Chat));
+        let is_done = edited.err().is_none_or(|error| error.is_refusal());
         let _ = messages.send(Message::Edited(Box::new(edit), is_done)).await;
     }
 }
