@@ -111,7 +111,7 @@ pub(super) async fn body(mut answer: Response, url: &Url) -> Result<Vec<u8>, Str
 }
 
 /// The innermost cause, without the address.
-fn reason(error: reqwest::Error, url: &Url) -> String {
+pub(super) fn reason(error: reqwest::Error, url: &Url) -> String {
     if error.is_timeout() {
         return "it took too long".to_owned();
     }
