@@ -8,12 +8,12 @@ use lettre::Address;
 use secrecy::ExposeSecret as _;
 use tokio::time::timeout;
 
-use super::Capabilities;
 use super::blame::{Blame, Past, Stage, blame};
 use super::chat::{Chat, Reply};
 use super::connect::{Extensions, Greeted, Route, connect};
 use super::error::SendError;
-use super::reply::{ReplyError, TimeLimits};
+use super::reply::ReplyError;
+use super::{Capabilities, Timing};
 use crate::failpoint;
 use crate::mail::Login;
 
@@ -25,7 +25,7 @@ pub(super) struct Session {
     extensions: Extensions,
     /// Host and port, for errors.
     server: String,
-    limits: TimeLimits,
+    limits: Timing,
     tls_version: Option<&'static str>,
     mechanism: Option<&'static str>,
     /// Whether the server announced that it closes the connection.
@@ -37,7 +37,7 @@ impl Session {
     pub(super) async fn open(
         route: &Route,
         login: Option<&Login>,
-        limits: TimeLimits,
+        limits: Timing,
     ) -> Result<Self, SendError> {
         let server = format!("{}:{}", route.host, route.port);
         let Greeted { chat, greeting, extensions, tls_version } =
@@ -92,7 +92,7 @@ impl Session {
     async fn answer_challenges(&mut self, said: String, answers: Vec<String>) -> Result<Reply, ReplyError> {
         let (mut said, mut answers) = (said, answers.into_iter());
         loop {
-            let reply = self.limits.reply("AUTH", self.limits.timing().reply, self.chat.ask(&said)).await?;
+            let reply = self.limits.answer("AUTH", self.limits.reply, self.chat.ask(&said)).await?;
             if reply.code != *b"334" {
                 return reply.of_kind("AUTH", 2);
             }
@@ -154,10 +154,8 @@ impl Session {
         failure.at(refused, broken)
     }
 
-    /// Prepares the conversation for another mail with new limits. A refusal may have left the last mail half
-    /// sent.
-    pub(super) async fn again(mut self, limits: TimeLimits) -> Option<Self> {
-        self.limits = limits;
+    /// Prepares the conversation for another mail. A refusal may have left the last mail half sent.
+    pub(super) async fn again(mut self) -> Option<Self> {
         let reset = self.limits.ask(&mut self.chat, "RSET", "RSET", 2).await;
         reset.is_ok().then_some(self)
     }
@@ -190,7 +188,7 @@ impl Session {
             failpoint::reach("dot-written");
             chat.reply().await
         };
-        let replied = limits.reply("the mail", limits.timing().content, sending).await;
+        let replied = limits.answer("the mail", limits.content, sending).await;
         let replied = replied.and_then(|reply| reply.of_kind("the mail", 2));
         let broken: fn(String) -> SendError = if is_whole { reply_lost } else { interrupted };
         replied.map(drop).map_err(|failure| self.failed(failure, message, broken))
@@ -239,7 +237,7 @@ impl Session {
 
     /// Sends QUIT, within a time limit. Its reply does not matter.
     pub(super) async fn close(mut self) {
-        let _ = timeout(self.limits.timing().quit, self.chat.ask("QUIT")).await;
+        let _ = timeout(self.limits.quit, self.chat.ask("QUIT")).await;
     }
 
     /// The command that names the sender, with SMTPUTF8 if an address needs it.
