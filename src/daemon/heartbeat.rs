@@ -8,7 +8,8 @@ use secrecy::ExposeSecret as _;
 
 use super::post::{reason, start_of};
 use crate::config::Settings;
-use crate::mail::smtp::tidy;
+use crate::mail::smtp;
+use crate::model::sanitize;
 use crate::provider::http_client_via;
 
 /// The longest wait for an answer.
@@ -57,7 +58,7 @@ impl Heartbeat {
         ensure!(
             !["(not found)", "(rate limited)"].iter().any(|words| said.contains(words)),
             "the heartbeat was answered with 200 and \"{}\", so it did not count; is heartbeat.url right?",
-            tidy(&said)
+            sanitize::one_line(&said, smtp::LONGEST_SAID)
         );
         Ok(())
     }

@@ -12,7 +12,8 @@ use super::delivery::{Fault, SendFailure};
 use super::post::{Poster, Receiver, start_of};
 use crate::clock;
 use crate::mail::WebhookSettings;
-use crate::mail::smtp::tidy;
+use crate::mail::smtp;
+use crate::model::sanitize;
 use crate::provider::{asked_pause, error_text};
 
 /// Posts to one address.
@@ -55,8 +56,11 @@ impl Webhook {
         let mut said = start_of(answer, MOST_READ).await;
         let refusal = refusal_in(&said);
         said.truncate(MOST_SAID);
-        let said = self.without_secrets(&tidy(&String::from_utf8_lossy(&said)));
-        let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+        let said = String::from_utf8_lossy(&said);
+        let said = match said.trim() {
+            "" => String::new(),
+            said => format!(": {}", self.without_secrets(&sanitize::one_line(said, smtp::LONGEST_SAID))),
+        };
         let answered = format!("webhook {name} answered {status}{said}");
         match status.as_u16() {
             200..=299 if !refusal => Ok(()),

@@ -27,7 +27,7 @@ use super::settings::{Login, MailServer, Security};
 use crate::failpoint;
 
 pub(crate) use self::blame::Blame;
-pub(crate) use self::chat::tidy;
+pub(crate) use self::chat::LONGEST_SAID;
 pub(crate) use self::connect::full_host_name;
 pub(crate) use self::error::{SendError, TransportError};
 

@@ -6,8 +6,9 @@ use std::io;
 use tokio::time::{Duration, timeout};
 
 use super::Timing;
-use super::chat::{Chat, Reply, tidy};
+use super::chat::{Chat, LONGEST_SAID, Reply};
 use super::error::SendError;
+use crate::model::sanitize;
 
 /// The reason why no good reply came.
 #[derive(Debug)]
@@ -72,7 +73,7 @@ impl ReplyError {
     fn of(error: &io::Error, what: &str) -> Self {
         let is_unreadable = error.kind() == io::ErrorKind::InvalidData;
         let how = if is_unreadable { "no readable reply to" } else { "connection lost at" };
-        Self::Broken(tidy(&format!("{how} {what} ({error})")))
+        Self::Broken(sanitize::one_line(&format!("{how} {what} ({error})"), LONGEST_SAID))
     }
 }
 
