@@ -13,8 +13,7 @@ use sd_notify::NotifyState;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::common::Common;
-use super::publish::Delivery;
+use super::common::{Common, Delivery};
 use crate::failpoint;
 use crate::model::Snapshot;
 use crate::model::freshness::{is_read, state_collectors};

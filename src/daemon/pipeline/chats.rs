@@ -24,7 +24,7 @@ impl Pipeline {
         number: Option<i64>,
         moved: Option<(String, i64)>,
     ) {
-        let mut store = self.published.store.lock();
+        let mut store = self.common.store.lock();
         if let Some(number) = number
             && let Err(error) = store.number_chat_message(to, &mail.message_id, number)
         {
@@ -59,7 +59,7 @@ impl Pipeline {
 
     fn press(&mut self, pressed: &Pressed) -> Result<String, store::StoreError> {
         let Pressed { to, bot, update, press, id, number, who, .. } = pressed;
-        let mut store = self.published.store.lock();
+        let mut store = self.common.store.lock();
         if store.pressed_until(bot, self.now)?.is_some_and(|last| *update <= last) {
             return Ok(String::new());
         }
@@ -130,7 +130,7 @@ impl Pipeline {
         if self.edits.is_empty() {
             return;
         }
-        let messages = match self.published.store.lock().chat_messages() {
+        let messages = match self.common.store.lock().chat_messages() {
             Ok(messages) => messages,
             Err(error) => return tracing::debug!(%error, "which messages in chats are over is not known"),
         };
@@ -191,9 +191,7 @@ impl Pipeline {
             return;
         }
         self.editing.remove(&(edit.to.clone(), edit.message_id.clone()));
-        if is_done
-            && let Err(error) = self.published.store.lock().end_chat_message(&edit.to, &edit.message_id)
-        {
+        if is_done && let Err(error) = self.common.store.lock().end_chat_message(&edit.to, &edit.message_id) {
             tracing::debug!(%error, "a message in a chat is edited once more");
         }
     }

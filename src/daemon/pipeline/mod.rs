@@ -21,22 +21,19 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
+use super::common::Common;
 use super::control::Question;
 use super::liveness::LastRun;
 use super::mails::MailWriter;
-use super::publish::Published;
 use super::sender::Tried;
-use super::signals::PollRequests;
 use super::telegram::{Edit, Pressed};
 use crate::alert::{Engine, Log, Muted};
-use crate::clock::Clock;
 use crate::failpoint;
-use crate::metrics::{Encoder, Own, Page};
+use crate::metrics::{Encoder, Own};
 use crate::model::freshness::{changes_at, next_change};
-use crate::model::{AccountName, Collector, CollectorStatus, KnownAccount, Read, Report, Snapshot, forecast};
+use crate::model::{AccountName, Collector, CollectorStatus, KnownAccount, Read, Report, forecast};
 use crate::provider::cron::Schedule;
 use crate::provider::poll::{Update, span};
-use crate::state::Shared;
 pub(crate) use accounts::Accounts;
 pub(super) use dispatch::Senders;
 pub(super) use housekeeping::{Housekeeping, everybody};
@@ -66,6 +63,7 @@ enum Turn {
 
 /// The state that the pipeline owns.
 pub(super) struct Pipeline {
+    pub(super) common: Arc<Common>,
     pub(super) known: BTreeMap<AccountName, KnownAccount>,
     pub(super) engine: Engine,
     pub(super) log: Log,
@@ -83,14 +81,7 @@ pub(super) struct Pipeline {
     pub(super) editing: BTreeSet<(String, String)>,
     /// The store's file was deleted, or another file took its place.
     pub(super) has_lost_its_file: bool,
-    pub(super) own: Arc<Own>,
-    pub(super) published: Published,
-    pub(super) snapshot: Shared<Snapshot>,
-    pub(super) page: Shared<Page>,
-    /// Sends poll requests to the collectors.
-    pub(super) polls: PollRequests,
     pub(super) last_run: LastRun,
-    pub(super) clock: Clock,
     /// The time at the beginning of this turn.
     pub(super) now: DateTime<Utc>,
     pub(super) looking: Looking,
@@ -222,10 +213,10 @@ impl Pipeline {
             log_change(&before, status, &problems);
         }
         drop(span);
-        self.own.rejected(&account, collector, rejected);
-        let mut snapshot = (*self.snapshot.get()).clone();
+        self.common.own.rejected(&account, collector, rejected);
+        let mut snapshot = (*self.common.snapshot.get()).clone();
         snapshot.accounts.insert(account.clone(), Arc::clone(&state));
-        self.snapshot.set(snapshot);
+        self.common.snapshot.set(snapshot);
 
         failpoint::reach("reading-applied");
         // A silence that was made a moment ago counts already.
@@ -250,7 +241,7 @@ impl Pipeline {
         // The poll's metrics are set after the page: a scrape must not show a poll as good before it shows the
         // poll's readings.
         if let Some(status) = &status {
-            self.own.collector(&account, collector, status);
+            self.common.own.collector(&account, collector, status);
         }
     }
 
@@ -259,7 +250,7 @@ impl Pipeline {
         for read in reads {
             if let Read::ExpectedBalance(report) = read {
                 self.housekeeping.reports_to_keep.insert(account.clone());
-                log_inconsistent(account, report, &self.own, &mut self.inconsistent);
+                log_inconsistent(account, report, &self.common.own, &mut self.inconsistent);
             }
         }
     }
@@ -291,7 +282,7 @@ impl Pipeline {
     /// Serves what was encoded.
     fn publish(&mut self, page_changed: bool) {
         if page_changed {
-            self.page.set(self.encoder.page());
+            self.common.page.set(self.encoder.page());
         }
     }
 
@@ -312,21 +303,21 @@ impl Pipeline {
 
     fn accounts(&mut self, accounts: Accounts) {
         let Accounts { profiles, watchers, mail_writer, digest, metrics, has_heartbeat } = accounts;
-        self.published.show_heartbeat(has_heartbeat);
+        self.common.show_heartbeat(has_heartbeat);
         self.encoder.configure(metrics);
         let names: Vec<AccountName> = self.known.keys().cloned().collect();
-        let mut snapshot = (*self.snapshot.get()).clone();
+        let mut snapshot = (*self.common.snapshot.get()).clone();
         for name in names.iter().filter(|name| profiles.iter().all(|profile| profile.name != **name)) {
             self.known.remove(name);
             self.encoder.remove(name);
             self.not_encoded.remove(name);
-            self.own.remove_account(name);
+            self.common.own.remove_account(name);
             snapshot.accounts.remove(name);
         }
-        let reports = self.published.store.lock().reports().unwrap_or_default();
+        let reports = self.common.store.lock().reports().unwrap_or_default();
         for profile in profiles {
             let name = profile.name.clone();
-            self.own.account(&name, &profile.collectors);
+            self.common.own.account(&name, &profile.collectors);
             let known = match self.known.remove(&name) {
                 Some(known) => known.with_profile(profile),
                 None => KnownAccount::new(profile).remembering(reports.get(&name)),
@@ -334,7 +325,7 @@ impl Pipeline {
             snapshot.accounts.insert(name.clone(), known.publish());
             self.known.insert(name, known);
         }
-        self.snapshot.set(snapshot);
+        self.common.snapshot.set(snapshot);
         self.encode_again();
         self.encode_all();
         // An account that was removed also leaves the page.

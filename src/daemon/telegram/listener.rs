@@ -1,7 +1,7 @@
 //! Reads presses of buttons below messages, with a call that Telegram holds until one is pressed, and edits
 //! sent messages. The pipeline decides and stores.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
@@ -9,13 +9,11 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::chat::{Callback, Chat, ChatUpdate, LISTEN, Person};
-use crate::clock::Clock;
-use crate::daemon::carrier::Carrier;
+use crate::daemon::common::Common;
 use crate::daemon::delivery::{Fault, SendFailure};
 use crate::daemon::pipeline::Message;
-use crate::daemon::publish::SharedStore;
 use crate::failpoint;
-use crate::mail::{Press, Service};
+use crate::mail::{Press, Service, Way};
 use crate::model::sanitize;
 use crate::state::Shared;
 
@@ -50,12 +48,8 @@ pub(in crate::daemon) struct Edit {
 /// The loop of one chat.
 pub(in crate::daemon) struct Listener {
     pub(in crate::daemon) name: String,
-    /// All chats. The first of the chats that share a bot listens for all of them.
-    pub(in crate::daemon) chats: BTreeMap<String, Shared<Carrier>>,
+    pub(in crate::daemon) common: Arc<Common>,
     pub(in crate::daemon) edits: mpsc::UnboundedReceiver<Edit>,
-    pub(in crate::daemon) messages: mpsc::Sender<Message>,
-    pub(in crate::daemon) store: SharedStore,
-    pub(in crate::daemon) clock: Clock,
 }
 
 /// How often an idle listener checks whether it has to listen, as after a reload.
@@ -85,13 +79,14 @@ impl Listener {
         let mut bot = String::new();
         let mut editor = Editor::default();
         while !stop.is_cancelled() {
-            let Some(carrier) = self.chats.get(&self.name).map(Shared::get) else {
+            let way = Way::Named(Service::Telegram, self.name.clone());
+            let Some(carrier) = self.common.carriers.get(&way).map(Shared::get) else {
                 return stop.cancelled().await;
             };
             let Some(chat) = carrier.chat() else { return stop.cancelled().await };
             if bot != chat.bot.number() {
                 bot = chat.bot.number().to_owned();
-                let until = self.store.lock().pressed_until(&bot, self.clock.now());
+                let until = self.common.store.lock().pressed_until(&bot, self.common.clock.now());
                 heard = Heard { offset: until.ok().flatten().map(|last| last + 1), ..Heard::default() };
             }
             let listens = self.listens(chat);
@@ -115,7 +110,7 @@ impl Listener {
                 tokio::select! {
                     () = stop.cancelled() => return,
                     called = &mut call => break called,
-                    Some(edit) = editor.next(&mut self.edits) => editor.edit(chat, edit, &self.messages).await,
+                    Some(edit) = editor.next(&mut self.edits) => editor.edit(chat, edit, &self.common.messages).await,
                 }
             };
             pause = match called {
@@ -125,12 +120,21 @@ impl Listener {
         }
     }
 
-    /// Whether this is the first of the chats with buttons that share the bot.
+    /// The recipients behind chats with buttons that share the bot and fit.
+    fn sharing(&self, chat: &Chat, fits: impl Fn(&Chat) -> bool) -> impl Iterator<Item = String> {
+        let shares = move |other: &Chat| other.buttons && other.bot.is_same(&chat.bot) && fits(other);
+        self.common.carriers.iter().filter_map(move |(way, carrier)| match way {
+            Way::Named(service, name) if carrier.get().chat().is_some_and(&shares) => {
+                Some(format!("{}{name}", service.prefix()))
+            }
+            Way::Named(..) | Way::Smtp => None,
+        })
+    }
+
+    /// Whether this is the first of the chats with buttons that share the bot: it listens for all of them.
     fn listens(&self, chat: &Chat) -> bool {
-        let mut same = self.chats.iter().filter(|(_, other)| {
-            other.get().chat().is_some_and(|other| other.buttons && other.bot.is_same(&chat.bot))
-        });
-        same.next().is_some_and(|(name, _)| *name == self.name)
+        let first = self.sharing(chat, |_| true).next();
+        first == Some(format!("{}{}", Service::Telegram.prefix(), self.name))
     }
 
     /// Takes in updates. Returns the pause before the next call.
@@ -156,15 +160,7 @@ impl Listener {
         let (Some(message), Some((press, id))) = (&callback.message, Press::of(&callback.data)) else {
             return true;
         };
-        let is_there = |other: &Shared<Carrier>| {
-            let carrier = other.get();
-            carrier.chat().is_some_and(|other| {
-                other.buttons && other.bot.is_same(&chat.bot) && other.is_here(&message.chat)
-            })
-        };
-        let there = self.chats.iter().filter(|(_, other)| is_there(other));
-        let to: Vec<String> =
-            there.map(|(name, _)| format!("{}{name}", Service::Telegram.prefix())).collect();
+        let to: Vec<String> = self.sharing(chat, |other| other.is_here(&message.chat)).collect();
         if to.is_empty() {
             return true;
         }
@@ -179,7 +175,7 @@ impl Listener {
             who: name_of(&callback.from),
             reply,
         };
-        if self.messages.send(Message::Pressed(Box::new(pressed))).await.is_err() {
+        if self.common.messages.send(Message::Pressed(Box::new(pressed))).await.is_err() {
             return false;
         }
         match answer.await {
