@@ -51,6 +51,13 @@ pub(crate) enum Fault {
     Conflict,
 }
 
+impl Fault {
+    /// Whether the server refuses us with every mail.
+    fn refuses_us(self) -> bool {
+        matches!(self, Self::Refuses | Self::Login)
+    }
+}
+
 impl SendFailure {
     /// Whether the next mail would fail, too.
     pub(super) fn is_of_server(&self) -> bool {
@@ -59,7 +66,7 @@ impl SendFailure {
 
     /// Whether the server refuses us, with every mail or with this one.
     pub(super) fn is_refusal_of_us(&self) -> bool {
-        matches!(self.fault, Fault::Refuses | Fault::Login | Fault::Held)
+        self.fault.refuses_us() || self.fault == Fault::Held
     }
 
     /// Whether it goes on until a person corrects a login, a token or an address.
@@ -120,22 +127,15 @@ impl ServerHold {
     /// failure of the server.
     pub(super) fn after(before: Option<&Self>, failure: &SendFailure, now: DateTime<Utc>) -> Self {
         let failures = before.map_or(0, |hold| hold.failures - usize::from(hold.is_on(now))) + 1;
-        let pause = match failure.fault {
-            Fault::Refuses | Fault::Login => failpoint::hasten(REFUSED_HOLD),
+        let pause = if failure.fault.refuses_us() {
+            failpoint::hasten(REFUSED_HOLD)
+        } else if let Fault::Busy(wait) = failure.fault
+            && !wait.is_zero()
+        {
+            Duration::from_std(wait).unwrap_or(BUSY_AT_MOST).min(BUSY_AT_MOST)
+        } else {
             // A server that asks for a pause of length zero is tried again like an unreachable one.
-            Fault::Busy(wait) if !wait.is_zero() => {
-                Duration::from_std(wait).unwrap_or(BUSY_AT_MOST).min(BUSY_AT_MOST)
-            }
-            Fault::Away
-            | Fault::Busy(_)
-            | Fault::Deferred
-            | Fault::RecipientRefused
-            | Fault::MailRefused
-            | Fault::Held
-            | Fault::ReplyLost
-            | Fault::Untried
-            | Fault::Moved(_)
-            | Fault::Conflict => pause(failures),
+            pause(failures)
         };
         Self { failures, since: now, until: now + pause, why: failure.fault }
     }
@@ -152,7 +152,7 @@ impl ServerHold {
 
     /// Whether the server refuses us.
     pub(super) fn is_refusal(&self) -> bool {
-        matches!(self.why, Fault::Refuses | Fault::Login)
+        self.why.refuses_us()
     }
 
     /// Whether the server itself asked for the hold.
