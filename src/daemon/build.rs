@@ -152,7 +152,6 @@ impl Common {
             outbox_shown: Paced::default(),
             edits,
             editing: BTreeSet::new(),
-            has_lost_its_file: false,
             last_run: self.liveness.watch(Loop::Pipeline),
             now: self.clock.now(),
             looking: Looking::new(self.clock.wall(), Instant::now()),

@@ -112,14 +112,11 @@ impl Watchdog {
         };
         let trouble = match trouble {
             Some(trouble) => Some(trouble),
-            None => match heartbeat.ping().await {
-                Ok(()) => {
-                    own.heartbeat(clock.now());
-                    None
-                }
-                Err(error) => Some(error.to_string()),
-            },
+            None => heartbeat.ping().await.err().map(|error| error.to_string()),
         };
+        if trouble.is_none() {
+            own.heartbeat(clock.now());
+        }
         match (&*before, &trouble) {
             (old, Some(trouble)) if old.as_ref() != Some(trouble) => {
                 tracing::warn!(why = trouble, "heartbeat not sent");

@@ -58,18 +58,20 @@ impl Housekeeping {
 }
 
 impl Pipeline {
-    /// Takes in changes that others may have written, and sends what is due.
-    pub(super) fn check(&mut self) {
+    /// Takes in changes that others may have written, and sends what is due. False if the store's file was deleted,
+    /// or another file took its place.
+    pub(super) fn check(&mut self) -> bool {
         self.last_run.now();
-        let now = self.now;
+        let (now, mut has_its_file) = (self.now, true);
         if self.housekeeping.file_tried.is_none_or(|tried| now - tried >= FILE_EVERY || now < tried) {
             self.housekeeping.file_tried = Some(now);
             self.return_to_file(now);
-            self.has_lost_its_file = !self.common.store.lock().is_in_place();
+            has_its_file = self.common.store.lock().is_in_place();
         }
         let result = self.check_store().and_then(|()| self.owe_digests(now));
         self.note_store_result(result);
         self.dispatch();
+        has_its_file
     }
 
     /// The work of each minute.

@@ -79,8 +79,6 @@ pub(super) struct Pipeline {
     pub(super) edits: BTreeMap<String, mpsc::UnboundedSender<Edit>>,
     /// Messages whose last edit is under way, by recipient and id.
     pub(super) editing: BTreeSet<(String, String)>,
-    /// The store's file was deleted, or another file took its place.
-    pub(super) has_lost_its_file: bool,
     pub(super) last_run: LastRun,
     /// The time at the beginning of this turn.
     pub(super) now: DateTime<Utc>,
@@ -159,8 +157,7 @@ impl Pipeline {
                     if self.fresh_until.is_some_and(|until| until < self.now) {
                         self.encode_again();
                     }
-                    self.check();
-                    if self.has_lost_its_file {
+                    if !self.check() {
                         tracing::error!("{STORE_GONE}");
                         return;
                     }
