@@ -58,6 +58,7 @@ async fn look(settings: &TelegramSettings) -> Result<CheckVerdict, SendFailure> 
     })
 }
 
+#[allow(clippy::wildcard_enum_match_arm)] // all others are of the way to Telegram
 fn remedy(settings: &TelegramSettings, fault: Fault) -> String {
     let name = &settings.name;
     match fault {
@@ -67,15 +68,7 @@ fn remedy(settings: &TelegramSettings, fault: Fault) -> String {
         Fault::RecipientRefused | Fault::MailRefused => {
             format!("check telegram.{name}.chat_id; write to the bot, or add it to the group, once")
         }
-        Fault::Away
-        | Fault::Refuses
-        | Fault::Busy(_)
-        | Fault::Deferred
-        | Fault::Held
-        | Fault::ReplyLost
-        | Fault::Untried
-        | Fault::Moved(_)
-        | Fault::Conflict => {
+        _ => {
             let advice = match settings.via.proxy {
                 Some(_) => "check",
                 None => "where Telegram is filtered, set",

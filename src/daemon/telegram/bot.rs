@@ -6,9 +6,9 @@ use std::time::Duration;
 use reqwest::Url;
 use reqwest::header::HeaderMap;
 use secrecy::{ExposeSecret as _, SecretString};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::daemon::delivery::{Fault, SendFailure};
 use crate::daemon::post::{self, Poster, Receiver};
@@ -77,7 +77,7 @@ impl Bot {
     pub(super) async fn call<T: DeserializeOwned>(
         &self,
         method: &str,
-        arguments: &Map<String, Value>,
+        arguments: &impl Serialize,
         patience: Duration,
     ) -> Result<T, SendFailure> {
         let called = self.called(method, arguments, patience).await;
@@ -89,7 +89,7 @@ impl Bot {
     async fn called<T: DeserializeOwned>(
         &self,
         method: &str,
-        arguments: &Map<String, Value>,
+        arguments: &impl Serialize,
         patience: Duration,
     ) -> Result<T, SendFailure> {
         let receiver = &self.poster.receiver;
@@ -135,6 +135,7 @@ fn fault(status: u16, answer: Option<Answer>) -> Fault {
 const OF_CHAT: [&str; 9] =
     ["chat", "thread not found", "topic", "peer", "rights", "user", "member", "deactivated", "administrator"];
 
+#[allow(clippy::wildcard_enum_match_arm)] // the others say no more than the answer
 fn words(name: &str, fault: Fault, status: u16, said: Option<&str>) -> String {
     let said = said.filter(|said| !said.is_empty());
     let answered = said.map_or_else(|| format!("HTTP {status}"), str::to_owned);
@@ -153,9 +154,7 @@ fn words(name: &str, fault: Fault, status: u16, said: Option<&str>) -> String {
         Fault::Conflict => format!(
             "the buttons in chat {name} do nothing, since another program reads the bot's updates: {answered}"
         ),
-        Fault::Away | Fault::Refuses | Fault::Deferred | Fault::Held | Fault::ReplyLost | Fault::Untried => {
-            format!("Telegram answered {name} with {answered}")
-        }
+        _ => format!("Telegram answered {name} with {answered}"),
     }
 }
 

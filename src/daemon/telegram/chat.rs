@@ -5,7 +5,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::bot::Bot;
 use crate::daemon::delivery::{Fault, SendFailure};
@@ -133,23 +133,18 @@ impl Chat {
 
     /// The buttons that were pressed since then. Waits for one.
     pub(super) async fn updates(&self, offset: Option<i64>) -> Result<Vec<ChatUpdate>, SendFailure> {
-        let mut arguments = Map::from_iter([
-            ("timeout".to_owned(), LISTEN.as_secs().into()),
-            ("limit".to_owned(), MOST_UPDATES.into()),
-            ("allowed_updates".to_owned(), vec!["callback_query"].into()),
-        ]);
+        let (timeout, limit) = (LISTEN.as_secs(), MOST_UPDATES);
+        let mut arguments =
+            json!({ "timeout": timeout, "limit": limit, "allowed_updates": ["callback_query"] });
         if let Some(offset) = offset {
-            arguments.insert("offset".to_owned(), offset.into());
+            arguments["offset"] = offset.into();
         }
         self.bot.call("getUpdates", &arguments, LISTEN + Duration::from_secs(10)).await
     }
 
     /// Answers the person who pressed a button.
     pub(super) async fn answer(&self, callback: &str, text: &str) -> Result<(), SendFailure> {
-        let arguments = Map::from_iter([
-            ("callback_query_id".to_owned(), callback.into()),
-            ("text".to_owned(), text.into()),
-        ]);
+        let arguments = json!({ "callback_query_id": callback, "text": text });
         self.bot.call::<Value>("answerCallbackQuery", &arguments, WHOLE).await.map(drop)
     }
 

@@ -190,6 +190,7 @@ impl Listener {
     }
 
     /// Logs an error that somebody can correct. Returns the pause.
+    #[allow(clippy::wildcard_enum_match_arm)] // all others may pass
     fn failed(&self, error: &SendFailure, heard: &mut Heard) -> Duration {
         let pause = match error.fault {
             Fault::Conflict => {
@@ -207,15 +208,7 @@ impl Listener {
             // The sender reports this error.
             Fault::Login => REFUSED,
             Fault::Busy(wait) => return wait.max(Duration::from_secs(1)),
-            Fault::Away
-            | Fault::Refuses
-            | Fault::Deferred
-            | Fault::RecipientRefused
-            | Fault::MailRefused
-            | Fault::Held
-            | Fault::ReplyLost
-            | Fault::Untried
-            | Fault::Moved(_) => {
+            _ => {
                 heard.failures = (heard.failures + 1).min(16);
                 tracing::debug!(%error, "what was pressed cannot be read");
                 AT_MOST.min(AGAIN * 2_u32.pow(heard.failures - 1))
