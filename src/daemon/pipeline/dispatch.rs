@@ -10,13 +10,12 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::time::Instant;
 
 use super::super::delivery::{Fault, SendFailure, ServerHold};
-use super::super::mails::Aside;
 use super::super::sender::{Job, Tried};
 use super::decide::facts;
 use super::{Message, Paced, Pipeline, story};
 use crate::alert::{Attempt, Debts, Lane, NotReached, Notice, Outgoing};
 use crate::failpoint;
-use crate::mail::Way;
+use crate::mail::{self, LivesOn, Way};
 use crate::metrics::own::Notification;
 use crate::model::lives_on;
 use crate::store::{Flying, Rendered, StoreError};
@@ -209,9 +208,10 @@ impl Pipeline {
         let mut notes = self.housekeeping.store_notes.for_recipient(&notice.to, language);
         let difference = self.common.clock.difference().filter(|(_, decides)| *decides);
         notes.extend(difference.map(|(words, _)| format!("{words}.")));
-        let home = lives_on(&snapshot, &self.addresses);
-        let aside = Aside { notes: &notes, unreached, is_light, home: home.as_ref() };
-        match writer.write(notice, id, &snapshot, aside, self.now) {
+        let lives_on = lives_on(&snapshot, &self.addresses).map(LivesOn::from);
+        let context = writer.context(&snapshot, &notes, self.now);
+        let context = mail::Context { language, lives_on, unreached, is_light, ..context };
+        match writer.write(notice, id, context) {
             Ok(mail) => Some(mail),
             Err(error) => {
                 tracing::error!(%error, to = notice.to, "no mail can be made of a notice");
