@@ -222,13 +222,13 @@ impl Pipeline {
 
     /// Takes in the result of an attempt.
     pub(super) fn tried(&mut self, tried: Tried) {
-        let Tried { way, job, sent, moved } = tried;
+        let Tried { way, job, sent } = tried;
         let Job { to, lane, mail } = job;
         let failure = sent.as_ref().err();
         if failure.is_none_or(|failure| failure.fault != Fault::Untried) {
             self.note_attempt(&way, &to, lane, &mail, failure);
         }
-        self.note_chat(&way, &to, &mail, sent.as_ref().ok().copied().flatten(), moved);
+        self.note_chat(&way, &to, &mail, sent.as_ref().ok().copied().flatten());
         self.settle(&to, lane, &mail.message_id, failure.map_or(Attempt::Sent, SendFailure::attempt));
         self.senders.quiet.remove(&to);
         // If the reply was lost, a store that lost the bytes gets them again.

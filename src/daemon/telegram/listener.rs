@@ -16,6 +16,7 @@ use crate::failpoint;
 use crate::mail::{Press, Service, Way};
 use crate::model::sanitize;
 use crate::state::Shared;
+use crate::store::ChatMessage;
 
 /// A press of a button.
 #[derive(Debug)]
@@ -37,10 +38,8 @@ pub(in crate::daemon) struct Pressed {
 /// A new text for a message in a chat.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::daemon) struct Edit {
-    pub(in crate::daemon) to: String,
-    pub(in crate::daemon) message_id: String,
+    pub(in crate::daemon) message: ChatMessage,
     pub(in crate::daemon) number: i64,
-    pub(in crate::daemon) raw: Vec<u8>,
     /// Whether all of its incidents are over.
     pub(in crate::daemon) is_last: bool,
 }
@@ -244,9 +243,9 @@ impl Editor {
 
     /// Edits a message; best effort, but for a pause that Telegram asks for.
     async fn edit(&mut self, chat: &Chat, edit: Edit, messages: &mpsc::Sender<Message>) {
-        let edited = chat.edit(edit.number, &edit.raw).await;
+        let edited = chat.edit(edit.number, &edit.message.raw).await;
         if let Err(error) = &edited {
-            tracing::debug!(%error, to = edit.to, "a message in a chat was not edited");
+            tracing::debug!(%error, to = edit.message.recipient, "a message in a chat was not edited");
         }
         if let Err(SendFailure { fault: Fault::Busy(wait), .. }) = edited {
             self.not_before = Instant::now() + wait.max(Duration::from_secs(1));
