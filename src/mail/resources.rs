@@ -1,7 +1,7 @@
 //! Mails about incidents of resources and collectors: opened, ended, still open, no longer watched, held back by
 //! the hourly limit. Pure.
 
-use super::body::Body;
+use super::body::{Body, Tone};
 use super::context::{Context, MOST_LISTED};
 use super::parts::{self, accounts};
 use super::{groups, incident, subject, tense};
@@ -17,15 +17,19 @@ const LONGEST_LEAD: usize = 300;
 pub(super) fn body(notice: &Notice, context: &Context<'_>) -> Body {
     let several = notice.accounts.len() > 1;
     let items = parts::open_first(&notice.items);
-    let sections = groups::sections(&items, several, MOST_LISTED, context);
-    let lasts = items.first().is_some_and(|first| !first.event.is_end() && !first.key.kind.is_momentary());
+    let worst = items.first().copied();
+    let lasts = worst.is_some_and(|worst| !worst.event.is_end() && !worst.key.kind.is_momentary());
     let acks = lasts && matches!(notice.form, Form::Opened | Form::Reminder);
-    let content = (lead(notice, context), sections);
-    let mut body = parts::body(items, acks, &notice.accounts, content, context.language);
-    if let Form::Summary(facts) = &notice.form {
-        body.notes.push(held_back(notice, facts, context));
+    let held_back =
+        if let Form::Summary(facts) = &notice.form { Some(held_back(notice, facts, context)) } else { None };
+    Body {
+        tone: worst.map_or(Tone::Info, parts::tone_of),
+        lead: lead(notice, context),
+        notes: held_back.into_iter().collect(),
+        sections: groups::sections(&items, several, MOST_LISTED, context),
+        foot: parts::foot(worst, items.len(), acks, &notice.accounts, context.language),
+        ..Body::default()
     }
-    body
 }
 
 /// The note of a mail in place of several that the hourly limit held back.
