@@ -51,26 +51,21 @@ fn write_episode(
     now: DateTime<Utc>,
 ) -> rusqlite::Result<()> {
     let (episode, since) = (incident.episode, stamp(incident.since));
-    let sql = match incident.phase {
+    let again = match incident.phase {
         _ if episode == 0 => return Ok(()),
         Phase::Firing | Phase::Recovering => {
-            "INSERT INTO episodes (key, episode, since, ended_at, severity, title) VALUES (?1, ?2, ?3, NULL, ?4, ?5)
-             ON CONFLICT (key, episode) DO UPDATE SET since = excluded.since, ended_at = NULL,
-               severity = excluded.severity, title = excluded.title"
+            "since = excluded.since, ended_at = NULL, severity = excluded.severity, title = excluded.title"
         }
         Phase::Pending | Phase::Resolved | Phase::Removed | Phase::Unwatched => {
-            "INSERT INTO episodes (key, episode, since, ended_at, severity, title) VALUES (?1, ?2, ?3, ?6, ?4, ?5)
-             ON CONFLICT (key, episode) DO UPDATE SET ended_at = coalesce(ended_at, excluded.ended_at)"
+            "ended_at = coalesce(ended_at, excluded.ended_at)"
         }
     };
-    let ended = stamp(incident.ended.unwrap_or(now));
-    let severity = incident.severity.as_str();
-    let mut write = transaction.prepare_cached(sql)?;
-    if incident.phase.is_open() {
-        write.execute(params![key, episode, since, severity, title])?;
-    } else {
-        write.execute(params![key, episode, since, severity, title, ended])?;
-    }
+    let ended = (!incident.phase.is_open()).then(|| stamp(incident.ended.unwrap_or(now)));
+    let mut write = transaction.prepare_cached(&format!(
+        "INSERT INTO episodes (key, episode, since, ended_at, severity, title) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT (key, episode) DO UPDATE SET {again}"
+    ))?;
+    write.execute(params![key, episode, since, ended, incident.severity.as_str(), title])?;
     Ok(())
 }
 
