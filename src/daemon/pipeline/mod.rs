@@ -41,6 +41,10 @@ pub(super) use looking::Looking;
 
 /// A message to the pipeline.
 pub(super) enum Message {
+    /// A minute is over.
+    Tick,
+    /// Others may have written into the store, and readings may have gone stale.
+    Check,
     Update(Update),
     /// A new configuration is in force.
     Accounts(Box<Accounts>),
@@ -52,13 +56,6 @@ pub(super) enum Message {
     Pressed(Box<Pressed>),
     /// A message in a chat was edited, or cannot be edited; then no further attempt is made.
     Edited(Box<Edit>, bool),
-}
-
-/// The next step of the pipeline.
-enum Turn {
-    Tick,
-    Check,
-    Message(Message),
 }
 
 /// The state that the pipeline owns.
@@ -137,22 +134,22 @@ impl Pipeline {
         self.show_incidents();
         loop {
             self.last_run.now();
-            let turn = tokio::select! {
+            let message = tokio::select! {
                 biased;
                 () = stop.cancelled() => return self.finish(&mut messages).await,
                 // The tick comes before the messages: in a storm the messages never end, and thresholds must
                 // still be crossed in time.
-                _ = tick.tick() => Turn::Tick,
-                _ = check.tick() => Turn::Check,
+                _ = tick.tick() => Message::Tick,
+                _ = check.tick() => Message::Check,
                 message = messages.recv() => match message {
-                    Some(message) => Turn::Message(message),
+                    Some(message) => message,
                     None => return,
                 },
             };
             self.notice_sleep();
-            match turn {
-                Turn::Tick => self.tick(),
-                Turn::Check => {
+            match message {
+                Message::Tick => self.tick(),
+                Message::Check => {
                     self.say_difference();
                     if self.fresh_until.is_some_and(|until| until < self.now) {
                         self.encode_again();
@@ -162,15 +159,15 @@ impl Pipeline {
                         return;
                     }
                 }
-                Turn::Message(Message::Update(update)) => self.update(update),
-                Turn::Message(Message::Accounts(accounts)) => self.accounts(*accounts),
-                Turn::Message(Message::Tried(tried)) => {
+                Message::Update(update) => self.update(update),
+                Message::Accounts(accounts) => self.accounts(*accounts),
+                Message::Tried(tried) => {
                     self.tried(*tried);
                     self.dispatch();
                 }
-                Turn::Message(Message::Asked(question)) => self.answer(*question),
-                Turn::Message(Message::Pressed(pressed)) => self.pressed(*pressed),
-                Turn::Message(Message::Edited(edit, is_done)) => self.edited(&edit, is_done),
+                Message::Asked(question) => self.answer(*question),
+                Message::Pressed(pressed) => self.pressed(*pressed),
+                Message::Edited(edit, is_done) => self.edited(&edit, is_done),
             }
             if !self.not_encoded.is_empty() && self.encoded.is_due(ENCODE_EVERY, Duration::MAX) {
                 self.encode_all();

@@ -76,7 +76,7 @@ impl Listener {
         let mut heard = Heard::default();
         let mut pause = Duration::ZERO;
         let mut bot = String::new();
-        let mut editor = Editor::default();
+        let mut editor = Editor { again: None, not_before: Instant::now() };
         while !stop.is_cancelled() {
             let way = Way::Named(Service::Telegram, self.name.clone());
             let Some(carrier) = self.common.carriers.get(&way).map(Shared::get) else {
@@ -223,12 +223,6 @@ struct Editor {
     again: Option<Edit>,
     /// The time at which Telegram wants the next edit.
     not_before: Instant,
-}
-
-impl Default for Editor {
-    fn default() -> Self {
-        Self { again: None, not_before: Instant::now() }
-    }
 }
 
 impl Editor {
