@@ -14,7 +14,7 @@ use crate::metrics::own::IncidentLabels;
 use crate::model::mails::OutboxSummary;
 use crate::model::{AccountName, OwnVm};
 use crate::store::Store;
-use crate::view::incidents::ServerError;
+use crate::view::incidents::{Mails, ServerError};
 use crate::view::{Alerting, IncidentRow};
 
 /// Past incidents, for the page. The store is locked for one reading.
@@ -64,16 +64,9 @@ impl Common {
         let (outbox, of_accounts) = (OutboxSummary::of(debts), OutboxSummary::of_accounts(debts));
         self.own.outbox(&outbox);
         self.delivery.set(Delivery::of(debts, last_sent));
-        let shown = &self.alerting.get().mails;
-        if (shown.outbox.unwrap_or_default(), shown.last_mail_at, &shown.undelivered_of)
-            == (outbox, last_sent, &of_accounts)
-        {
-            return;
-        }
-        self.write(|alerting| {
-            alerting.mails.outbox = alerting.mails.outbox.map(|_| outbox);
-            alerting.mails.last_mail_at = last_sent;
-            alerting.mails.undelivered_of = of_accounts;
+        self.write_mails(|mails| {
+            mails.outbox = mails.outbox.map(|_| outbox);
+            (mails.last_mail_at, mails.undelivered_of) = (last_sent, of_accounts);
         });
     }
 
@@ -83,12 +76,12 @@ impl Common {
             let name = home.vm_name.as_deref().unwrap_or_default();
             format!("VM {} \"{name}\" of account {}", home.vm, home.account)
         });
-        self.write(|alerting| alerting.mails.lives_on = words);
+        self.write_mails(|mails| mails.lives_on = words);
     }
 
     /// Shows whether an outside service watches this daemon.
     pub(super) fn show_heartbeat(&self, is_set: bool) {
-        self.write(|alerting| alerting.mails.without_heartbeat = !is_set);
+        self.write_mails(|mails| mails.without_heartbeat = !is_set);
     }
 
     /// Shows the difference between this machine's clock and the provider's.
@@ -100,12 +93,7 @@ impl Common {
     pub(super) fn show_mail_servers(&self, errors: &BTreeMap<Way, ServerError>) {
         let is_down = errors.contains_key(&Way::Smtp);
         let error = errors.values().find(|error| error.refused).or(errors.values().next()).cloned();
-        let shown = self.alerting.get();
-        if shown.mails.server_error != error || shown.mails.server_is_down != is_down {
-            self.write(|alerting| {
-                (alerting.mails.server_error, alerting.mails.server_is_down) = (error, is_down);
-            });
-        }
+        self.write_mails(|mails| (mails.server_error, mails.server_is_down) = (error, is_down));
     }
 
     /// Shows whether the store's file fails.
@@ -114,6 +102,16 @@ impl Common {
             self.write(|alerting| alerting.store_fails = fails);
         }
         self.own.store_usable(!fails);
+    }
+
+    /// Changes the state of mail delivery, if that makes a difference.
+    fn write_mails(&self, change: impl FnOnce(&mut Mails)) {
+        let shown = self.alerting.get();
+        let mut mails = shown.mails.clone();
+        change(&mut mails);
+        if mails != shown.mails {
+            self.write(|alerting| alerting.mails = mails);
+        }
     }
 
     fn write(&self, change: impl FnOnce(&mut Alerting)) {
