@@ -10,16 +10,16 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::carrier::{self, Carrier};
+use super::carrier;
 use super::collectors::Collectors;
-use super::common::Common;
+use super::common::{Common, Delivery, SharedStore};
 use super::control::Desk;
 use super::heartbeat::Heartbeat;
 use super::liveness::{Ended, Liveness, Loop, Tasks};
 use super::machine;
 use super::mails;
 use super::pipeline::{Accounts, Housekeeping, Looking, Paced, Pipeline, Senders, everybody, story};
-use super::publish::{PastInStore, Published, say_returned};
+use super::publish::say_returned;
 use super::reload::{Reloader, SecretFiles, remember_moves};
 use super::sender::{Job, Sender};
 use super::signals::PollRequests;
@@ -33,11 +33,12 @@ use crate::clock::Clock;
 use crate::http::{self, AllowedHosts, Reload};
 use crate::mail::{Service, Way};
 use crate::metrics::{Encoder, Own};
+use crate::model::mails::OutboxSummary;
 use crate::model::{AccountName, Collector, KnownAccount, LastReport, Profile, Snapshot};
 use crate::provider::FIELDS;
 use crate::state::Shared;
 use crate::store::{Opened, Restored};
-use crate::view::About;
+use crate::view::{About, Alerting};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The commit of the build, if the build was given one.
@@ -53,20 +54,20 @@ pub(super) fn start(start: Start, stop: CancellationToken) -> Result<Running> {
     let now = clock.now();
     let own = own_metrics(&settings, now);
     let accounts = Accounts::of(&settings);
-    let decided = restore(store, &accounts, &own, &clock)?;
-    let published = &decided.published;
-    let known = unread(&accounts.profiles, &last_reports(published), &own);
+    let decided = restore(store, &accounts, &clock)?;
+    let store = Arc::clone(&decided.store);
+    let known = unread(&accounts.profiles, &last_reports(&store), &own);
     let states = known.iter().map(|(name, known)| (name.clone(), known.publish()));
     let encoder = first_page(&settings, &known, &decided.engine, now);
     let carriers = carrier::all(&settings)?;
-    remember_moves(&carriers, &published.store);
+    remember_moves(&carriers, &store);
     let (messages, inbox) = mpsc::channel(256);
     let common = Arc::new(Common {
         own,
         store_path: settings.store_path.clone(),
-        alerting: published.alerting.clone(),
-        delivery: published.delivery.clone(),
-        store: Arc::clone(&published.store),
+        alerting: Shared::new(nothing_decided(&accounts)),
+        delivery: Shared::new(Delivery::default()),
+        store,
         snapshot: Shared::new(Snapshot { accounts: states.collect() }),
         page: Shared::new(encoder.page()),
         liveness: Arc::new(Liveness::new()),
@@ -117,7 +118,7 @@ impl Common {
             page: self.page.clone(),
             own: Arc::clone(&self.own),
             alerting: self.alerting.clone(),
-            memory: Arc::new(PastInStore(Arc::clone(&self.store))),
+            memory: Arc::clone(&self.store) as Arc<dyn http::Remember>,
             control: Arc::new(Desk { common: Arc::clone(self), about }),
             telemetry_path,
             calendar_domain: self.calendar_domain.clone(),
@@ -130,15 +131,16 @@ impl Common {
     }
 
     fn pipeline(
-        &self,
+        self: &Arc<Self>,
         accounts: Accounts,
         known: BTreeMap<AccountName, KnownAccount>,
         decided: Decided,
         encoder: Encoder,
         (senders, edits): (Senders, BTreeMap<String, mpsc::UnboundedSender<Edit>>),
     ) -> Pipeline {
-        let Decided { engine, log, muted, housekeeping, published } = decided;
+        let Decided { engine, log, muted, housekeeping, store: _ } = decided;
         Pipeline {
+            common: Arc::clone(self),
             known,
             stories: story::known(&engine),
             engine,
@@ -150,14 +152,7 @@ impl Common {
             outbox_shown: Paced::default(),
             edits,
             editing: BTreeSet::new(),
-            has_lost_its_file: false,
-            own: Arc::clone(&self.own),
-            published,
-            snapshot: self.snapshot.clone(),
-            page: self.page.clone(),
-            polls: self.polls.clone(),
             last_run: self.liveness.watch(Loop::Pipeline),
-            clock: self.clock.clone(),
             now: self.clock.now(),
             looking: Looking::new(self.clock.wall(), Instant::now()),
             fresh_until: None,
@@ -193,28 +188,17 @@ impl Common {
 
     /// Starts a listener for each Telegram chat.
     fn listeners(
-        &self,
+        self: &Arc<Self>,
         tasks: &mut Tasks,
         stop: &CancellationToken,
     ) -> BTreeMap<String, mpsc::UnboundedSender<Edit>> {
-        let chats = self.carriers.iter().filter_map(|(way, carrier)| match way {
-            Way::Named(Service::Telegram, name) => Some((name.clone(), carrier.clone())),
-            Way::Named(Service::Webhook, _) | Way::Smtp => None,
-        });
-        let chats: BTreeMap<String, Shared<Carrier>> = chats.collect();
         let mut handles = BTreeMap::new();
-        for name in chats.keys() {
+        for way in self.carriers.keys() {
+            let Way::Named(service @ Service::Telegram, name) = way else { continue };
             let (handle, edits) = mpsc::unbounded_channel();
-            let listener = Listener {
-                name: name.clone(),
-                chats: chats.clone(),
-                edits,
-                messages: self.messages.clone(),
-                store: Arc::clone(&self.store),
-                clock: self.clock.clone(),
-            };
+            let listener = Listener { name: name.clone(), common: Arc::clone(self), edits };
             part(tasks, "Telegram", listener.run(stop.child_token()));
-            handles.insert(format!("{}{name}", Service::Telegram.prefix()), handle);
+            handles.insert(format!("{}{name}", service.prefix()), handle);
         }
         handles
     }
@@ -226,11 +210,11 @@ struct Decided {
     log: Log,
     muted: Muted,
     housekeeping: Housekeeping,
-    published: Published,
+    store: SharedStore,
 }
 
 /// Continues from the contents of the store.
-fn restore(opened: Opened, accounts: &Accounts, own: &Arc<Own>, clock: &Clock) -> Result<Decided> {
+fn restore(opened: Opened, accounts: &Accounts, clock: &Clock) -> Result<Decided> {
     let Opened { store, aside, journal, fallback } = opened;
     if let Some(journal) = &journal {
         let aside = journal.display();
@@ -255,10 +239,15 @@ fn restore(opened: Opened, accounts: &Accounts, own: &Arc<Own>, clock: &Clock) -
         notes.damaged(aside, everybody(&engine));
     }
     let housekeeping = Housekeeping::new(&store, digested_until, notes, now).context("reading the store")?;
-    let published =
-        Published::new(Arc::clone(own), Arc::new(Mutex::new(store)), accounts.mail_writer.is_some());
-    published.show_heartbeat(accounts.has_heartbeat);
-    Ok(Decided { engine, log, muted, housekeeping, published })
+    Ok(Decided { engine, log, muted, housekeeping, store: Arc::new(Mutex::new(store)) })
+}
+
+/// The page's view of incidents and mails before the pipeline shows any.
+fn nothing_decided(accounts: &Accounts) -> Alerting {
+    let mut alerting = Alerting::default();
+    alerting.mails.outbox = accounts.mail_writer.is_some().then(OutboxSummary::default);
+    alerting.mails.without_heartbeat = !accounts.has_heartbeat;
+    alerting
 }
 
 fn own_metrics(settings: &Settings, now: DateTime<Utc>) -> Arc<Own> {
@@ -284,8 +273,8 @@ fn first_page(
     encoder
 }
 
-fn last_reports(published: &Published) -> BTreeMap<AccountName, LastReport> {
-    published.store.lock().reports().unwrap_or_else(|error| {
+fn last_reports(store: &SharedStore) -> BTreeMap<AccountName, LastReport> {
+    store.lock().reports().unwrap_or_else(|error| {
         tracing::warn!(%error, "what reports said last is lost: no amounts are known until the next one is read");
         BTreeMap::new()
     })

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result};
 
-use super::delivery::{Fault, SendFailure};
-use super::telegram::{BotError, Chat, Trouble};
+use super::delivery::SendFailure;
+use super::telegram::Chat;
 use super::webhook::Webhook;
 use crate::config::Settings;
 use crate::mail::smtp::Transport;
@@ -70,20 +70,5 @@ impl Carrier {
             Self::Telegram(chat) => Some(chat),
             Self::Smtp(_) | Self::Webhook(_) => None,
         }
-    }
-}
-
-impl From<BotError> for SendFailure {
-    fn from(error: BotError) -> Self {
-        let fault = match error.trouble {
-            Trouble::Away => Fault::Away,
-            Trouble::Login => Fault::Login,
-            Trouble::Busy(wait) => Fault::Busy(wait),
-            Trouble::Chat => Fault::RecipientRefused,
-            Trouble::Message => Fault::MailRefused,
-            Trouble::ReplyLost => Fault::ReplyLost,
-            Trouble::Moved(_) | Trouble::Conflict | Trouble::Later => Fault::Deferred,
-        };
-        Self { fault, error: error.text }
     }
 }

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
+use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc};
 
 use super::carrier::Carrier;
 use super::heartbeat::Heartbeat;
 use super::liveness::Liveness;
 use super::pipeline::Message;
-use super::publish::{Delivery, SharedStore};
 use super::signals::PollRequests;
 use crate::clock::Clock;
 use crate::http::AllowedHosts;
@@ -18,13 +19,28 @@ use crate::mail::Way;
 use crate::metrics::{Own, Page};
 use crate::model::Snapshot;
 use crate::state::Shared;
+use crate::store::Store;
 use crate::view::Alerting;
+
+/// The store, shared by the pipeline and the page. Each call on it is short. If a thread panics while it holds
+/// the lock, its transaction is rolled back.
+pub(super) type SharedStore = Arc<Mutex<Store>>;
+
+/// Whether mails get through, by the last attempts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Delivery {
+    /// The time since when a mail is owed while no mail arrived anywhere.
+    pub(super) waits_since: Option<DateTime<Utc>>,
+    /// The time since when a recipient is refused while no mail arrived anywhere.
+    pub(super) refused_since: Option<DateTime<Utc>>,
+}
 
 /// The state that several loops share. A reload replaces a part of it.
 pub(super) struct Common {
     pub(super) own: Arc<Own>,
     pub(super) store_path: PathBuf,
     pub(super) alerting: Shared<Alerting>,
+    /// The state of delivery, for the heartbeat.
     pub(super) delivery: Shared<Delivery>,
     pub(super) store: SharedStore,
     pub(super) snapshot: Shared<Snapshot>,

@@ -18,8 +18,8 @@ const BUSY_AT_MOST: Duration = Duration::days(1);
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{error}")]
 pub(crate) struct SendFailure {
-    pub(super) fault: Fault,
-    pub(super) error: String,
+    pub(crate) fault: Fault,
+    pub(crate) error: String,
 }
 
 /// The source of a failure.
@@ -45,6 +45,17 @@ pub(crate) enum Fault {
     ReplyLost,
     /// No attempt was made.
     Untried,
+    /// The group became a supergroup with this number.
+    Moved(i64),
+    /// Another program reads the bot's updates.
+    Conflict,
+}
+
+impl Fault {
+    /// Whether the server refuses us with every mail.
+    fn refuses_us(self) -> bool {
+        matches!(self, Self::Refuses | Self::Login)
+    }
 }
 
 impl SendFailure {
@@ -55,7 +66,7 @@ impl SendFailure {
 
     /// Whether the server refuses us, with every mail or with this one.
     pub(super) fn is_refusal_of_us(&self) -> bool {
-        matches!(self.fault, Fault::Refuses | Fault::Login | Fault::Held)
+        self.fault.refuses_us() || self.fault == Fault::Held
     }
 
     /// Whether it goes on until a person corrects a login, a token or an address.
@@ -72,7 +83,7 @@ impl SendFailure {
     pub(super) fn attempt(&self) -> Attempt {
         match self.fault {
             Fault::Away | Fault::Refuses | Fault::Login | Fault::Busy(_) | Fault::Untried => Attempt::Away,
-            Fault::Deferred => Attempt::Deferred,
+            Fault::Deferred | Fault::Moved(_) | Fault::Conflict => Attempt::Deferred,
             Fault::RecipientRefused => Attempt::RecipientRefused,
             Fault::MailRefused => Attempt::MailRefused,
             Fault::Held => Attempt::Held,
@@ -116,20 +127,15 @@ impl ServerHold {
     /// failure of the server.
     pub(super) fn after(before: Option<&Self>, failure: &SendFailure, now: DateTime<Utc>) -> Self {
         let failures = before.map_or(0, |hold| hold.failures - usize::from(hold.is_on(now))) + 1;
-        let pause = match failure.fault {
-            Fault::Refuses | Fault::Login => failpoint::hasten(REFUSED_HOLD),
+        let pause = if failure.fault.refuses_us() {
+            failpoint::hasten(REFUSED_HOLD)
+        } else if let Fault::Busy(wait) = failure.fault
+            && !wait.is_zero()
+        {
+            Duration::from_std(wait).unwrap_or(BUSY_AT_MOST).min(BUSY_AT_MOST)
+        } else {
             // A server that asks for a pause of length zero is tried again like an unreachable one.
-            Fault::Busy(wait) if !wait.is_zero() => {
-                Duration::from_std(wait).unwrap_or(BUSY_AT_MOST).min(BUSY_AT_MOST)
-            }
-            Fault::Away
-            | Fault::Busy(_)
-            | Fault::Deferred
-            | Fault::RecipientRefused
-            | Fault::MailRefused
-            | Fault::Held
-            | Fault::ReplyLost
-            | Fault::Untried => pause(failures),
+            pause(failures)
         };
         Self { failures, since: now, until: now + pause, why: failure.fault }
     }
@@ -146,7 +152,7 @@ impl ServerHold {
 
     /// Whether the server refuses us.
     pub(super) fn is_refusal(&self) -> bool {
-        matches!(self.why, Fault::Refuses | Fault::Login)
+        self.why.refuses_us()
     }
 
     /// Whether the server itself asked for the hold.

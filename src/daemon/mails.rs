@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 use lettre::message::Mailbox;
 
-use crate::alert::{NotReached, Notice};
+use crate::alert::Notice;
 use crate::config::{AccountSettings, Settings};
-use crate::mail::{self, LivesOn, RenderError, Rendered, Service, Way, WebhookTarget};
-use crate::model::{AccountName, Language, OwnVm, Snapshot};
+use crate::mail::{self, RenderError, Rendered, Service, Way, WebhookTarget};
+use crate::model::{AccountName, Language, Snapshot};
 
 /// The settings that mails are made from, beside the notice.
 #[derive(Clone, Debug)]
@@ -26,17 +26,6 @@ pub(crate) struct MailWriter {
     buttons: BTreeSet<String>,
     /// The language of each account, and of recipients that read another one.
     languages: BTreeMap<AccountName, (Language, BTreeMap<String, Language>)>,
-}
-
-/// The parts of a mail that are not in its notice.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Aside<'a> {
-    pub(crate) notes: &'a [String],
-    pub(crate) unreached: &'a [NotReached],
-    /// Text alone, since the server refused more.
-    pub(crate) is_light: bool,
-    /// The watched VM that is this machine.
-    pub(crate) home: Option<&'a OwnVm>,
 }
 
 /// The sender if only webhooks and chats are configured: Message-IDs need a domain.
@@ -90,7 +79,7 @@ impl MailWriter {
         WebhookTarget { name, external_url: self.page.as_deref() }
     }
 
-    /// Renders a notice.
+    /// Renders a notice. The context has everything but the name of the recipient.
     ///
     /// # Errors
     /// If no mail can be made of the notice.
@@ -98,18 +87,9 @@ impl MailWriter {
         &self,
         notice: &Notice,
         id: &str,
-        snapshot: &Snapshot,
-        aside: Aside<'_>,
-        now: DateTime<Utc>,
+        mut context: mail::Context<'_>,
     ) -> Result<Rendered, RenderError> {
-        let mut context = self.context(snapshot, aside.notes, now);
-        context.language = self.language(&notice.to, &notice.accounts);
-        (context.unreached, context.is_light) = (aside.unreached, aside.is_light);
         context.to_name = self.names.get(&notice.to).cloned();
-        context.lives_on = aside.home.map(|home| LivesOn {
-            account: home.account.clone(),
-            vm: home.vm_name.as_deref().map_or_else(|| home.vm.to_string(), str::to_owned),
-        });
         match Way::to(&notice.to) {
             Way::Smtp => mail::render(notice, id, &context),
             Way::Named(Service::Webhook, name) => {

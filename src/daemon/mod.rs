@@ -6,7 +6,7 @@ pub(crate) mod carrier;
 mod collectors;
 mod common;
 pub(crate) mod control;
-mod delivery;
+pub(crate) mod delivery;
 mod heartbeat;
 pub(crate) mod listen;
 mod liveness;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Client, Response, Url};
 
+use super::delivery::{Fault, SendFailure};
 use crate::model::Via;
 use crate::provider::{cause, http_client_via};
 
@@ -16,29 +17,42 @@ pub(super) const WHOLE: Duration = Duration::from_secs(30);
 /// The limit of an answer's size.
 const MOST_BYTES: usize = 4 << 20;
 
-/// The reason why no answer came. It holds no address.
-#[derive(Debug)]
-pub(super) enum NoAnswer {
+/// A receiver in the words of errors, which hold no address.
+pub(super) struct Receiver {
+    /// Its table in the configuration: `webhooks.team`.
+    pub(super) table: String,
+    /// The end of "connection to", and of "the answer of".
+    pub(super) to: String,
+    pub(super) of: String,
+}
+
+impl Receiver {
     /// The request cannot be made.
-    Setup(String),
-    /// Name look-up, proxy, TCP or TLS failed before anything was sent.
-    Connection(String),
+    pub(super) fn setup(&self, reason: &str) -> SendFailure {
+        SendFailure { fault: Fault::Away, error: format!("{}: no request can be made: {reason}", self.table) }
+    }
+
     /// The request may have arrived.
-    Lost(String),
+    pub(super) fn lost(&self, reason: &str) -> SendFailure {
+        let error = format!("the answer of {} was lost, so it may have taken it: {reason}", self.of);
+        SendFailure { fault: Fault::ReplyLost, error }
+    }
 }
 
 /// Posts JSON.
 pub(super) struct Poster {
     client: Client,
+    pub(super) receiver: Receiver,
 }
 
 impl Poster {
     /// # Errors
     /// If TLS cannot be set up, or the proxy's address is invalid.
-    pub(super) fn new(via: &Via) -> Result<Self, String> {
-        let builder = http_client_via(WHOLE, via)?.connect_timeout(CONNECT).pool_max_idle_per_host(0);
-        let client = builder.build().map_err(|error| error.without_url().to_string())?;
-        Ok(Self { client })
+    pub(super) fn new(receiver: Receiver, via: &Via) -> Result<Self, SendFailure> {
+        let builder = http_client_via(WHOLE, via).map_err(|reason| receiver.setup(&reason))?;
+        let client = builder.connect_timeout(CONNECT).pool_max_idle_per_host(0).build();
+        let client = client.map_err(|error| receiver.setup(&error.without_url().to_string()))?;
+        Ok(Self { client, receiver })
     }
 
     /// Posts within `patience`, and reads the head of the answer.
@@ -49,18 +63,20 @@ impl Poster {
         headers: HeaderMap,
         body: Vec<u8>,
         patience: Duration,
-    ) -> Result<Response, NoAnswer> {
+    ) -> Result<Response, SendFailure> {
         let request = self.client.post(url.clone()).timeout(patience).headers(headers);
         let request = request.header(CONTENT_TYPE, HeaderValue::from_static("application/json")).body(body);
         request.send().await.map_err(|error| {
             let (is_setup, is_connect) = (error.is_builder(), error.is_connect());
             let reason = reason(error, url);
             if is_setup {
-                NoAnswer::Setup(reason)
+                self.receiver.setup(&reason)
             } else if is_connect {
-                NoAnswer::Connection(reason)
+                // Name look-up, proxy, TCP or TLS failed before anything was sent.
+                let error = format!("no working connection to {}: {reason}", self.receiver.to);
+                SendFailure { fault: Fault::Away, error }
             } else {
-                NoAnswer::Lost(reason)
+                self.receiver.lost(&reason)
             }
         })
     }
@@ -95,7 +111,7 @@ pub(super) async fn body(mut answer: Response, url: &Url) -> Result<Vec<u8>, Str
 }
 
 /// The innermost cause, without the address.
-fn reason(error: reqwest::Error, url: &Url) -> String {
+pub(super) fn reason(error: reqwest::Error, url: &Url) -> String {
     if error.is_timeout() {
         return "it took too long".to_owned();
     }

@@ -2,34 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
 
-use super::delivery::SendFailure;
+use super::common::{Common, Delivery};
 use crate::alert::{Debts, Facts, History, Incident, Log, Past, Phase};
 use crate::http::Remember;
 use crate::mail::Way;
-use crate::metrics::own::{IncidentLabels, Own};
+use crate::metrics::own::IncidentLabels;
 use crate::model::mails::OutboxSummary;
 use crate::model::{AccountName, OwnVm};
-use crate::state::Shared;
 use crate::store::Store;
-use crate::view::incidents::ServerError;
+use crate::view::incidents::{Mails, ServerError};
 use crate::view::{Alerting, IncidentRow};
 
-/// The store, shared by the pipeline and the page. Each call on it is short. If a thread panics while it holds
-/// the lock, its transaction is rolled back.
-pub(super) type SharedStore = Arc<Mutex<Store>>;
-
-/// The store as the page may see it: past incidents. It is locked for one reading.
-#[derive(Debug)]
-pub(super) struct PastInStore(pub SharedStore);
-
-impl Remember for PastInStore {
+/// Past incidents, for the page. The store is locked for one reading.
+impl Remember for Mutex<Store> {
     fn history(&self, past: &Past) -> Result<History, String> {
-        self.0.lock().history(past).map_err(|error| error.to_string())
+        self.lock().history(past).map_err(|error| error.to_string())
     }
 }
 
@@ -41,39 +32,7 @@ pub(super) fn say_returned(aside: Option<&Path>) {
     }
 }
 
-/// The published view and the values that it is made from.
-pub(super) struct Published {
-    pub(super) alerting: Shared<Alerting>,
-    pub(super) own: Arc<Own>,
-    pub(super) store: SharedStore,
-    /// The state of delivery, for the heartbeat.
-    pub(super) delivery: Shared<Delivery>,
-    /// The reasons why mail servers and webhooks cannot be used.
-    server_errors: BTreeMap<Way, ServerError>,
-}
-
-/// Whether mails get through, by the last attempts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Delivery {
-    /// The time since when a mail is owed while no mail arrived anywhere.
-    pub(super) waits_since: Option<DateTime<Utc>>,
-    /// The time since when a recipient is refused while no mail arrived anywhere.
-    pub(super) refused_since: Option<DateTime<Utc>>,
-}
-
-impl Published {
-    pub(super) fn new(own: Arc<Own>, store: SharedStore, mails: bool) -> Self {
-        let mut alerting = Alerting::default();
-        alerting.mails.outbox = mails.then(OutboxSummary::default);
-        Self {
-            alerting: Shared::new(alerting),
-            own,
-            store,
-            delivery: Shared::new(Delivery::default()),
-            server_errors: BTreeMap::new(),
-        }
-    }
-
+impl Common {
     /// Replaces the incidents of all accounts.
     pub(super) fn show_incidents(&self, log: &Log, facts: &Facts<'_>) {
         let all = facts.engine.incidents().values();
@@ -105,16 +64,9 @@ impl Published {
         let (outbox, of_accounts) = (OutboxSummary::of(debts), OutboxSummary::of_accounts(debts));
         self.own.outbox(&outbox);
         self.delivery.set(Delivery::of(debts, last_sent));
-        let shown = &self.alerting.get().mails;
-        if (shown.outbox.unwrap_or_default(), shown.last_mail_at, &shown.undelivered_of)
-            == (outbox, last_sent, &of_accounts)
-        {
-            return;
-        }
-        self.write(|alerting| {
-            alerting.mails.outbox = alerting.mails.outbox.map(|_| outbox);
-            alerting.mails.last_mail_at = last_sent;
-            alerting.mails.undelivered_of = of_accounts;
+        self.write_mails(|mails| {
+            mails.outbox = mails.outbox.map(|_| outbox);
+            (mails.last_mail_at, mails.undelivered_of) = (last_sent, of_accounts);
         });
     }
 
@@ -124,12 +76,12 @@ impl Published {
             let name = home.vm_name.as_deref().unwrap_or_default();
             format!("VM {} \"{name}\" of account {}", home.vm, home.account)
         });
-        self.write(|alerting| alerting.mails.lives_on = words);
+        self.write_mails(|mails| mails.lives_on = words);
     }
 
     /// Shows whether an outside service watches this daemon.
     pub(super) fn show_heartbeat(&self, is_set: bool) {
-        self.write(|alerting| alerting.mails.without_heartbeat = !is_set);
+        self.write_mails(|mails| mails.without_heartbeat = !is_set);
     }
 
     /// Shows the difference between this machine's clock and the provider's.
@@ -137,25 +89,11 @@ impl Published {
         self.write(|alerting| alerting.clock = words);
     }
 
-    /// Shows why a mail server or webhook cannot be used; `None` if it can. Of several errors it shows a
-    /// refused login.
-    pub(super) fn show_mail_server(&mut self, way: &Way, error: Option<&SendFailure>) {
-        let errors = &mut self.server_errors;
-        match error {
-            Some(error) => {
-                let shown = ServerError { error: error.to_string(), refused: error.is_of_login() };
-                errors.insert(way.clone(), shown);
-            }
-            None => drop(errors.remove(way)),
-        }
+    /// Shows why mail servers and webhooks cannot be used: of several errors a refused login.
+    pub(super) fn show_mail_servers(&self, errors: &BTreeMap<Way, ServerError>) {
         let is_down = errors.contains_key(&Way::Smtp);
         let error = errors.values().find(|error| error.refused).or(errors.values().next()).cloned();
-        let shown = self.alerting.get();
-        if shown.mails.server_error != error || shown.mails.server_is_down != is_down {
-            self.write(|alerting| {
-                (alerting.mails.server_error, alerting.mails.server_is_down) = (error, is_down);
-            });
-        }
+        self.write_mails(|mails| (mails.server_error, mails.server_is_down) = (error, is_down));
     }
 
     /// Shows whether the store's file fails.
@@ -164,6 +102,16 @@ impl Published {
             self.write(|alerting| alerting.store_fails = fails);
         }
         self.own.store_usable(!fails);
+    }
+
+    /// Changes the state of mail delivery, if that makes a difference.
+    fn write_mails(&self, change: impl FnOnce(&mut Mails)) {
+        let shown = self.alerting.get();
+        let mut mails = shown.mails.clone();
+        change(&mut mails);
+        if mails != shown.mails {
+            self.write(|alerting| alerting.mails = mails);
+        }
     }
 
     fn write(&self, change: impl FnOnce(&mut Alerting)) {

@@ -10,13 +10,12 @@ use tokio::sync::Notify;
 
 use super::carrier::{self, Carrier};
 use super::collectors::Collectors;
-use super::common::Common;
+use super::common::{Common, SharedStore};
 use super::heartbeat::Heartbeat;
 use super::liveness::Tasks;
 use super::machine;
 use super::mails;
 use super::pipeline::{Accounts, Message};
-use super::publish::SharedStore;
 use crate::config::Settings;
 use crate::failpoint;
 use crate::file_stamp::FileStamp;

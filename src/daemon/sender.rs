@@ -32,8 +32,6 @@ pub(super) struct Tried {
     pub(super) job: Job,
     /// The number of the message in a chat, or the failure.
     pub(super) sent: Result<Option<i64>, SendFailure>,
-    /// The chat's configured number, and its present one.
-    pub(super) moved: Option<(String, i64)>,
 }
 
 /// One loop of a way.
@@ -130,7 +128,7 @@ impl Sender {
         }
         for job in waiting {
             let failure = SendFailure { fault: Fault::Untried, error: "hostwatch stops".to_owned() };
-            let tried = Tried { way: self.way.clone(), job, sent: Err(failure), moved: None };
+            let tried = Tried { way: self.way.clone(), job, sent: Err(failure) };
             let tried = Message::Tried(Box::new(tried));
             // If the pipeline has ended, the mails stay on their way; the next start sends them.
             let _ = tokio::time::timeout(LAST_ATTEMPT, self.results.send(tried)).await;
@@ -144,9 +142,7 @@ impl Sender {
         sent: Result<Option<i64>, SendFailure>,
         stop: &CancellationToken,
     ) -> bool {
-        let carrier = self.carrier.get();
-        let moved = carrier.chat().and_then(|chat| Some((chat.configured().to_owned(), chat.moved_to()?)));
-        let tried = Message::Tried(Box::new(Tried { way: self.way.clone(), job, sent, moved }));
+        let tried = Message::Tried(Box::new(Tried { way: self.way.clone(), job, sent }));
         tokio::select! {
             biased;
             told = self.results.send(tried) => told.is_ok(),

@@ -58,10 +58,7 @@ impl Running {
         };
         self.drain().await;
         self.keep();
-        match died {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
+        died.map_or(Ok(()), Err)
     }
 
     /// The reason why the daemon cannot go on after a task ended.

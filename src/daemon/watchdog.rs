@@ -13,8 +13,7 @@ use sd_notify::NotifyState;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::common::Common;
-use super::publish::Delivery;
+use super::common::{Common, Delivery};
 use crate::failpoint;
 use crate::model::Snapshot;
 use crate::model::freshness::{is_read, state_collectors};
@@ -113,14 +112,11 @@ impl Watchdog {
         };
         let trouble = match trouble {
             Some(trouble) => Some(trouble),
-            None => match heartbeat.ping().await {
-                Ok(()) => {
-                    own.heartbeat(clock.now());
-                    None
-                }
-                Err(error) => Some(error.to_string()),
-            },
+            None => heartbeat.ping().await.err().map(|error| error.to_string()),
         };
+        if trouble.is_none() {
+            own.heartbeat(clock.now());
+        }
         match (&*before, &trouble) {
             (old, Some(trouble)) if old.as_ref() != Some(trouble) => {
                 tracing::warn!(why = trouble, "heartbeat not sent");

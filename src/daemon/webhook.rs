@@ -9,10 +9,11 @@ use secrecy::ExposeSecret as _;
 use serde_json::value::RawValue;
 
 use super::delivery::{Fault, SendFailure};
-use super::post::{NoAnswer, Poster, start_of};
+use super::post::{Poster, Receiver, start_of};
 use crate::clock;
 use crate::mail::WebhookSettings;
-use crate::mail::smtp::tidy;
+use crate::mail::smtp;
+use crate::model::sanitize;
 use crate::provider::{asked_pause, error_text};
 
 /// Posts to one address.
@@ -28,14 +29,16 @@ impl Webhook {
     /// If TLS cannot be set up.
     pub(crate) fn new(settings: &WebhookSettings) -> Result<Self, SendFailure> {
         let name = settings.name.clone();
-        let url =
-            Url::parse(settings.url.expose_secret()).map_err(|error| setup(&name, &error.to_string()))?;
-        let poster = Poster::new(&settings.via).map_err(|reason| setup(&name, &reason))?;
+        let words = format!("webhook {name}");
+        let receiver = Receiver { table: format!("webhooks.{name}"), to: words.clone(), of: words };
+        let poster = Poster::new(receiver, &settings.via)?;
+        let setup = |reason: &str| poster.receiver.setup(reason);
+        let url = Url::parse(settings.url.expose_secret()).map_err(|error| setup(&error.to_string()))?;
         let mut headers = HeaderMap::new();
         for (header, value) in &settings.headers {
-            let header = header.parse::<HeaderName>().map_err(|error| setup(&name, &error.to_string()))?;
+            let header = header.parse::<HeaderName>().map_err(|error| setup(&error.to_string()))?;
             let value = HeaderValue::from_str(value.expose_secret());
-            headers.append(header, value.map_err(|_| setup(&name, "a header's value is none"))?);
+            headers.append(header, value.map_err(|_| setup("a header's value is none"))?);
         }
         Ok(Self { name, poster, url, headers })
     }
@@ -44,27 +47,20 @@ impl Webhook {
     pub(crate) async fn post(&self, key: &str, body: Vec<u8>) -> Result<(), SendFailure> {
         let name = &self.name;
         let fail = |fault, error| Err(SendFailure { fault, error });
-        let Ok(key) = HeaderValue::from_str(key) else { return Err(setup(name, "its key is no header")) };
+        let key = HeaderValue::from_str(key);
+        let key = key.map_err(|_| self.poster.receiver.setup("its key is no header"))?;
         let mut headers = self.headers.clone();
         headers.insert(HeaderName::from_static("idempotency-key"), key);
-        let answer = match self.poster.post(&self.url, headers, body, PATIENCE).await {
-            Ok(answer) => answer,
-            Err(NoAnswer::Setup(reason)) => return Err(setup(name, &reason)),
-            Err(NoAnswer::Connection(reason)) => {
-                return fail(Fault::Away, format!("no working connection to webhook {name}: {reason}"));
-            }
-            Err(NoAnswer::Lost(reason)) => {
-                let error =
-                    format!("the answer of webhook {name} was lost, so it may have taken it: {reason}");
-                return fail(Fault::ReplyLost, error);
-            }
-        };
+        let answer = self.poster.post(&self.url, headers, body, PATIENCE).await?;
         let (status, wait) = (answer.status(), asked_pause(answer.headers(), clock::now()));
         let mut said = start_of(answer, MOST_READ).await;
         let refusal = refusal_in(&said);
         said.truncate(MOST_SAID);
-        let said = self.without_secrets(&tidy(&String::from_utf8_lossy(&said)));
-        let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+        let said = String::from_utf8_lossy(&said);
+        let said = match said.trim() {
+            "" => String::new(),
+            said => format!(": {}", self.without_secrets(&sanitize::one_line(said, smtp::LONGEST_SAID))),
+        };
         let answered = format!("webhook {name} answered {status}{said}");
         match status.as_u16() {
             200..=299 if !refusal => Ok(()),
@@ -105,11 +101,6 @@ fn refusal_in(said: &[u8]) -> bool {
     let Ok(fields) = serde_json::from_slice::<BTreeMap<String, Box<RawValue>>>(said) else { return false };
     let error = fields.get("error").and_then(|error| error_text(error));
     fields.get("ok").is_some_and(|ok| ok.get() == "false") || error.is_some()
-}
-
-fn setup(name: &str, reason: &str) -> SendFailure {
-    let error = format!("webhooks.{name}: no request can be made: {reason}");
-    SendFailure { fault: Fault::Away, error }
 }
 
 #[cfg(test)]

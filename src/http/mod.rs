@@ -22,7 +22,6 @@ mod routes;
 mod server;
 pub(crate) mod web_config;
 
-use std::fmt::Debug;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -52,13 +51,13 @@ pub(crate) type Reload = oneshot::Sender<Result<(), String>>;
 pub(crate) type Answering<'a> = Pin<Box<dyn Future<Output = Option<String>> + Send + 'a>>;
 
 /// Answers the commands beside the daemon, on the daemon's own socket.
-pub(crate) trait Control: Debug + Send + Sync {
+pub(crate) trait Control: Send + Sync {
     /// JSON in, JSON out.
     fn answer<'a>(&'a self, request: &'a str) -> Answering<'a>;
 }
 
 /// Keeps the history. The store is in another layer.
-pub(crate) trait Remember: Debug + Send + Sync {
+pub(crate) trait Remember: Send + Sync {
     /// Reads the history. It may wait for the store, so it must run where waiting is allowed.
     ///
     /// # Errors
@@ -67,7 +66,6 @@ pub(crate) trait Remember: Debug + Send + Sync {
 }
 
 /// Everything that the server shows, and its way to ask for a reload.
-#[derive(Debug)]
 pub(crate) struct Context {
     pub snapshot: Shared<Snapshot>,
     /// The metrics of the provider's data, compressed.

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use lettre::message::Mailbox;
 
 use crate::alert::NotReached;
-use crate::model::{AccountName, AccountState, Language, Snapshot};
+use crate::model::{AccountName, AccountState, Language, OwnVm, Snapshot};
 use crate::view::{Payer, Reader};
 
 /// The number of names, of incidents, of rows in one mail. A person reads fewer.
@@ -47,6 +47,12 @@ pub(crate) struct LivesOn {
     pub account: AccountName,
     /// The VM's name, or its id.
     pub vm: String,
+}
+
+impl From<OwnVm> for LivesOn {
+    fn from(home: OwnVm) -> Self {
+        Self { vm: home.vm_name.map_or_else(|| home.vm.to_string(), String::from), account: home.account }
+    }
 }
 
 /// The reason why a mail could not be made. Another attempt does not help.

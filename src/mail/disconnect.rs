@@ -5,7 +5,6 @@ use chrono::{DateTime, Utc};
 
 use super::body::{Body, FootLine, Section};
 use super::context::Context;
-use super::incident::incident_label;
 use super::parts::{self, MOST_NAMES};
 use crate::alert::{CutOff, Event, Item, Kind};
 use crate::model::changes::{self, Change};
@@ -39,9 +38,13 @@ pub(super) fn body(item: &Item, context: &Context<'_>) -> Body {
         lead: facts.lead(),
         notes: facts.last_mail().into_iter().chain(facts.says()).collect(),
         sections,
-        foot: std::iter::once(FootLine::text(&format!("{}: {}", incident_label(language), item.key)))
-            .chain(parts::foot(Some(item), 0, std::slice::from_ref(&item.key.account), language))
-            .collect(),
+        foot: std::iter::once(FootLine::text(&format!(
+            "{}: {}",
+            language.pick("Incident", "Ключ"),
+            item.key
+        )))
+        .chain(parts::foot(Some(item), 0, std::slice::from_ref(&item.key.account), language))
+        .collect(),
         ..Body::default()
     }
 }

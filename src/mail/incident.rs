@@ -15,11 +15,6 @@ use crate::view::{advice, reasons, words};
 /// The duration of an incident is shown from here on.
 const SAID_FROM: Duration = Duration::minutes(1);
 
-/// The label of a key.
-pub(super) const fn incident_label(language: Language) -> &'static str {
-    language.pick("Incident", "Ключ")
-}
-
 /// The label of the beginning.
 pub(super) const fn since_label(language: Language) -> &'static str {
     language.pick("Since", "Началось")

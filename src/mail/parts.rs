@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::body::{Body, FootLine, Section, Tone};
+use super::body::{FootLine, Section, Tone};
 use super::context::Context;
 use crate::alert::{Event, Incident, Item, Key, Kind, Notice, Subject};
 use crate::model::{AccountName, Health, Language, SeenResource, Sort, sanitize, say};
@@ -183,20 +183,6 @@ pub(super) fn foot(
     }
     lines.push(sender_line(accounts, language));
     lines
-}
-
-/// A mail about items, the worst first. `acks`: whether it says how to stop reminders.
-pub(super) fn body<'a>(
-    items: impl IntoIterator<Item = &'a Item>,
-    acks: bool,
-    accounts: &[AccountName],
-    (lead, sections): (String, Vec<Section>),
-    language: Language,
-) -> Body {
-    let items: Vec<&Item> = items.into_iter().collect();
-    let worst = items.first().copied();
-    let foot = foot(worst, if acks { items.len() } else { 0 }, accounts, language);
-    Body { tone: worst.map_or(Tone::Info, tone_of), lead, sections, foot, ..Body::default() }
 }
 
 /// The line that names the sender.

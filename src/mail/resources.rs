@@ -1,7 +1,7 @@
 //! Mails about incidents of resources and collectors: opened, ended, still open, no longer watched, held back by
 //! the hourly limit. Pure.
 
-use super::body::Body;
+use super::body::{Body, Tone};
 use super::context::{Context, MOST_LISTED};
 use super::parts::{self, accounts};
 use super::{groups, incident, subject, tense};
@@ -17,16 +17,20 @@ const LONGEST_LEAD: usize = 300;
 pub(super) fn body(notice: &Notice, context: &Context<'_>) -> Body {
     let several = notice.accounts.len() > 1;
     let items = parts::open_first(&notice.items);
-    let sections = groups::sections(&items, several, MOST_LISTED, context);
+    let worst = items.first().copied();
     let is_reminded =
-        |worst: &&Item| !worst.event.is_end() && !worst.key.kind.is_momentary() && !worst.key.is_told_once();
-    let acks = items.first().is_some_and(is_reminded) && matches!(notice.form, Form::Opened | Form::Reminder);
-    let content = (lead(notice, context), sections);
-    let mut body = parts::body(items, acks, &notice.accounts, content, context.language);
-    if let Form::Summary(facts) = &notice.form {
-        body.notes.push(held_back(notice, facts, context));
+        |worst: &Item| !worst.event.is_end() && !worst.key.kind.is_momentary() && !worst.key.is_told_once();
+    let acks = worst.is_some_and(is_reminded) && matches!(notice.form, Form::Opened | Form::Reminder);
+    let held_back =
+        if let Form::Summary(facts) = &notice.form { Some(held_back(notice, facts, context)) } else { None };
+    Body {
+        tone: worst.map_or(Tone::Info, parts::tone_of),
+        lead: lead(notice, context),
+        notes: held_back.into_iter().collect(),
+        sections: groups::sections(&items, several, MOST_LISTED, context),
+        foot: parts::foot(worst, if acks { items.len() } else { 0 }, &notice.accounts, context.language),
+        ..Body::default()
     }
-    body
 }
 
 /// The note of a mail in place of several that the hourly limit held back.

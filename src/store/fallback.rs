@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use rusqlite::backup::Backup;
-use rusqlite::{Connection, ErrorCode, OpenFlags, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::ownership::uri;
 use super::place::{Place, set_aside};
-use super::rows::stamp;
-use super::{Store, StoreError, schema, upgrade};
+use super::{Store, StoreError, schema, silences, upgrade};
 use crate::alert::{Ack, Muted, Silence};
 
 /// The longest wait for the file.
@@ -180,24 +179,11 @@ impl StoreError {
 
     /// Whether the file itself is broken, and not just out of reach.
     pub(super) fn is_damage(&self) -> bool {
-        match self {
-            Self::Damaged { .. } | Self::Content(_) => true,
-            Self::Sql(error) | Self::Open { source: error, .. } => {
-                matches!(
-                    error.sqlite_error_code(),
-                    Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-                )
-            }
-            Self::Locked(_)
-            | Self::Lock { .. }
-            | Self::Foreign { .. }
-            | Self::Newer { .. }
-            | Self::Older { .. }
-            | Self::TooOld { .. }
-            | Self::Aside { .. }
-            | Self::Copy { .. }
-            | Self::NoBytes { .. } => false,
-        }
+        use ErrorCode::{DatabaseCorrupt, NotADatabase};
+        let (Self::Sql(error) | Self::Open { source: error, .. }) = self else {
+            return matches!(self, Self::Damaged { .. } | Self::Content(_));
+        };
+        matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
     }
 }
 
@@ -207,16 +193,10 @@ fn empty(muted: &Muted) -> Result<Connection, StoreError> {
     memory.busy_timeout(BUSY)?;
     schema::create(&mut memory)?;
     for (key, Ack { episode, at, comment }) in &muted.acks {
-        memory.execute(
-            "INSERT INTO acks (key, episode, created_at, comment) VALUES (?1, ?2, ?3, ?4)",
-            params![key.to_string(), episode, stamp(*at), comment],
-        )?;
+        silences::acknowledge(&memory, key, *episode, comment, *at)?;
     }
     for Silence { id, pattern, at, until, comment } in &muted.silences {
-        memory.execute(
-            "INSERT INTO silences (id, pattern, created_at, until, comment) VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![id, pattern, stamp(*at), stamp(*until), comment],
-        )?;
+        silences::silence(&memory, Some(*id), pattern, *until, comment, *at)?;
     }
     Ok(memory)
 }

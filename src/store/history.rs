@@ -10,36 +10,20 @@ use crate::alert::{Episode, History, Past, Title};
 impl Store {
     /// Episodes that were open at or after a moment, the latest first.
     pub(crate) fn history(&self, past: &Past) -> Result<History, StoreError> {
-        let mut history =
-            History { watched_since: meta_moment(&self.connection, "watched_since")?, ..History::default() };
-        match &past.keys {
-            Some(keys) => {
-                for key in keys {
-                    let only = key.to_string();
-                    history.episodes.extend(self.episodes("key = ?2", &only, past)?);
-                }
+        let (only, value) = match (&past.keys, &past.account) {
+            (Some(keys), _) => {
+                let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
+                ("key IN (SELECT value FROM json_each(?2))", serde_json::to_string(&keys)?)
             }
-            None => {
-                let (only, value) = match &past.account {
-                    Some(account) => ("substr(key, 1, length(?2)) = ?2", format!("{account}/")),
-                    None => ("?2 = ''", String::new()),
-                };
-                history.episodes = self.episodes(only, &value, past)?;
-            }
-        }
-        history.episodes.sort_by_key(|episode| std::cmp::Reverse(episode.since));
-        history.more = history.episodes.len() > past.most;
-        history.episodes.truncate(past.most);
-        Ok(history)
-    }
-
-    fn episodes(&self, only: &str, value: &str, past: &Past) -> Result<Vec<Episode>, StoreError> {
+            (None, Some(account)) => ("substr(key, 1, length(?2)) = ?2", format!("{account}/")),
+            (None, None) => ("?2 = ''", String::new()),
+        };
         let sql = format!(
             "SELECT key, since, ended_at, severity, title FROM episodes
              WHERE (ended_at IS NULL OR ended_at >= ?1) AND {only} ORDER BY since DESC LIMIT ?3"
         );
         let most = i64::try_from(past.most).unwrap_or(i64::MAX).saturating_add(1);
-        self.all(&sql, params![stamp(past.from), value, most], |row| {
+        let mut episodes: Vec<Episode> = self.all(&sql, params![stamp(past.from), value, most], |row| {
             Ok(Episode {
                 key: row.parsed(0)?,
                 since: row.moment(1)?,
@@ -47,7 +31,10 @@ impl Store {
                 severity: row.parsed(3)?,
                 title: Title::of_stored(row.get(4)?),
             })
-        })
+        })?;
+        let more = episodes.len() > past.most;
+        episodes.truncate(past.most);
+        Ok(History { watched_since: meta_moment(&self.connection, "watched_since")?, episodes, more })
     }
 }
 

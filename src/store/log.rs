@@ -37,6 +37,9 @@ CREATE TABLE sent (
 CREATE INDEX sent_by_time ON sent (sent_at);
 ";
 
+/// Accounts that each collector that sees states has read once.
+const KNOWN_ACCOUNTS: &str = "SELECT substr(key, length(?1) + 1) FROM meta WHERE key LIKE ?1 || '%'";
+
 /// The bytes of mails on their way, by recipient and lane.
 pub(crate) type Flying = BTreeMap<(String, Lane), Arc<Rendered>>;
 
@@ -114,9 +117,11 @@ impl Store {
             self.all("SELECT recipient, body FROM standings", [], |row| Ok((row.text(0)?, row.json(1)?)))?;
         let is_started = meta(&self.connection, "started")?.is_some();
         Ok(Restored {
-            incidents: self.incidents_by_key()?,
-            cut_offs: self.cut_offs()?,
-            known: self.known_accounts()?,
+            incidents: self
+                .all("SELECT key, body FROM incidents", [], |row| Ok((row.parsed(0)?, row.json(1)?)))?,
+            cut_offs: self
+                .all("SELECT account, body FROM cut_offs", [], |row| Ok((row.parsed(0)?, row.json(1)?)))?,
+            known: self.all(KNOWN_ACCOUNTS, [truth::KNOWN], |row| row.parsed(0))?,
             log: Stored { entries, flights, addressees, is_started }.into(),
             watched_until: meta_moment(&self.connection, "watched_until")?,
             digested_until: meta_moment(&self.connection, "digested_until")?,

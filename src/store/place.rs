@@ -161,12 +161,10 @@ pub(super) fn set_aside(path: &Path, why: &str, now: DateTime<Utc>) -> Result<Pa
 /// Renames the journal beside the file, and removes its index. `None` without a journal.
 pub(super) fn set_journal_aside(path: &Path, now: DateTime<Utc>) -> Result<Option<PathBuf>, StoreError> {
     let journal = with_end(path, BESIDE[0]);
-    let aside = with_end(&journal, &format!(".old-{}", now.format("%Y%m%dT%H%M%SZ")));
-    match fs::rename(&journal, &aside) {
-        Ok(()) => {}
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(StoreError::Aside { path: journal, source }),
+    if !journal.exists() {
+        return Ok(None);
     }
+    let aside = set_aside(&journal, "old", now)?;
     let _ = fs::remove_file(with_end(path, BESIDE[1]));
     let _ = sync_directory(path);
     Ok(Some(aside))

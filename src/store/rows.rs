@@ -55,20 +55,6 @@ impl Store {
     ) -> Result<All, StoreError> {
         self.connection.prepare_cached(sql)?.query_and_then(params, read)?.collect()
     }
-
-    /// The moment in the single row of a query; `None` without a row.
-    pub(super) fn moment_of(
-        &self,
-        sql: &str,
-        params: impl Params,
-    ) -> Result<Option<DateTime<Utc>>, StoreError> {
-        self.connection
-            .prepare_cached(sql)?
-            .query_and_then(params, |row| row.moment_if_any(0))?
-            .next()
-            .transpose()
-            .map(Option::flatten)
-    }
 }
 
 /// A text of fixed width, so that text order is time order.

@@ -5,7 +5,7 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 use rusqlite::Connection;
 
-use super::place::sync_directory;
+use super::place::{sync_directory, with_end};
 use super::{StoreError, chats, log, upgrade};
 
 /// SQLite's mark of the program that a file belongs to: `hwst`. Stores of release 0.2 have none.
@@ -95,17 +95,13 @@ pub(super) fn version(connection: &Connection, path: &Path) -> Result<i64, Store
 
 /// Keeps a copy of the old store, for a user who goes back to the older release.
 fn keep_copy(connection: &Connection, path: &Path, version: i64) -> Result<(), StoreError> {
-    let mut copy = path.as_os_str().to_owned();
-    copy.push(format!(".v{version}"));
-    let copy = Path::new(&copy);
+    let copy = &with_end(path, &format!(".v{version}"));
     if copy.exists() {
         return Ok(());
     }
     // The copy gets its name only once it is whole.
-    let mut begun = copy.as_os_str().to_owned();
-    begun.push(".begun");
-    let begun = Path::new(&begun);
-    let failed = |source| StoreError::Copy { path: copy.to_owned(), source };
+    let begun = &with_end(copy, ".begun");
+    let failed = |source| StoreError::Copy { path: copy.clone(), source };
     if begun.exists() {
         std::fs::remove_file(begun).map_err(failed)?;
     }

@@ -41,7 +41,8 @@ impl Store {
 
     /// The time of the last mail that a server took.
     pub(crate) fn last_sent(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
-        self.moment_of("SELECT max(sent_at) FROM sent", [])
+        let last: Vec<_> = self.all("SELECT max(sent_at) FROM sent", [], |row| row.moment_if_any(0))?;
+        Ok(last.into_iter().flatten().next())
     }
 }
 

@@ -1,35 +1,14 @@
 //! Incidents as rows, with their history and the reasons for their changes, and cut-offs.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
 
-use super::rows::{Columns as _, set_meta, stamp, write_rows};
-use super::{Store, StoreError};
-use crate::alert::{Cause, CutOff, Engine, Incident, Key, Phase};
-use crate::model::AccountName;
+use super::StoreError;
+use super::rows::{set_meta, stamp, write_rows};
+use crate::alert::{Cause, Engine, Incident, Phase};
 
-/// The prefix of an account's name among the store's single values.
-const KNOWN: &str = "known:";
-
-impl Store {
-    /// All incidents.
-    pub(super) fn incidents_by_key(&self) -> Result<BTreeMap<Key, Incident>, StoreError> {
-        self.all("SELECT key, body FROM incidents", [], |row| Ok((row.parsed(0)?, row.json(1)?)))
-    }
-
-    /// Accounts that each collector that sees states has read once.
-    pub(super) fn known_accounts(&self) -> Result<BTreeSet<AccountName>, StoreError> {
-        self.all("SELECT substr(key, length(?1) + 1) FROM meta WHERE key LIKE ?1 || '%'", [KNOWN], |row| {
-            row.parsed(0)
-        })
-    }
-
-    pub(super) fn cut_offs(&self) -> Result<BTreeMap<AccountName, CutOff>, StoreError> {
-        self.all("SELECT account, body FROM cut_offs", [], |row| Ok((row.parsed(0)?, row.json(1)?)))
-    }
-}
+/// The prefix, among the store's single values, of an account that each collector that sees states has read once.
+pub(super) const KNOWN: &str = "known:";
 
 pub(super) fn write(
     transaction: &Transaction<'_>,
@@ -72,26 +51,21 @@ fn write_episode(
     now: DateTime<Utc>,
 ) -> rusqlite::Result<()> {
     let (episode, since) = (incident.episode, stamp(incident.since));
-    let sql = match incident.phase {
+    let again = match incident.phase {
         _ if episode == 0 => return Ok(()),
         Phase::Firing | Phase::Recovering => {
-            "INSERT INTO episodes (key, episode, since, ended_at, severity, title) VALUES (?1, ?2, ?3, NULL, ?4, ?5)
-             ON CONFLICT (key, episode) DO UPDATE SET since = excluded.since, ended_at = NULL,
-               severity = excluded.severity, title = excluded.title"
+            "since = excluded.since, ended_at = NULL, severity = excluded.severity, title = excluded.title"
         }
         Phase::Pending | Phase::Resolved | Phase::Removed | Phase::Unwatched => {
-            "INSERT INTO episodes (key, episode, since, ended_at, severity, title) VALUES (?1, ?2, ?3, ?6, ?4, ?5)
-             ON CONFLICT (key, episode) DO UPDATE SET ended_at = coalesce(ended_at, excluded.ended_at)"
+            "ended_at = coalesce(ended_at, excluded.ended_at)"
         }
     };
-    let ended = stamp(incident.ended.unwrap_or(now));
-    let severity = incident.severity.as_str();
-    let mut write = transaction.prepare_cached(sql)?;
-    if incident.phase.is_open() {
-        write.execute(params![key, episode, since, severity, title])?;
-    } else {
-        write.execute(params![key, episode, since, severity, title, ended])?;
-    }
+    let ended = (!incident.phase.is_open()).then(|| stamp(incident.ended.unwrap_or(now)));
+    let mut write = transaction.prepare_cached(&format!(
+        "INSERT INTO episodes (key, episode, since, ended_at, severity, title) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT (key, episode) DO UPDATE SET {again}"
+    ))?;
+    write.execute(params![key, episode, since, ended, incident.severity.as_str(), title])?;
     Ok(())
 }
 

@@ -285,7 +285,7 @@ impl IncidentList {
 }
 
 /// The state of mail delivery.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Mails {
     /// Absent if no mails are configured.
     pub outbox: Option<OutboxSummary>,

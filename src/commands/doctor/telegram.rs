@@ -4,7 +4,8 @@ use serde::Deserialize;
 use serde_json::Map;
 
 use crate::config::Settings;
-use crate::daemon::telegram::{BotError, Chat, Trouble};
+use crate::daemon::delivery::{Fault, SendFailure};
+use crate::daemon::telegram::Chat;
 use crate::mail::TelegramSettings;
 use crate::model::sanitize;
 use crate::terminal::doctor::CheckVerdict;
@@ -17,7 +18,7 @@ pub(super) async fn checks(settings: &Settings) -> Vec<(String, CheckVerdict)> {
     for settings in &settings.telegram {
         let verdict = match look(settings).await {
             Ok(verdict) => verdict,
-            Err(error) => CheckVerdict::fail(error.text.clone()).remedy(remedy(settings, &error.trouble)),
+            Err(error) => CheckVerdict::fail(error.error).remedy(remedy(settings, error.fault)),
         };
         checks.push((format!("Telegram {}", settings.name), verdict));
     }
@@ -42,7 +43,7 @@ struct Place {
     first_name: String,
 }
 
-async fn look(settings: &TelegramSettings) -> Result<CheckVerdict, BotError> {
+async fn look(settings: &TelegramSettings) -> Result<CheckVerdict, SendFailure> {
     let chat = Chat::new(settings)?;
     let me: Me = chat.me().await?;
     let place: Place = chat.in_chat("getChat", Map::new()).await?;
@@ -57,21 +58,17 @@ async fn look(settings: &TelegramSettings) -> Result<CheckVerdict, BotError> {
     })
 }
 
-fn remedy(settings: &TelegramSettings, trouble: &Trouble) -> String {
+#[allow(clippy::wildcard_enum_match_arm)] // all others are of the way to Telegram
+fn remedy(settings: &TelegramSettings, fault: Fault) -> String {
     let name = &settings.name;
-    match trouble {
-        Trouble::Login => format!(
+    match fault {
+        Fault::Login => format!(
             "messages wait in the store until it works; take the token from @BotFather into telegram.{name}.token"
         ),
-        Trouble::Chat | Trouble::Message => {
+        Fault::RecipientRefused | Fault::MailRefused => {
             format!("check telegram.{name}.chat_id; write to the bot, or add it to the group, once")
         }
-        Trouble::Away
-        | Trouble::ReplyLost
-        | Trouble::Busy(_)
-        | Trouble::Moved(_)
-        | Trouble::Conflict
-        | Trouble::Later => {
+        _ => {
             let advice = match settings.via.proxy {
                 Some(_) => "check",
                 None => "where Telegram is filtered, set",

@@ -1,6 +1,5 @@
 //! The daemon's side of the control socket: answers commands from the daemon's state.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -35,12 +34,6 @@ pub(in crate::daemon) struct Question {
 
 /// The error for work on a thread of its own that did not return.
 const FAILED: &str = "the daemon failed at this; its log may say why";
-
-impl fmt::Debug for Desk {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Desk").finish_non_exhaustive()
-    }
-}
 
 impl Control for Desk {
     fn answer<'a>(&'a self, request: &'a str) -> Answering<'a> {

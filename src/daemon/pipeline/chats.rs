@@ -10,35 +10,34 @@ use crate::alert::{Key, Phase};
 use crate::failpoint;
 use crate::mail::{Press, SILENT_HOURS, Way, noted, over};
 use crate::model::{AccountName, Language, say};
+use crate::state::Shared;
 use crate::store::{self, ChatMessage, Rendered};
 use crate::view::Reader;
 
 impl Pipeline {
     /// Notes the number of a message in its chat, and where the chat is, before the result is used for anything
     /// else.
-    pub(super) fn note_chat(
-        &mut self,
-        way: &Way,
-        to: &str,
-        mail: &Rendered,
-        number: Option<i64>,
-        moved: Option<(String, i64)>,
-    ) {
-        let mut store = self.published.store.lock();
+    pub(super) fn note_chat(&mut self, way: &Way, to: &str, mail: &Rendered, number: Option<i64>) {
+        let mut store = self.common.store.lock();
         if let Some(number) = number
             && let Err(error) = store.number_chat_message(to, &mail.message_id, number)
         {
             tracing::debug!(%error, "a message in a chat will not be edited");
         }
-        let (Some((from, number)), Way::Named(_, name)) = (moved, way) else { return };
-        if store.chat_moved(name, &from).ok().flatten() == Some(number) {
+        let (Some(carrier), Way::Named(_, name)) = (self.common.carriers.get(way).map(Shared::get), way)
+        else {
+            return;
+        };
+        let moved = carrier.chat().and_then(|chat| Some((chat.configured(), chat.moved_to()?)));
+        let Some((from, number)) = moved else { return };
+        if store.chat_moved(name, from).ok().flatten() == Some(number) {
             return;
         }
         tracing::warn!(
             recipient = to,
             "the group became a supergroup and is written to as {number}; set telegram.{name}.chat_id to that"
         );
-        if let Err(error) = store.move_chat(name, &from, number) {
+        if let Err(error) = store.move_chat(name, from, number) {
             tracing::warn!(%error, "where a Telegram chat moved to cannot be kept");
         }
     }
@@ -59,7 +58,7 @@ impl Pipeline {
 
     fn press(&mut self, pressed: &Pressed) -> Result<String, store::StoreError> {
         let Pressed { to, bot, update, press, id, number, who, .. } = pressed;
-        let mut store = self.published.store.lock();
+        let mut store = self.common.store.lock();
         if store.pressed_until(bot, self.now)?.is_some_and(|last| *update <= last) {
             return Ok(String::new());
         }
@@ -113,7 +112,7 @@ impl Pipeline {
         drop(store);
         failpoint::reach("pressed");
         if let Some(message) = edited {
-            self.edit(&message, message.raw.clone(), false);
+            self.edit(message, false);
         }
         Ok(words)
     }
@@ -130,19 +129,19 @@ impl Pipeline {
         if self.edits.is_empty() {
             return;
         }
-        let messages = match self.published.store.lock().chat_messages() {
+        let messages = match self.common.store.lock().chat_messages() {
             Ok(messages) => messages,
             Err(error) => return tracing::debug!(%error, "which messages in chats are over is not known"),
         };
         for message in messages {
             let is_open = message.told.iter().any(|told| self.open(told).is_some());
-            let is_asked = self.editing.contains(&(message.recipient.clone(), message.message_id.clone()));
+            let is_asked = self.editing.contains(&place_of(&message));
             if is_open || is_asked {
                 continue;
             }
             let note = self.how_it_ended(&message);
             if let Some(raw) = over(&message.raw, &note) {
-                self.edit(&message, raw, true);
+                self.edit(ChatMessage { raw, ..message }, true);
             }
         }
     }
@@ -173,16 +172,15 @@ impl Pipeline {
         self.mail_writer.as_ref().map(|writer| writer.language(to, accounts)).unwrap_or_default()
     }
 
-    fn edit(&mut self, message: &ChatMessage, raw: Vec<u8>, is_last: bool) {
+    fn edit(&mut self, message: ChatMessage, is_last: bool) {
         let (Some(number), Some(edits)) = (message.number, self.edits.get(&message.recipient)) else {
             return;
         };
-        let (to, message_id) = (message.recipient.clone(), message.message_id.clone());
         if is_last {
-            self.editing.insert((to.clone(), message_id.clone()));
+            self.editing.insert(place_of(&message));
         }
         // A listener that has ended did so with the daemon.
-        let _ = edits.send(Edit { to, message_id, number, raw, is_last });
+        let _ = edits.send(Edit { message, number, is_last });
     }
 
     /// Forgets a message that was edited for the last time, or that cannot be edited.
@@ -190,13 +188,16 @@ impl Pipeline {
         if !edit.is_last {
             return;
         }
-        self.editing.remove(&(edit.to.clone(), edit.message_id.clone()));
-        if is_done
-            && let Err(error) = self.published.store.lock().end_chat_message(&edit.to, &edit.message_id)
-        {
+        self.editing.remove(&place_of(&edit.message));
+        let ChatMessage { recipient, message_id, .. } = &edit.message;
+        if is_done && let Err(error) = self.common.store.lock().end_chat_message(recipient, message_id) {
             tracing::debug!(%error, "a message in a chat is edited once more");
         }
     }
+}
+
+fn place_of(message: &ChatMessage) -> (String, String) {
+    (message.recipient.clone(), message.message_id.clone())
 }
 
 fn note_of(press: Press) -> &'static str {

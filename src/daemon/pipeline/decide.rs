@@ -37,7 +37,7 @@ impl Pipeline {
         observed: &[Observed],
         ended: Option<Collector>,
     ) {
-        let snapshot = self.snapshot.get();
+        let snapshot = self.common.snapshot.get();
         let was_known = self.engine.knows(account);
         let arrived = |engine: &Engine| engine.cut_offs().get(account).and_then(|one| one.arrived);
         let before = arrived(&self.engine);
@@ -56,7 +56,7 @@ impl Pipeline {
 
     /// Takes in the time: compares all incidents.
     pub(super) fn look_at_time(&mut self) {
-        let snapshot = self.snapshot.get();
+        let snapshot = self.common.snapshot.get();
         self.engine.tick(&snapshot, self.now);
         let changed = self.engine.take_changed();
         let facts = facts!(self, &snapshot);
@@ -88,7 +88,7 @@ impl Pipeline {
             return Ok(());
         }
         let reports = self.reports_to_keep();
-        let (mut store, flying) = (self.published.store.lock(), &self.senders.flying);
+        let (mut store, flying) = (self.common.store.lock(), &self.senders.flying);
         store.save(&self.engine, &self.log, flying, &reports, self.now)?;
         self.engine.saved();
         self.log.saved();
@@ -98,26 +98,26 @@ impl Pipeline {
 
     /// Has the collectors of these accounts poll soon while their next readings decide something.
     pub(super) fn await_readings<'a>(&self, accounts: impl Iterator<Item = &'a AccountName>) {
-        let snapshot = self.snapshot.get();
+        let snapshot = self.common.snapshot.get();
         for (account, state) in accounts.filter_map(|account| snapshot.accounts.get_key_value(account)) {
-            self.polls.awaits(account, self.engine.awaited(state, self.now));
+            self.common.polls.awaits(account, self.engine.awaited(state, self.now));
         }
     }
 
     pub(super) fn show_incidents_of(&mut self, keys: &BTreeSet<Key>) {
         let accounts: BTreeSet<&AccountName> = keys.iter().map(|key| &key.account).collect();
         if !accounts.is_empty() {
-            let snapshot = self.snapshot.get();
+            let snapshot = self.common.snapshot.get();
             let facts: Facts<'_> = facts!(self, &snapshot);
-            self.published.show_incidents_of(&accounts, &self.log, &facts);
+            self.common.show_incidents_of(&accounts, &self.log, &facts);
             self.await_readings(accounts.iter().copied());
             accounts.into_iter().for_each(|account| self.export_incidents_of(account));
         }
     }
 
     pub(super) fn show_incidents(&mut self) {
-        let snapshot = self.snapshot.get();
-        self.published.show_incidents(&self.log, &facts!(self, &snapshot));
+        let snapshot = self.common.snapshot.get();
+        self.common.show_incidents(&self.log, &facts!(self, &snapshot));
         snapshot.accounts.keys().for_each(|account| self.export_incidents_of(account));
     }
 

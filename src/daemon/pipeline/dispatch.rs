@@ -10,22 +10,24 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::time::Instant;
 
 use super::super::delivery::{Fault, SendFailure, ServerHold};
-use super::super::mails::Aside;
 use super::super::sender::{Job, Tried};
 use super::decide::facts;
 use super::{Message, Paced, Pipeline, story};
 use crate::alert::{Attempt, Debts, Lane, NotReached, Notice, Outgoing};
 use crate::failpoint;
-use crate::mail::Way;
+use crate::mail::{self, LivesOn, Way};
 use crate::metrics::own::Notification;
 use crate::model::lives_on;
 use crate::store::{Flying, Rendered, StoreError};
+use crate::view::incidents::ServerError;
 
 /// The senders, and the state of their servers.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Senders {
     jobs: BTreeMap<Way, [UnboundedSender<Job>; 2]>,
     holds: BTreeMap<Way, ServerHold>,
+    /// The reasons why servers cannot be used.
+    errors: BTreeMap<Way, ServerError>,
     /// Mails without a result. After a hold only one mail is handed over at a time.
     pub(super) flying: Flying,
     /// Recipients that no mail can leave to now, and the time at which that may change.
@@ -70,6 +72,12 @@ impl Senders {
     fn is_closed(&self, way: &Way, now: DateTime<Utc>) -> bool {
         let is_probed = || self.flying.keys().any(|(to, _)| Way::to(to) == *way);
         self.holds.get(way).is_some_and(|hold| hold.is_on(now) || is_probed())
+    }
+
+    fn note_error(&mut self, way: &Way, error: Option<&SendFailure>) {
+        self.errors.remove(way);
+        let error = error.map(|error| ServerError { error: error.to_string(), refused: error.is_of_login() });
+        self.errors.extend(error.map(|error| (way.clone(), error)));
     }
 
     /// The debts with what their servers add: a hold delays the next attempt.
@@ -138,7 +146,7 @@ impl Pipeline {
             return;
         }
         let began = Instant::now();
-        self.published.show_outbox(&self.debts(), self.housekeeping.last_sent);
+        self.common.show_outbox(&self.debts(), self.housekeeping.last_sent);
         self.outbox_shown = Paced::since(began);
     }
 
@@ -150,7 +158,7 @@ impl Pipeline {
     /// Claims the next mail to a recipient; false if none can leave.
     fn claim(&mut self, to: &str, way: &Way) -> Result<bool, StoreError> {
         let Some(writer) = &self.mail_writer else { return Ok(false) };
-        let (snapshot, id) = (self.snapshot.get(), writer.new_id());
+        let (snapshot, id) = (self.common.snapshot.get(), writer.new_id());
         let facts = facts!(self, &snapshot);
         let Some(Outgoing { lane, id, notice, unreached, is_light }) = self.log.claim(to, &id, &facts) else {
             self.senders.quiet.insert(to.to_owned(), self.log.next_try(to, self.now));
@@ -159,7 +167,7 @@ impl Pipeline {
         };
         let mail = match notice {
             Some(notice) => Ok(self.render(&notice, &unreached, is_light, &id)),
-            None => self.published.store.lock().rendered(to, lane),
+            None => self.common.store.lock().rendered(to, lane),
         };
         let mail = match mail {
             Ok(Some(mail)) => Arc::new(mail),
@@ -195,14 +203,15 @@ impl Pipeline {
         id: &str,
     ) -> Option<Rendered> {
         let writer = self.mail_writer.as_ref()?;
-        let snapshot = self.snapshot.get();
+        let snapshot = self.common.snapshot.get();
         let language = writer.language(&notice.to, &notice.accounts);
         let mut notes = self.housekeeping.store_notes.for_recipient(&notice.to, language);
-        let difference = self.clock.difference().filter(|(_, decides)| *decides);
+        let difference = self.common.clock.difference().filter(|(_, decides)| *decides);
         notes.extend(difference.map(|(words, _)| format!("{words}.")));
-        let home = lives_on(&snapshot, &self.addresses);
-        let aside = Aside { notes: &notes, unreached, is_light, home: home.as_ref() };
-        match writer.write(notice, id, &snapshot, aside, self.now) {
+        let lives_on = lives_on(&snapshot, &self.addresses).map(LivesOn::from);
+        let context = writer.context(&snapshot, &notes, self.now);
+        let context = mail::Context { language, lives_on, unreached, is_light, ..context };
+        match writer.write(notice, id, context) {
             Ok(mail) => Some(mail),
             Err(error) => {
                 tracing::error!(%error, to = notice.to, "no mail can be made of a notice");
@@ -213,13 +222,13 @@ impl Pipeline {
 
     /// Takes in the result of an attempt.
     pub(super) fn tried(&mut self, tried: Tried) {
-        let Tried { way, job, sent, moved } = tried;
+        let Tried { way, job, sent } = tried;
         let Job { to, lane, mail } = job;
         let failure = sent.as_ref().err();
         if failure.is_none_or(|failure| failure.fault != Fault::Untried) {
             self.note_attempt(&way, &to, lane, &mail, failure);
         }
-        self.note_chat(&way, &to, &mail, sent.as_ref().ok().copied().flatten(), moved);
+        self.note_chat(&way, &to, &mail, sent.as_ref().ok().copied().flatten());
         self.settle(&to, lane, &mail.message_id, failure.map_or(Attempt::Sent, SendFailure::attempt));
         self.senders.quiet.remove(&to);
         // If the reply was lost, a store that lost the bytes gets them again.
@@ -231,7 +240,7 @@ impl Pipeline {
     }
 
     fn settle(&mut self, to: &str, lane: Lane, id: &str, attempt: Attempt) {
-        let snapshot = self.snapshot.get();
+        let snapshot = self.common.snapshot.get();
         let facts = facts!(self, &snapshot);
         self.log.settle(to, lane, id, attempt, &facts);
     }
@@ -251,7 +260,8 @@ impl Pipeline {
         let unusable = failure.filter(|failure| failure.is_of_server());
         let of_us = failure.filter(|failure| failure.is_of_server() || failure.is_refusal_of_us());
         if of_us.is_some() || !self.log.held_but(to).any(|other| Way::to(other) == *way) {
-            self.published.show_mail_server(way, of_us);
+            self.senders.note_error(way, of_us);
+            self.common.show_mail_servers(&self.senders.errors);
         }
         if let Some(failure) = unusable {
             let hold = ServerHold::after(self.senders.holds.get(way), failure, self.now);
@@ -314,7 +324,7 @@ impl Pipeline {
                 Notification::Retry
             }
         };
-        self.own.notification(counted);
+        self.common.own.notification(counted);
     }
 
     /// Forgets recipients whose webhook, chat or mail server left the configuration: they are owed nothing.

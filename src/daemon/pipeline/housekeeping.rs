@@ -58,35 +58,37 @@ impl Housekeeping {
 }
 
 impl Pipeline {
-    /// Takes in changes that others may have written, and sends what is due.
-    pub(super) fn check(&mut self) {
+    /// Takes in changes that others may have written, and sends what is due. False if the store's file was deleted,
+    /// or another file took its place.
+    pub(super) fn check(&mut self) -> bool {
         self.last_run.now();
-        let now = self.now;
+        let (now, mut has_its_file) = (self.now, true);
         if self.housekeeping.file_tried.is_none_or(|tried| now - tried >= FILE_EVERY || now < tried) {
             self.housekeeping.file_tried = Some(now);
             self.return_to_file(now);
-            self.has_lost_its_file = !self.published.store.lock().is_in_place();
+            has_its_file = self.common.store.lock().is_in_place();
         }
         let result = self.check_store().and_then(|()| self.owe_digests(now));
         self.note_store_result(result);
         self.dispatch();
+        has_its_file
     }
 
     /// The work of each minute.
     pub(super) fn keep_up(&mut self, now: DateTime<Utc>) {
         self.check_home();
         // An uncertain clock gives no time that is worth noting.
-        let is_sure = self.clock.is_sure();
+        let is_sure = self.common.clock.is_sure();
         let noted = if is_sure { self.note_watching(now) } else { Ok(()) };
         let pruned = self.prune(now);
-        let written = noted.and(pruned).and_then(|()| self.published.store.lock().write_journal_into_file());
+        let written = noted.and(pruned).and_then(|()| self.common.store.lock().write_journal_into_file());
         self.note_store_result(written);
     }
 
     /// Notes that the daemon watched until now, and the last reports.
     pub(super) fn note_watching(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
         let reports = self.reports_to_keep();
-        let noted = self.published.store.lock().still_watching(&reports, now);
+        let noted = self.common.store.lock().still_watching(&reports, now);
         if noted.is_ok() {
             self.housekeeping.reports_to_keep.clear();
         }
@@ -108,7 +110,7 @@ impl Pipeline {
 
     /// Notes whether this machine is a watched VM: if that VM goes down, the daemon mails nobody.
     fn check_home(&mut self) {
-        let home = lives_on(&self.snapshot.get(), &self.addresses);
+        let home = lives_on(&self.common.snapshot.get(), &self.addresses);
         if home == self.housekeeping.home {
             return;
         }
@@ -120,7 +122,7 @@ impl Pipeline {
                 "this machine is one of the watched VMs: when it goes down nobody is mailed; set heartbeat.url so that somebody notices"
             );
         }
-        self.published.show_home(home.as_ref());
+        self.common.show_home(home.as_ref());
         self.housekeeping.home = home;
     }
 
@@ -131,7 +133,7 @@ impl Pipeline {
         }
         self.housekeeping.pruned = Some(now);
         self.engine.forget_before(now - KEEP_INCIDENTS);
-        let gone = self.published.store.lock().prune(now)?;
+        let gone = self.common.store.lock().prune(now)?;
         if gone > 0 {
             tracing::info!(rows = gone, "old rows were deleted from the store");
         }
@@ -140,7 +142,7 @@ impl Pipeline {
 
     /// Takes in people's decisions, if a command wrote them.
     pub(super) fn check_store(&mut self) -> Result<(), StoreError> {
-        let version = self.published.store.lock().data_version()?;
+        let version = self.common.store.lock().data_version()?;
         if self.housekeeping.data_version == Some(version) {
             return Ok(());
         }
@@ -150,7 +152,7 @@ impl Pipeline {
 
     /// Takes in people's decisions.
     pub(super) fn take_decisions(&mut self) -> Result<(), StoreError> {
-        let muted = self.published.store.lock().silences(self.now)?;
+        let muted = self.common.store.lock().silences(self.now)?;
         if muted != self.muted {
             story::tell_decisions(&self.muted, &muted, &self.engine);
             self.muted = muted;
@@ -193,7 +195,7 @@ impl Pipeline {
         accounts: impl Iterator<Item = &'a AccountName>,
         now: DateTime<Utc>,
     ) -> Result<DateTime<Utc>, StoreError> {
-        let store = self.published.store.lock();
+        let store = self.common.store.lock();
         let mut earliest = now;
         for account in accounts {
             let until = store.digested_until(account)?.filter(|&until| until < now);
@@ -207,7 +209,7 @@ impl Pipeline {
         let Some(schedule) = &self.digest else { return BTreeMap::new() };
         // A time ahead of the clock is not used: the clock may have been set back.
         let since = self.housekeeping.digested_until.min(now).max(now - DIGEST_AT_MOST_LATE);
-        let snapshot = self.snapshot.get();
+        let snapshot = self.common.snapshot.get();
         if !snapshot.accounts.values().all(|state| attempted(state)) {
             return BTreeMap::new();
         }
@@ -226,7 +228,7 @@ impl Pipeline {
     /// Leaves a store file that fails and goes on in memory; false if that would change nothing.
     pub(super) fn leave_file(&mut self, error: &StoreError) -> bool {
         let now = self.now;
-        let mut store = self.published.store.lock();
+        let mut store = self.common.store.lock();
         let Ok(was_read) = store.fall_back(&self.muted, now) else { return false };
         drop(store);
         tracing::error!(
@@ -245,7 +247,7 @@ impl Pipeline {
     }
 
     fn return_to_file(&mut self, now: DateTime<Utc>) {
-        let mut store = self.published.store.lock();
+        let mut store = self.common.store.lock();
         if !store.is_in_memory() {
             return;
         }
@@ -267,8 +269,8 @@ impl Pipeline {
 
     /// Logs once that the store fails, and once that it works again.
     pub(super) fn note_store_result(&mut self, result: Result<(), StoreError>) {
-        let in_file = !self.published.store.lock().is_in_memory();
-        self.published.show_store(result.is_err() || !in_file);
+        let in_file = !self.common.store.lock().is_in_memory();
+        self.common.show_store(result.is_err() || !in_file);
         match result {
             Ok(()) if self.housekeeping.failing => {
                 self.housekeeping.failing = false;

@@ -68,17 +68,17 @@ impl Pipeline {
     /// whole turn uses this time, since a machine may fall asleep between two readings of a clock.
     pub(super) fn notice_sleep(&mut self) {
         // The time comes first: all comparisons below use it.
-        let before = std::mem::replace(&mut self.now, self.clock.now());
+        let before = std::mem::replace(&mut self.now, self.common.clock.now());
         let steady = Instant::now();
-        if self.looking.slept(self.clock.wall(), steady) {
+        if self.looking.slept(self.common.clock.wall(), steady) {
             tracing::info!("the machine slept or its clock was set: everything is looked at again");
             // A wall clock that was set is doubted from now on, until all collectors have polled.
-            self.now = self.clock.now();
+            self.now = self.common.clock.now();
             self.looking.since = Some(Instant::now());
             self.wake();
             let now = self.now;
             self.for_all_accounts(|known| known.look_again(now));
-            self.clock.look_again();
+            self.common.clock.look_again();
         }
         if self.looking.since.is_some_and(|since| steady.saturating_duration_since(since) >= AWAITED_FOR) {
             // From now on the clock is followed, even if it was set.
@@ -96,7 +96,7 @@ impl Pipeline {
             // The age of readings from ahead of the clock is not known.
             self.fresh_until = Some(self.now);
         }
-        if !self.looking.sure && self.clock.is_sure() {
+        if !self.looking.sure && self.common.clock.is_sure() {
             self.looking.sure = true;
             self.follow_clock();
             let noted = self.note_watching(self.now);
@@ -127,7 +127,7 @@ impl Pipeline {
 
     /// All collectors have polled again: everything that time alone makes due is sent at once.
     pub(super) fn have_looked(&mut self) {
-        let all = || self.snapshot.get().accounts.values().all(|state| all_looked(state));
+        let all = || self.common.snapshot.get().accounts.values().all(|state| all_looked(state));
         if self.is_looking() && all() {
             self.looking.since = None;
             // First mails waited for these polls.
@@ -142,7 +142,7 @@ impl Pipeline {
     pub(super) fn keep_for_later(&mut self, update: Update) -> Option<Update> {
         let failed = update.end.as_ref().is_some_and(|end| end.failure.is_some());
         let place = (update.account.clone(), update.collector);
-        if self.is_looking() && failed && update.reads.is_empty() && self.clock.is_doubted() {
+        if self.is_looking() && failed && update.reads.is_empty() && self.common.clock.is_doubted() {
             let _span = super::span(&update.account, update.collector).entered();
             tracing::info!("cannot read, and the clock was set: read again before that counts");
             self.looking.of_no_time.insert(place, update);
@@ -153,17 +153,17 @@ impl Pipeline {
     }
 
     fn for_all_accounts(&mut self, change: impl Fn(&mut crate::model::KnownAccount)) {
-        let mut snapshot = (*self.snapshot.get()).clone();
+        let mut snapshot = (*self.common.snapshot.get()).clone();
         for (name, known) in &mut self.known {
             change(known);
             snapshot.accounts.insert(name.clone(), known.publish());
         }
-        self.snapshot.set(snapshot);
+        self.common.snapshot.set(snapshot);
     }
 
     /// Reports once, in log and page, that the clocks differ, and once that they agree again.
     pub(super) fn say_difference(&mut self) {
-        let difference = self.clock.difference();
+        let difference = self.common.clock.difference();
         let kind = |said: &Option<(String, bool)>| said.as_ref().map(|(_, decides)| *decides);
         if kind(&difference) != kind(&self.looking.clock_said) {
             match &difference {
@@ -172,7 +172,7 @@ impl Pipeline {
             }
         }
         if difference != self.looking.clock_said {
-            self.published.show_clock(difference.as_ref().map(|(words, _)| words.clone()));
+            self.common.show_clock(difference.as_ref().map(|(words, _)| words.clone()));
             self.looking.clock_said = difference;
         }
     }

@@ -21,22 +21,19 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
+use super::common::Common;
 use super::control::Question;
 use super::liveness::LastRun;
 use super::mails::MailWriter;
-use super::publish::Published;
 use super::sender::Tried;
-use super::signals::PollRequests;
 use super::telegram::{Edit, Pressed};
 use crate::alert::{Engine, Log, Muted};
-use crate::clock::Clock;
 use crate::failpoint;
-use crate::metrics::{Encoder, Own, Page};
+use crate::metrics::{Encoder, Own};
 use crate::model::freshness::{changes_at, next_change};
-use crate::model::{AccountName, Collector, CollectorStatus, KnownAccount, Read, Report, Snapshot, forecast};
+use crate::model::{AccountName, Collector, CollectorStatus, KnownAccount, Read, Report, forecast};
 use crate::provider::cron::Schedule;
 use crate::provider::poll::{Update, span};
-use crate::state::Shared;
 pub(crate) use accounts::Accounts;
 pub(super) use dispatch::Senders;
 pub(super) use housekeeping::{Housekeeping, everybody};
@@ -44,6 +41,10 @@ pub(super) use looking::Looking;
 
 /// A message to the pipeline.
 pub(super) enum Message {
+    /// A minute is over.
+    Tick,
+    /// Others may have written into the store, and readings may have gone stale.
+    Check,
     Update(Update),
     /// A new configuration is in force.
     Accounts(Box<Accounts>),
@@ -57,15 +58,9 @@ pub(super) enum Message {
     Edited(Box<Edit>, bool),
 }
 
-/// The next step of the pipeline.
-enum Turn {
-    Tick,
-    Check,
-    Message(Message),
-}
-
 /// The state that the pipeline owns.
 pub(super) struct Pipeline {
+    pub(super) common: Arc<Common>,
     pub(super) known: BTreeMap<AccountName, KnownAccount>,
     pub(super) engine: Engine,
     pub(super) log: Log,
@@ -81,16 +76,7 @@ pub(super) struct Pipeline {
     pub(super) edits: BTreeMap<String, mpsc::UnboundedSender<Edit>>,
     /// Messages whose last edit is under way, by recipient and id.
     pub(super) editing: BTreeSet<(String, String)>,
-    /// The store's file was deleted, or another file took its place.
-    pub(super) has_lost_its_file: bool,
-    pub(super) own: Arc<Own>,
-    pub(super) published: Published,
-    pub(super) snapshot: Shared<Snapshot>,
-    pub(super) page: Shared<Page>,
-    /// Sends poll requests to the collectors.
-    pub(super) polls: PollRequests,
     pub(super) last_run: LastRun,
-    pub(super) clock: Clock,
     /// The time at the beginning of this turn.
     pub(super) now: DateTime<Utc>,
     pub(super) looking: Looking,
@@ -148,41 +134,40 @@ impl Pipeline {
         self.show_incidents();
         loop {
             self.last_run.now();
-            let turn = tokio::select! {
+            let message = tokio::select! {
                 biased;
                 () = stop.cancelled() => return self.finish(&mut messages).await,
                 // The tick comes before the messages: in a storm the messages never end, and thresholds must
                 // still be crossed in time.
-                _ = tick.tick() => Turn::Tick,
-                _ = check.tick() => Turn::Check,
+                _ = tick.tick() => Message::Tick,
+                _ = check.tick() => Message::Check,
                 message = messages.recv() => match message {
-                    Some(message) => Turn::Message(message),
+                    Some(message) => message,
                     None => return,
                 },
             };
             self.notice_sleep();
-            match turn {
-                Turn::Tick => self.tick(),
-                Turn::Check => {
+            match message {
+                Message::Tick => self.tick(),
+                Message::Check => {
                     self.say_difference();
                     if self.fresh_until.is_some_and(|until| until < self.now) {
                         self.encode_again();
                     }
-                    self.check();
-                    if self.has_lost_its_file {
+                    if !self.check() {
                         tracing::error!("{STORE_GONE}");
                         return;
                     }
                 }
-                Turn::Message(Message::Update(update)) => self.update(update),
-                Turn::Message(Message::Accounts(accounts)) => self.accounts(*accounts),
-                Turn::Message(Message::Tried(tried)) => {
+                Message::Update(update) => self.update(update),
+                Message::Accounts(accounts) => self.accounts(*accounts),
+                Message::Tried(tried) => {
                     self.tried(*tried);
                     self.dispatch();
                 }
-                Turn::Message(Message::Asked(question)) => self.answer(*question),
-                Turn::Message(Message::Pressed(pressed)) => self.pressed(*pressed),
-                Turn::Message(Message::Edited(edit, is_done)) => self.edited(&edit, is_done),
+                Message::Asked(question) => self.answer(*question),
+                Message::Pressed(pressed) => self.pressed(*pressed),
+                Message::Edited(edit, is_done) => self.edited(&edit, is_done),
             }
             if !self.not_encoded.is_empty() && self.encoded.is_due(ENCODE_EVERY, Duration::MAX) {
                 self.encode_all();
@@ -222,10 +207,10 @@ impl Pipeline {
             log_change(&before, status, &problems);
         }
         drop(span);
-        self.own.rejected(&account, collector, rejected);
-        let mut snapshot = (*self.snapshot.get()).clone();
+        self.common.own.rejected(&account, collector, rejected);
+        let mut snapshot = (*self.common.snapshot.get()).clone();
         snapshot.accounts.insert(account.clone(), Arc::clone(&state));
-        self.snapshot.set(snapshot);
+        self.common.snapshot.set(snapshot);
 
         failpoint::reach("reading-applied");
         // A silence that was made a moment ago counts already.
@@ -250,7 +235,7 @@ impl Pipeline {
         // The poll's metrics are set after the page: a scrape must not show a poll as good before it shows the
         // poll's readings.
         if let Some(status) = &status {
-            self.own.collector(&account, collector, status);
+            self.common.own.collector(&account, collector, status);
         }
     }
 
@@ -259,7 +244,7 @@ impl Pipeline {
         for read in reads {
             if let Read::ExpectedBalance(report) = read {
                 self.housekeeping.reports_to_keep.insert(account.clone());
-                log_inconsistent(account, report, &self.own, &mut self.inconsistent);
+                log_inconsistent(account, report, &self.common.own, &mut self.inconsistent);
             }
         }
     }
@@ -291,7 +276,7 @@ impl Pipeline {
     /// Serves what was encoded.
     fn publish(&mut self, page_changed: bool) {
         if page_changed {
-            self.page.set(self.encoder.page());
+            self.common.page.set(self.encoder.page());
         }
     }
 
@@ -312,21 +297,21 @@ impl Pipeline {
 
     fn accounts(&mut self, accounts: Accounts) {
         let Accounts { profiles, watchers, mail_writer, digest, metrics, has_heartbeat } = accounts;
-        self.published.show_heartbeat(has_heartbeat);
+        self.common.show_heartbeat(has_heartbeat);
         self.encoder.configure(metrics);
         let names: Vec<AccountName> = self.known.keys().cloned().collect();
-        let mut snapshot = (*self.snapshot.get()).clone();
+        let mut snapshot = (*self.common.snapshot.get()).clone();
         for name in names.iter().filter(|name| profiles.iter().all(|profile| profile.name != **name)) {
             self.known.remove(name);
             self.encoder.remove(name);
             self.not_encoded.remove(name);
-            self.own.remove_account(name);
+            self.common.own.remove_account(name);
             snapshot.accounts.remove(name);
         }
-        let reports = self.published.store.lock().reports().unwrap_or_default();
+        let reports = self.common.store.lock().reports().unwrap_or_default();
         for profile in profiles {
             let name = profile.name.clone();
-            self.own.account(&name, &profile.collectors);
+            self.common.own.account(&name, &profile.collectors);
             let known = match self.known.remove(&name) {
                 Some(known) => known.with_profile(profile),
                 None => KnownAccount::new(profile).remembering(reports.get(&name)),
@@ -334,7 +319,7 @@ impl Pipeline {
             snapshot.accounts.insert(name.clone(), known.publish());
             self.known.insert(name, known);
         }
-        self.snapshot.set(snapshot);
+        self.common.snapshot.set(snapshot);
         self.encode_again();
         self.encode_all();
         // An account that was removed also leaves the page.

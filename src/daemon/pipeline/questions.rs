@@ -9,7 +9,7 @@ impl Pipeline {
         let dropped =
             if let Request::Drop { to, key } = &request { Some((to.clone(), key.clone())) } else { None };
         let changes_debts = matches!(request, Request::Retry { .. } | Request::Drop { .. });
-        let (snapshot, debts) = (self.snapshot.get(), self.debts());
+        let (snapshot, debts) = (self.common.snapshot.get(), self.debts());
         let answer = {
             let world = World {
                 engine: &self.engine,
@@ -17,7 +17,7 @@ impl Pipeline {
                 debts,
                 snapshot: &snapshot,
                 muted: &self.muted,
-                store: &mut self.published.store.lock(),
+                store: &mut self.common.store.lock(),
                 mails: self.mail_writer.is_some(),
                 now: self.now,
             };

@@ -5,9 +5,10 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::bot::{Bot, BotError, Trouble};
+use super::bot::Bot;
+use crate::daemon::delivery::{Fault, SendFailure};
 use crate::daemon::post::WHOLE;
 use crate::mail::TelegramSettings;
 
@@ -77,7 +78,7 @@ const MOST_UPDATES: u32 = 20;
 impl Chat {
     /// # Errors
     /// If TLS cannot be set up.
-    pub(crate) fn new(settings: &TelegramSettings) -> Result<Self, BotError> {
+    pub(crate) fn new(settings: &TelegramSettings) -> Result<Self, SendFailure> {
         Ok(Self {
             bot: Bot::new(settings)?,
             buttons: settings.buttons,
@@ -106,7 +107,7 @@ impl Chat {
     ///
     /// # Errors
     /// If Telegram does not know the bot, or does not answer.
-    pub(crate) async fn me<T: DeserializeOwned>(&self) -> Result<T, BotError> {
+    pub(crate) async fn me<T: DeserializeOwned>(&self) -> Result<T, SendFailure> {
         self.bot.call("getMe", &Map::new(), WHOLE).await
     }
 
@@ -114,7 +115,7 @@ impl Chat {
     ///
     /// # Errors
     /// If Telegram did not take it, or if that is not known.
-    pub(crate) async fn send(&self, raw: &[u8]) -> Result<i64, BotError> {
+    pub(crate) async fn send(&self, raw: &[u8]) -> Result<i64, SendFailure> {
         let mut message = self.message(raw)?;
         if let Some(thread) = self.thread {
             message.insert("message_thread_id".to_owned(), thread.into());
@@ -123,7 +124,7 @@ impl Chat {
     }
 
     /// Replaces the text and buttons of a sent message.
-    pub(super) async fn edit(&self, number: i64, raw: &[u8]) -> Result<(), BotError> {
+    pub(super) async fn edit(&self, number: i64, raw: &[u8]) -> Result<(), SendFailure> {
         let mut message = self.message(raw)?;
         message.remove("disable_notification");
         message.insert("message_id".to_owned(), number.into());
@@ -131,24 +132,19 @@ impl Chat {
     }
 
     /// The buttons that were pressed since then. Waits for one.
-    pub(super) async fn updates(&self, offset: Option<i64>) -> Result<Vec<ChatUpdate>, BotError> {
-        let mut arguments = Map::from_iter([
-            ("timeout".to_owned(), LISTEN.as_secs().into()),
-            ("limit".to_owned(), MOST_UPDATES.into()),
-            ("allowed_updates".to_owned(), vec!["callback_query"].into()),
-        ]);
+    pub(super) async fn updates(&self, offset: Option<i64>) -> Result<Vec<ChatUpdate>, SendFailure> {
+        let (timeout, limit) = (LISTEN.as_secs(), MOST_UPDATES);
+        let mut arguments =
+            json!({ "timeout": timeout, "limit": limit, "allowed_updates": ["callback_query"] });
         if let Some(offset) = offset {
-            arguments.insert("offset".to_owned(), offset.into());
+            arguments["offset"] = offset.into();
         }
         self.bot.call("getUpdates", &arguments, LISTEN + Duration::from_secs(10)).await
     }
 
     /// Answers the person who pressed a button.
-    pub(super) async fn answer(&self, callback: &str, text: &str) -> Result<(), BotError> {
-        let arguments = Map::from_iter([
-            ("callback_query_id".to_owned(), callback.into()),
-            ("text".to_owned(), text.into()),
-        ]);
+    pub(super) async fn answer(&self, callback: &str, text: &str) -> Result<(), SendFailure> {
+        let arguments = json!({ "callback_query_id": callback, "text": text });
         self.bot.call::<Value>("answerCallbackQuery", &arguments, WHOLE).await.map(drop)
     }
 
@@ -163,10 +159,10 @@ impl Chat {
         self.moved_to.lock().map_or_else(|| self.configured.clone(), |number| number.to_string())
     }
 
-    fn message(&self, raw: &[u8]) -> Result<Map<String, Value>, BotError> {
-        serde_json::from_slice(raw).map_err(|error| BotError {
-            trouble: Trouble::Message,
-            text: format!("the message is no JSON: {error}"),
+    fn message(&self, raw: &[u8]) -> Result<Map<String, Value>, SendFailure> {
+        serde_json::from_slice(raw).map_err(|error| SendFailure {
+            fault: Fault::MailRefused,
+            error: format!("the message is no JSON: {error}"),
         })
     }
 
@@ -175,11 +171,11 @@ impl Chat {
         &self,
         method: &str,
         mut arguments: Map<String, Value>,
-    ) -> Result<T, BotError> {
+    ) -> Result<T, SendFailure> {
         let place = |number: String| number.parse::<i64>().map_or_else(|_| Value::from(number), Value::from);
         arguments.insert("chat_id".to_owned(), place(self.number()));
         match self.bot.call(method, &arguments, WHOLE).await {
-            Err(BotError { trouble: Trouble::Moved(number), .. }) => {
+            Err(SendFailure { fault: Fault::Moved(number), .. }) => {
                 self.goes_on_at(number);
                 arguments.insert("chat_id".to_owned(), number.into());
                 self.bot.call(method, &arguments, WHOLE).await

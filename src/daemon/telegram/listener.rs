@@ -1,23 +1,22 @@
 //! Reads presses of buttons below messages, with a call that Telegram holds until one is pressed, and edits
 //! sent messages. The pipeline decides and stores.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::bot::{BotError, Trouble};
 use super::chat::{Callback, Chat, ChatUpdate, LISTEN, Person};
-use crate::clock::Clock;
-use crate::daemon::carrier::Carrier;
+use crate::daemon::common::Common;
+use crate::daemon::delivery::{Fault, SendFailure};
 use crate::daemon::pipeline::Message;
-use crate::daemon::publish::SharedStore;
 use crate::failpoint;
-use crate::mail::{Press, Service};
+use crate::mail::{Press, Service, Way};
 use crate::model::sanitize;
 use crate::state::Shared;
+use crate::store::ChatMessage;
 
 /// A press of a button.
 #[derive(Debug)]
@@ -39,10 +38,8 @@ pub(in crate::daemon) struct Pressed {
 /// A new text for a message in a chat.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::daemon) struct Edit {
-    pub(in crate::daemon) to: String,
-    pub(in crate::daemon) message_id: String,
+    pub(in crate::daemon) message: ChatMessage,
     pub(in crate::daemon) number: i64,
-    pub(in crate::daemon) raw: Vec<u8>,
     /// Whether all of its incidents are over.
     pub(in crate::daemon) is_last: bool,
 }
@@ -50,12 +47,8 @@ pub(in crate::daemon) struct Edit {
 /// The loop of one chat.
 pub(in crate::daemon) struct Listener {
     pub(in crate::daemon) name: String,
-    /// All chats. The first of the chats that share a bot listens for all of them.
-    pub(in crate::daemon) chats: BTreeMap<String, Shared<Carrier>>,
+    pub(in crate::daemon) common: Arc<Common>,
     pub(in crate::daemon) edits: mpsc::UnboundedReceiver<Edit>,
-    pub(in crate::daemon) messages: mpsc::Sender<Message>,
-    pub(in crate::daemon) store: SharedStore,
-    pub(in crate::daemon) clock: Clock,
 }
 
 /// How often an idle listener checks whether it has to listen, as after a reload.
@@ -83,15 +76,16 @@ impl Listener {
         let mut heard = Heard::default();
         let mut pause = Duration::ZERO;
         let mut bot = String::new();
-        let mut editor = Editor::default();
+        let mut editor = Editor { again: None, not_before: Instant::now() };
         while !stop.is_cancelled() {
-            let Some(carrier) = self.chats.get(&self.name).map(Shared::get) else {
+            let way = Way::Named(Service::Telegram, self.name.clone());
+            let Some(carrier) = self.common.carriers.get(&way).map(Shared::get) else {
                 return stop.cancelled().await;
             };
             let Some(chat) = carrier.chat() else { return stop.cancelled().await };
             if bot != chat.bot.number() {
                 bot = chat.bot.number().to_owned();
-                let until = self.store.lock().pressed_until(&bot, self.clock.now());
+                let until = self.common.store.lock().pressed_until(&bot, self.common.clock.now());
                 heard = Heard { offset: until.ok().flatten().map(|last| last + 1), ..Heard::default() };
             }
             let listens = self.listens(chat);
@@ -115,7 +109,7 @@ impl Listener {
                 tokio::select! {
                     () = stop.cancelled() => return,
                     called = &mut call => break called,
-                    Some(edit) = editor.next(&mut self.edits) => editor.edit(chat, edit, &self.messages).await,
+                    Some(edit) = editor.next(&mut self.edits) => editor.edit(chat, edit, &self.common.messages).await,
                 }
             };
             pause = match called {
@@ -125,12 +119,21 @@ impl Listener {
         }
     }
 
-    /// Whether this is the first of the chats with buttons that share the bot.
+    /// The recipients behind chats with buttons that share the bot and fit.
+    fn sharing(&self, chat: &Chat, fits: impl Fn(&Chat) -> bool) -> impl Iterator<Item = String> {
+        let shares = move |other: &Chat| other.buttons && other.bot.is_same(&chat.bot) && fits(other);
+        self.common.carriers.iter().filter_map(move |(way, carrier)| match way {
+            Way::Named(service, name) if carrier.get().chat().is_some_and(&shares) => {
+                Some(format!("{}{name}", service.prefix()))
+            }
+            Way::Named(..) | Way::Smtp => None,
+        })
+    }
+
+    /// Whether this is the first of the chats with buttons that share the bot: it listens for all of them.
     fn listens(&self, chat: &Chat) -> bool {
-        let mut same = self.chats.iter().filter(|(_, other)| {
-            other.get().chat().is_some_and(|other| other.buttons && other.bot.is_same(&chat.bot))
-        });
-        same.next().is_some_and(|(name, _)| *name == self.name)
+        let first = self.sharing(chat, |_| true).next();
+        first == Some(format!("{}{}", Service::Telegram.prefix(), self.name))
     }
 
     /// Takes in updates. Returns the pause before the next call.
@@ -156,15 +159,7 @@ impl Listener {
         let (Some(message), Some((press, id))) = (&callback.message, Press::of(&callback.data)) else {
             return true;
         };
-        let is_there = |other: &Shared<Carrier>| {
-            let carrier = other.get();
-            carrier.chat().is_some_and(|other| {
-                other.buttons && other.bot.is_same(&chat.bot) && other.is_here(&message.chat)
-            })
-        };
-        let there = self.chats.iter().filter(|(_, other)| is_there(other));
-        let to: Vec<String> =
-            there.map(|(name, _)| format!("{}{name}", Service::Telegram.prefix())).collect();
+        let to: Vec<String> = self.sharing(chat, |other| other.is_here(&message.chat)).collect();
         if to.is_empty() {
             return true;
         }
@@ -179,7 +174,7 @@ impl Listener {
             who: name_of(&callback.from),
             reply,
         };
-        if self.messages.send(Message::Pressed(Box::new(pressed))).await.is_err() {
+        if self.common.messages.send(Message::Pressed(Box::new(pressed))).await.is_err() {
             return false;
         }
         match answer.await {
@@ -194,9 +189,10 @@ impl Listener {
     }
 
     /// Logs an error that somebody can correct. Returns the pause.
-    fn failed(&self, error: &BotError, heard: &mut Heard) -> Duration {
-        let pause = match error.trouble {
-            Trouble::Conflict => {
+    #[allow(clippy::wildcard_enum_match_arm)] // all others may pass
+    fn failed(&self, error: &SendFailure, heard: &mut Heard) -> Duration {
+        let pause = match error.fault {
+            Fault::Conflict => {
                 if !heard.has_said_conflict {
                     heard.has_said_conflict = true;
                     tracing::warn!(
@@ -209,14 +205,9 @@ impl Listener {
                 SELDOM
             }
             // The sender reports this error.
-            Trouble::Login => REFUSED,
-            Trouble::Busy(wait) => return wait.max(Duration::from_secs(1)),
-            Trouble::Away
-            | Trouble::ReplyLost
-            | Trouble::Moved(_)
-            | Trouble::Chat
-            | Trouble::Message
-            | Trouble::Later => {
+            Fault::Login => REFUSED,
+            Fault::Busy(wait) => return wait.max(Duration::from_secs(1)),
+            _ => {
                 heard.failures = (heard.failures + 1).min(16);
                 tracing::debug!(%error, "what was pressed cannot be read");
                 AT_MOST.min(AGAIN * 2_u32.pow(heard.failures - 1))
@@ -234,12 +225,6 @@ struct Editor {
     not_before: Instant,
 }
 
-impl Default for Editor {
-    fn default() -> Self {
-        Self { again: None, not_before: Instant::now() }
-    }
-}
-
 impl Editor {
     /// The next edit, when Telegram wants it. The call may be dropped while it waits.
     async fn next(&mut self, edits: &mut mpsc::UnboundedReceiver<Edit>) -> Option<Edit> {
@@ -252,18 +237,17 @@ impl Editor {
 
     /// Edits a message; best effort, but for a pause that Telegram asks for.
     async fn edit(&mut self, chat: &Chat, edit: Edit, messages: &mpsc::Sender<Message>) {
-        let edited = chat.edit(edit.number, &edit.raw).await;
+        let edited = chat.edit(edit.number, &edit.message.raw).await;
         if let Err(error) = &edited {
-            tracing::debug!(%error, to = edit.to, "a message in a chat was not edited");
+            tracing::debug!(%error, to = edit.message.recipient, "a message in a chat was not edited");
         }
-        if let Err(BotError { trouble: Trouble::Busy(wait), .. }) = edited {
+        if let Err(SendFailure { fault: Fault::Busy(wait), .. }) = edited {
             self.not_before = Instant::now() + wait.max(Duration::from_secs(1));
             self.again = Some(edit);
             return;
         }
         // A message that was deleted, or that has this text already, will not take it later either.
-        let is_done =
-            edited.err().is_none_or(|error| matches!(error.trouble, Trouble::Message | Trouble::Chat));
+        let is_done = edited.err().is_none_or(|error| error.is_refusal());
         let _ = messages.send(Message::Edited(Box::new(edit), is_done)).await;
     }
 }

@@ -5,6 +5,5 @@ mod bot;
 mod chat;
 mod listener;
 
-pub(crate) use bot::{BotError, Trouble};
 pub(crate) use chat::Chat;
 pub(super) use listener::{Edit, Listener, Pressed};

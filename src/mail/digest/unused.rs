@@ -9,7 +9,7 @@ use crate::mail::body::Section;
 use crate::mail::context::Context;
 use crate::mail::parts::MOST_NAMES;
 use crate::model::freshness::is_fresh;
-use crate::model::{AccountState, Collector, Vm, VmState, sanitize, say};
+use crate::model::{AccountName, AccountState, Collector, Vm, VmState, sanitize};
 use crate::view::words;
 
 /// The time for which a VM has been stopped.
@@ -23,49 +23,34 @@ pub(super) fn section(
 ) -> Option<Section> {
     let language = context.language;
     let several = accounts.len() > 1;
-    let whose = |name: String, account: &dyn std::fmt::Display| {
+    let whose = |name: String, account: &AccountName| {
         if several { format!("{name} ({account})") } else { name }
+    };
+    let of_each = |names: fn(&AccountState, &[&Item], &Context<'_>) -> Vec<String>| -> Vec<String> {
+        let states = accounts.iter().filter_map(|account| account.state);
+        let names = states.flat_map(|state| {
+            names(state, open, context).into_iter().map(|name| whose(name, &state.profile.name))
+        });
+        names.collect()
     };
     let is_long = |item: &&&Item| item.key.kind == Kind::VmStopped && context.now - item.began >= STOPPED_FOR;
     let stopped = open.iter().filter(is_long);
     let stopped: Vec<String> = stopped.map(|item| whose(item.name().to_owned(), &item.key.account)).collect();
-    let states = || accounts.iter().filter_map(|account| account.state);
-    let unmailed = states().flat_map(|state| {
-        let names = stopped_without_incident(state, open, context).into_iter();
-        names.map(|name| whose(name, &state.profile.name)).collect::<Vec<_>>()
+    let all = [
+        (stopped, "VMs stopped for 30 days or longer", "Серверы, остановленные 30 дней или дольше"),
+        (
+            of_each(stopped_without_incident),
+            "VMs that are stopped and had no mail",
+            "Остановленные серверы, о которых не было письма",
+        ),
+        (of_each(without_vm), "IP addresses without a VM", "IP-адреса без сервера"),
+    ];
+    let lines = all.into_iter().filter(|(names, ..)| !names.is_empty()).map(|(names, en, ru)| {
+        format!("{}: {}.", language.pick(en, ru), words::few(&names, MOST_NAMES, language))
     });
-    let unmailed: Vec<String> = unmailed.collect();
-    let free = states().flat_map(|state| {
-        let addresses = without_vm(state, context).into_iter();
-        addresses.map(|address| whose(address, &state.profile.name)).collect::<Vec<_>>()
-    });
-    let free: Vec<String> = free.collect();
-    let mut section = Section::new(language.pick("Perhaps no longer needed", "Возможно, больше не нужно"));
-    if !stopped.is_empty() {
-        let names = words::few(&stopped, MOST_NAMES, language);
-        section.lines.push(say!(
-            language,
-            "VMs stopped for 30 days or longer: {names}.",
-            "Серверы, остановленные 30 дней или дольше: {names}."
-        ));
-    }
-    if !unmailed.is_empty() {
-        let names = words::few(&unmailed, MOST_NAMES, language);
-        section.lines.push(say!(
-            language,
-            "VMs that are stopped and had no mail: {names}.",
-            "Остановленные серверы, о которых не было письма: {names}."
-        ));
-    }
-    if !free.is_empty() {
-        let names = words::few(&free, MOST_NAMES, language);
-        section.lines.push(say!(
-            language,
-            "IP addresses without a VM: {names}.",
-            "IP-адреса без сервера: {names}."
-        ));
-    }
-    (!section.lines.is_empty()).then_some(section)
+    let title = language.pick("Perhaps no longer needed", "Возможно, больше не нужно");
+    let section = Section { lines: lines.collect(), ..Section::new(title) };
+    (!section.is_empty()).then_some(section)
 }
 
 /// VMs that were stopped before they were first seen, or while nobody watched: no incident tells since when.
@@ -86,7 +71,7 @@ fn stopped_without_incident(state: &AccountState, open: &[&Item], context: &Cont
 
 /// The addresses that no VM has, by whole and fresh listings. The interface does not tell how such an address is shown (2.7), so
 /// at least one address has to name its VM.
-fn without_vm(state: &AccountState, context: &Context<'_>) -> Vec<String> {
+fn without_vm(state: &AccountState, _: &[&Item], context: &Context<'_>) -> Vec<String> {
     let is_known = |collector, complete: bool, read_at| {
         complete && is_fresh(&state.profile, collector, read_at, context.now)
     };

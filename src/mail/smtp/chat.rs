@@ -6,11 +6,13 @@ use std::io;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
+use crate::model::sanitize;
+
 /// The longest reply that is read.
 const MOST_REPLY: usize = 64 * 1024;
 
-/// The longest text of a server that is kept.
-const MOST_CHARS: usize = 400;
+/// The longest text of a server that is kept, in characters.
+pub(crate) const LONGEST_SAID: usize = 400;
 
 /// A stream to the server, open or encrypted.
 pub(super) trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -123,7 +125,7 @@ impl Reply {
     /// Code and text in one line.
     pub(super) fn said(&self) -> String {
         let code = String::from_utf8_lossy(&self.code);
-        tidy(&format!("{code} {}", self.lines.join(" ")))
+        sanitize::one_line(&format!("{code} {}", self.lines.join(" ")), LONGEST_SAID)
     }
 }
 
@@ -155,17 +157,6 @@ fn read(line: &[u8]) -> Option<([u8; 3], &[u8], bool)> {
 
 fn text_of(octets: &[u8]) -> String {
     String::from_utf8_lossy(octets).into_owned()
-}
-
-/// One line without control characters, of bounded length.
-pub(crate) fn tidy(text: &str) -> String {
-    let line: String =
-        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST_CHARS + 1).collect();
-    let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() > MOST_CHARS {
-        return line.chars().take(MOST_CHARS).chain(['…']).collect();
-    }
-    line
 }
 
 #[cfg(test)]
@@ -240,13 +231,5 @@ mod tests {
             chat.reply().await.unwrap();
             assert_eq!(chat.into_stream().is_ok(), is_clean);
         }
-    }
-
-    #[test]
-    fn replies_of_servers_are_shown_as_one_short_line() {
-        assert_eq!(tidy("550 a\r\nlevel=error\tmsg=\u{1b}[31mx "), "550 a level=error msg= [31mx");
-        assert_eq!(tidy(&"x".repeat(MOST_CHARS)).chars().count(), MOST_CHARS);
-        let cut = tidy(&"x".repeat(9_000));
-        assert!(cut.ends_with('…') && cut.chars().count() == MOST_CHARS + 1);
     }
 }

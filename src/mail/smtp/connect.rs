@@ -5,8 +5,9 @@ use std::net::{IpAddr, SocketAddr};
 use rustls::pki_types::DnsName;
 use tokio::net::{TcpStream, lookup_host};
 
+use super::Timing;
 use super::chat::Chat;
-use super::reply::{ReplyError, TimeLimits};
+use super::reply::ReplyError;
 use super::tls::TlsClient;
 use crate::mail::Security;
 
@@ -57,9 +58,8 @@ impl Extensions {
 }
 
 /// Connects to the first of the host's addresses that greets and encrypts; the error says how to correct it.
-pub(super) async fn connect(route: &Route, limits: &TimeLimits) -> Result<Greeted, ReplyError> {
-    let looked_up =
-        limits.bound(limits.timing().connect, lookup_host((route.host.as_str(), route.port))).await;
+pub(super) async fn connect(route: &Route, limits: &Timing) -> Result<Greeted, ReplyError> {
+    let looked_up = limits.bound(limits.connect, lookup_host((route.host.as_str(), route.port))).await;
     let addresses = looked_up.and_then(|found| found.map_err(|error| error.to_string())).map_err(|why| {
         format!("looking up the name: {why}; check the host in email.smtp_url and this machine's DNS")
     })?;
@@ -78,7 +78,7 @@ pub(super) async fn connect(route: &Route, limits: &TimeLimits) -> Result<Greete
 }
 
 /// One address: TCP, TLS, EHLO.
-async fn greet(route: &Route, limits: &TimeLimits, address: SocketAddr) -> Result<Greeted, ReplyError> {
+async fn greet(route: &Route, limits: &Timing, address: SocketAddr) -> Result<Greeted, ReplyError> {
     let tcp = tcp(address, limits).await?;
     let greeting = hello(route.host_name.as_deref(), tcp.local_addr().ok());
     let mut chat = Chat::new(tcp);
@@ -106,8 +106,8 @@ async fn greet(route: &Route, limits: &TimeLimits, address: SocketAddr) -> Resul
     Ok(Greeted { chat, greeting, extensions, tls_version })
 }
 
-async fn tcp(address: SocketAddr, limits: &TimeLimits) -> Result<TcpStream, String> {
-    let tried = limits.bound(limits.timing().connect, TcpStream::connect(address)).await;
+async fn tcp(address: SocketAddr, limits: &Timing) -> Result<TcpStream, String> {
+    let tried = limits.bound(limits.connect, TcpStream::connect(address)).await;
     let stream = tried.and_then(|connected| connected.map_err(|error| error.to_string())).map_err(|why| {
         format!("connecting to {address}: {why}; check host and port in email.smtp_url, and the firewall")
     })?;
@@ -121,16 +121,16 @@ async fn tcp(address: SocketAddr, limits: &TimeLimits) -> Result<TcpStream, Stri
 async fn encrypted(
     tls: &TlsClient,
     chat: Chat,
-    limits: &TimeLimits,
+    limits: &Timing,
 ) -> Result<(Chat, Option<&'static str>), String> {
     let stream = chat.into_stream().map_err(|error| format!("STARTTLS: {error}"))?;
-    let handshake = limits.bound(limits.timing().reply, tls.handshake(stream));
+    let handshake = limits.bound(limits.reply, tls.handshake(stream));
     let (stream, version) = handshake.await.unwrap_or_else(|late| Err(format!("TLS handshake: {late}")))?;
     Ok((Chat::new(stream), Some(version)))
 }
 
-async fn greeted(chat: &mut Chat, route: &Route, limits: &TimeLimits) -> Result<(), ReplyError> {
-    let greeted = limits.reply("the connection", limits.timing().reply, chat.reply()).await;
+async fn greeted(chat: &mut Chat, route: &Route, limits: &Timing) -> Result<(), ReplyError> {
+    let greeted = limits.answer("the connection", limits.reply, chat.reply()).await;
     greeted.and_then(|reply| reply.of_kind("the connection", 2)).map(drop).map_err(|failure| {
         let is_silent = matches!(failure, ReplyError::Broken(_));
         let waits_for_tls = route.tls.as_ref().is_none_or(|tls| tls.security != Security::Tls);
@@ -148,7 +148,7 @@ async fn ehlo(
     chat: &mut Chat,
     hello: &str,
     may_helo: bool,
-    limits: &TimeLimits,
+    limits: &Timing,
 ) -> Result<Extensions, ReplyError> {
     let mut greeted = limits.ask(chat, "EHLO", &format!("EHLO {hello}"), 2).await;
     let is_unknown = |failure: &ReplyError| matches!(failure, ReplyError::Refused { reason, .. } if reason.starts_with("500") || reason.starts_with("502"));
@@ -157,7 +157,7 @@ async fn ehlo(
     }
     if let Err(ReplyError::Refused { leaves: false, .. }) = greeted {
         // The reply to QUIT does not matter.
-        let _ = limits.bound(limits.timing().quit, chat.ask("QUIT")).await;
+        let _ = limits.bound(limits.quit, chat.ask("QUIT")).await;
     }
     let greeted = greeted.map_err(not_ready)?;
     Ok(Extensions(greeted.lines.iter().skip(1).map(|line| line.trim().to_ascii_uppercase()).collect()))

@@ -19,7 +19,6 @@ use std::time::Duration;
 
 use self::blame::History;
 use self::connect::{Route, host_name};
-use self::reply::TimeLimits;
 use self::session::Session;
 use self::tls::TlsClient;
 use parking_lot::Mutex;
@@ -28,7 +27,7 @@ use super::settings::{Login, MailServer, Security};
 use crate::failpoint;
 
 pub(crate) use self::blame::Blame;
-pub(crate) use self::chat::tidy;
+pub(crate) use self::chat::LONGEST_SAID;
 pub(crate) use self::connect::full_host_name;
 pub(crate) use self::error::{SendError, TransportError};
 
@@ -122,17 +121,17 @@ impl Transport {
         recipient: &str,
         raw: &[u8],
     ) -> Result<(), SendError> {
-        let (limits, past) = (TimeLimits(self.timing), self.history.lock().of(recipient));
-        let kept = self.take_kept(limits).await;
+        let past = self.history.lock().of(recipient);
+        let kept = self.take_kept().await;
         let is_kept = kept.is_some();
         let mut session = match kept {
             Some(session) => session,
-            None => self.open(limits).await?,
+            None => self.open().await?,
         };
         failpoint::reach("connected");
         let mut outcome = session.deliver(envelope_from, recipient, raw, past).await;
         if is_kept && session.ended_before_the_mail(&outcome) {
-            session = self.open(limits).await?;
+            session = self.open().await?;
             outcome = session.deliver(envelope_from, recipient, raw, past).await;
         }
         match &outcome {
@@ -162,14 +161,14 @@ impl Transport {
         }
     }
 
-    async fn open(&self, limits: TimeLimits) -> Result<Session, SendError> {
-        Session::open(&self.route, self.login.as_ref(), limits).await
+    async fn open(&self) -> Result<Session, SendError> {
+        Session::open(&self.route, self.login.as_ref(), self.timing).await
     }
 
     /// A kept conversation whose server is still there.
-    async fn take_kept(&self, limits: TimeLimits) -> Option<Session> {
+    async fn take_kept(&self) -> Option<Session> {
         let kept = self.kept.lock().pop()?;
-        kept.again(limits).await
+        kept.again().await
     }
 
     /// Keeps the conversation if another mail may follow. If QUIT would be read as a part of the mail, the
@@ -186,7 +185,7 @@ impl Transport {
         envelope_from: &str,
         recipients: &[String],
     ) -> Result<Capabilities, SendError> {
-        let mut session = self.open(TimeLimits(self.timing)).await?;
+        let mut session = self.open().await?;
         let asked = session.try_envelope(envelope_from, recipients).await;
         let capabilities = session.capabilities();
         session.close().await;

@@ -6,8 +6,9 @@ use std::io;
 use tokio::time::{Duration, timeout};
 
 use super::Timing;
-use super::chat::{Chat, Reply, tidy};
+use super::chat::{Chat, LONGEST_SAID, Reply};
 use super::error::SendError;
+use crate::model::sanitize;
 
 /// The reason why no good reply came.
 #[derive(Debug)]
@@ -72,7 +73,7 @@ impl ReplyError {
     fn of(error: &io::Error, what: &str) -> Self {
         let is_unreadable = error.kind() == io::ErrorKind::InvalidData;
         let how = if is_unreadable { "no readable reply to" } else { "connection lost at" };
-        Self::Broken(tidy(&format!("{how} {what} ({error})")))
+        Self::Broken(sanitize::one_line(&format!("{how} {what} ({error})"), LONGEST_SAID))
     }
 }
 
@@ -90,22 +91,15 @@ impl Reply {
     }
 }
 
-/// The limits of each step of a conversation. The whole has none: a slow server is no broken one.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TimeLimits(pub Timing);
-
-impl TimeLimits {
-    pub(super) fn timing(&self) -> &Timing {
-        &self.0
-    }
-
+/// Each step of a conversation has a limit. The whole has none: a slow server is no broken one.
+impl Timing {
     /// The result of `step`, unless `limit` is over first.
     pub(super) async fn bound<T>(&self, limit: Duration, step: impl Future<Output = T>) -> Result<T, String> {
         timeout(limit, step).await.map_err(|_| format!("nothing within {limit:?}"))
     }
 
     /// The reply to a step within its limit.
-    pub(super) async fn reply(
+    pub(super) async fn answer(
         &self,
         what: &str,
         limit: Duration,
@@ -125,6 +119,6 @@ impl TimeLimits {
         command: &str,
         wanted: u8,
     ) -> Result<Reply, ReplyError> {
-        self.reply(what, self.0.reply, chat.ask(command)).await?.of_kind(what, wanted)
+        self.answer(what, self.reply, chat.ask(command)).await?.of_kind(what, wanted)
     }
 }

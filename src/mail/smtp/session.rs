@@ -8,25 +8,21 @@ use lettre::Address;
 use secrecy::ExposeSecret as _;
 use tokio::time::timeout;
 
-use super::Capabilities;
 use super::blame::{Blame, Past, Stage, blame};
-use super::chat::{Chat, Reply};
-use super::connect::{Extensions, Greeted, Route, connect};
+use super::chat::Reply;
+use super::connect::{Greeted, Route, connect};
 use super::error::SendError;
-use super::reply::{ReplyError, TimeLimits};
+use super::reply::ReplyError;
+use super::{Capabilities, Timing};
 use crate::failpoint;
 use crate::mail::Login;
 
 /// A conversation ready for MAIL.
 pub(super) struct Session {
-    chat: Chat,
-    /// The name that this machine greeted with.
-    greeting: String,
-    extensions: Extensions,
+    greeted: Greeted,
     /// Host and port, for errors.
     server: String,
-    limits: TimeLimits,
-    tls_version: Option<&'static str>,
+    limits: Timing,
     mechanism: Option<&'static str>,
     /// Whether the server announced that it closes the connection.
     is_left: bool,
@@ -37,16 +33,14 @@ impl Session {
     pub(super) async fn open(
         route: &Route,
         login: Option<&Login>,
-        limits: TimeLimits,
+        limits: Timing,
     ) -> Result<Self, SendError> {
         let server = format!("{}:{}", route.host, route.port);
-        let Greeted { chat, greeting, extensions, tls_version } =
-            connect(route, &limits).await.map_err(|failure| failure.connecting(&server))?;
-        let mut session =
-            Self { chat, greeting, extensions, server, limits, tls_version, mechanism: None, is_left: false };
+        let greeted = connect(route, &limits).await.map_err(|failure| failure.connecting(&server))?;
+        let mut session = Self { greeted, server, limits, mechanism: None, is_left: false };
         // A route with a login has TLS. The check is repeated here because a password in the open would be
         // costly.
-        if let (Some(login), Some(_)) = (login, tls_version) {
+        if let (Some(login), Some(_)) = (login, session.greeted.tls_version) {
             let logged_in = session.log_in(login).await;
             logged_in.map_err(|failure| {
                 failure.at(
@@ -68,7 +62,7 @@ impl Session {
         ];
         let mut failed = None;
         for (mechanism, said, answers) in ways {
-            if !self.extensions.has_login(mechanism) {
+            if !self.greeted.extensions.has_login(mechanism) {
                 continue;
             }
             self.mechanism = Some(mechanism);
@@ -82,7 +76,7 @@ impl Session {
                 }
             }
         }
-        let offered = self.extensions.logins();
+        let offered = self.greeted.extensions.logins();
         let none =
             || refused_for_good(&format!("it offers {offered}; hostwatch can log in by PLAIN and LOGIN"));
         // Some servers quote the command that they refuse.
@@ -92,7 +86,7 @@ impl Session {
     async fn answer_challenges(&mut self, said: String, answers: Vec<String>) -> Result<Reply, ReplyError> {
         let (mut said, mut answers) = (said, answers.into_iter());
         loop {
-            let reply = self.limits.reply("AUTH", self.limits.timing().reply, self.chat.ask(&said)).await?;
+            let reply = self.limits.answer("AUTH", self.limits.reply, self.greeted.chat.ask(&said)).await?;
             if reply.code != *b"334" {
                 return reply.of_kind("AUTH", 2);
             }
@@ -121,7 +115,7 @@ impl Session {
             SendError::Message { reason, blame }
         };
         let mut mail = self.mail(&from, Some(&to))?;
-        if !raw.is_ascii() && self.extensions.has("8BITMIME") {
+        if !raw.is_ascii() && self.greeted.extensions.has("8BITMIME") {
             mail.push_str(" BODY=8BITMIME");
         }
         self.step("MAIL FROM", &mail, 2, sender).await?;
@@ -140,7 +134,7 @@ impl Session {
         wanted: u8,
         refused: impl FnOnce(String, bool) -> SendError,
     ) -> Result<(), SendError> {
-        let replied = self.limits.ask(&mut self.chat, what, command, wanted).await;
+        let replied = self.limits.ask(&mut self.greeted.chat, what, command, wanted).await;
         replied.map(drop).map_err(|failure| self.failed(failure, refused, interrupted))
     }
 
@@ -154,11 +148,9 @@ impl Session {
         failure.at(refused, broken)
     }
 
-    /// Prepares the conversation for another mail with new limits. A refusal may have left the last mail half
-    /// sent.
-    pub(super) async fn again(mut self, limits: TimeLimits) -> Option<Self> {
-        self.limits = limits;
-        let reset = self.limits.ask(&mut self.chat, "RSET", "RSET", 2).await;
+    /// Prepares the conversation for another mail. A refusal may have left the last mail half sent.
+    pub(super) async fn again(mut self) -> Option<Self> {
+        let reset = self.limits.ask(&mut self.greeted.chat, "RSET", "RSET", 2).await;
         reset.is_ok().then_some(self)
     }
 
@@ -181,7 +173,7 @@ impl Session {
     ) -> Result<(), SendError> {
         // From the dot on the server may have the whole mail.
         let mut is_whole = false;
-        let (chat, limits) = (&mut self.chat, self.limits);
+        let (chat, limits) = (&mut self.greeted.chat, self.limits);
         let sending = async {
             chat.write(lines).await?;
             failpoint::reach("before-dot");
@@ -190,7 +182,7 @@ impl Session {
             failpoint::reach("dot-written");
             chat.reply().await
         };
-        let replied = limits.reply("the mail", limits.timing().content, sending).await;
+        let replied = limits.answer("the mail", limits.content, sending).await;
         let replied = replied.and_then(|reply| reply.of_kind("the mail", 2));
         let broken: fn(String) -> SendError = if is_whole { reply_lost } else { interrupted };
         replied.map(drop).map_err(|failure| self.failed(failure, message, broken))
@@ -205,7 +197,7 @@ impl Session {
     ) -> Result<Vec<(String, SendError)>, SendError> {
         let from = address(from).map_err(|reason| sender(reason, true))?;
         let mail = self.mail(&from, None)?;
-        let Self { chat, limits, server, .. } = self;
+        let Self { greeted: Greeted { chat, .. }, limits, server, .. } = self;
         let broken = |reason: String| broken(server, reason);
         limits.ask(chat, "MAIL FROM", &mail, 2).await.map_err(|failure| failure.at(sender, broken))?;
         let (mut refused, mut takes_others) = (Vec::new(), false);
@@ -230,16 +222,16 @@ impl Session {
     /// The facts about the server that are known by now.
     pub(super) fn capabilities(&self) -> Capabilities {
         Capabilities {
-            tls_version: self.tls_version,
+            tls_version: self.greeted.tls_version,
             login: self.mechanism.map(str::to_owned),
-            greeting: self.greeting.clone(),
+            greeting: self.greeted.greeting.clone(),
             refused: Vec::new(),
         }
     }
 
     /// Sends QUIT, within a time limit. Its reply does not matter.
     pub(super) async fn close(mut self) {
-        let _ = timeout(self.limits.timing().quit, self.chat.ask("QUIT")).await;
+        let _ = timeout(self.limits.quit, self.greeted.chat.ask("QUIT")).await;
     }
 
     /// The command that names the sender, with SMTPUTF8 if an address needs it.
@@ -249,7 +241,7 @@ impl Session {
         if !from_beyond && !to_beyond {
             return Ok(format!("MAIL FROM:<{from}>"));
         }
-        if self.extensions.has("SMTPUTF8") {
+        if self.greeted.extensions.has("SMTPUTF8") {
             return Ok(format!("MAIL FROM:<{from}> SMTPUTF8"));
         }
         let reason = "the address is not ASCII, and the server has no SMTPUTF8".to_owned();
