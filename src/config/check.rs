@@ -11,13 +11,13 @@ use crate::alert::Kind;
 use crate::model::nearest::{likeness, nearest};
 
 /// Reports unknown keys and values of the wrong type.
-pub(super) fn check(sources: &Sources, findings: &mut Findings) {
+pub(super) fn check(sources: &Sources, findings: &Findings) {
     if let Some(root) = sources.values.as_dict() {
         walk(&mut Vec::new(), root, sources, findings);
     }
 }
 
-fn walk(path: &mut Vec<String>, table: &Dict, sources: &Sources, findings: &mut Findings) {
+fn walk(path: &mut Vec<String>, table: &Dict, sources: &Sources, findings: &Findings) {
     for (name, value) in table {
         path.push(name.clone());
         match value.as_dict() {

@@ -27,7 +27,7 @@ pub(super) struct Sources {
 }
 
 /// Reads and merges all layers. `None` if the file cannot be read, since other errors would then be noise.
-pub(super) fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Option<Sources> {
+pub(super) fn read(path: Option<&Path>, env: &Environment, findings: &Findings) -> Option<Sources> {
     let mut sources = Sources {
         values: Value::from(Dict::new()),
         figment: Figment::from(Defaults),
@@ -60,7 +60,7 @@ impl Sources {
     }
 
     /// Merges the file. `None` if it is unusable.
-    fn add_file(&mut self, path: &Path, findings: &mut Findings) -> Option<()> {
+    fn add_file(&mut self, path: &Path, findings: &Findings) -> Option<()> {
         let source = path.display().to_string();
         let refuse = |why| findings.error(&source, "", format!("{why}; name the file with --config.file"));
         let text = read_file::text(path).map_err(refuse).ok()?;
@@ -90,7 +90,7 @@ impl Sources {
 }
 
 /// Reports why a text is no TOML. The line itself is not quoted, since it can hold a secret.
-fn refuse_text(source: &str, error: &figment::Error, findings: &mut Findings) {
+fn refuse_text(source: &str, error: &figment::Error, findings: &Findings) {
     let text = if let Kind::Message(text) = &error.kind { text.clone() } else { error.kind.to_string() };
     let mut lines = text.strip_prefix("TOML parse error at ").unwrap_or(&text).lines();
     let place = lines.next().unwrap_or_default();
