@@ -144,7 +144,7 @@ fn address(view: &View<'_>, key: &str, needs: &[(&str, bool)]) -> Option<Url> {
         return None;
     }
     let allow_http = view.get("allow_http").unwrap_or(false);
-    view.parsed(key, |text| values::endpoint(text, allow_http))
+    view.parsed(key, |text| values::endpoint(text, "the credentials", Some(allow_http)))
 }
 
 fn container_states(view: &View<'_>) -> BTreeMap<i64, String> {

@@ -1,7 +1,5 @@
 //! The hosting token of an account: a fixed one, or one that ends and is bought with a key.
 
-use url::Url;
-
 use super::secrets::Secret;
 use super::values;
 use super::view::View;
@@ -40,7 +38,8 @@ pub(super) fn read(account: &AccountName, view: &View<'_>) -> Hosting {
         let message = "missing beside hosting_api_key; set the address at which the key fetches a token";
         view.error(URL_KEY, message);
     }
-    let url = view.parsed(URL_KEY, token_address);
+    // `allow_http` is for reads.
+    let url = view.parsed(URL_KEY, |text| values::endpoint(text, "the key", None));
     let fields = fields(view);
     let token = match (token, api_key, url, fields) {
         (Secret::Given(token), ..) => Some(HostingToken::Given(token)),
@@ -50,15 +49,6 @@ pub(super) fn read(account: &AccountName, view: &View<'_>) -> Hosting {
         _ => None,
     };
     Hosting { given_by, credentials: token.map(|token| HostingCredentials { scheme, token }) }
-}
-
-/// The address gets a key, so it must be https or this machine. `allow_http` is for reads.
-fn token_address(text: &str) -> Result<Url, String> {
-    let url = values::endpoint(text, true)?;
-    if url.scheme() == "http" && !url.host_str().is_some_and(values::loopback_name) {
-        return Err("plain http would show the key to the network; use https://".to_owned());
-    }
-    Ok(url)
 }
 
 fn fields(view: &View<'_>) -> Option<[String; 2]> {

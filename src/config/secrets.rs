@@ -95,6 +95,17 @@ impl View<'_> {
         }
     }
 
+    /// A secret that must be there. Otherwise `None`, which is reported.
+    pub(super) fn needed_secret(&self, key: &str, credential: &str) -> Option<SecretString> {
+        let secret = self.secret(key, credential);
+        if secret.is_absent() {
+            let name = key.rsplit('.').next().unwrap_or_default();
+            let message = format!("missing; set it, {name}_file, or the systemd credential {credential}");
+            self.error(key, message);
+        }
+        secret.given()
+    }
+
     /// The lines of a file that a key names; `None` without the key, or if it cannot be read, which is reported.
     pub(super) fn secret_file(&self, key: &str) -> Option<SecretString> {
         let path = self.secrets.directory.join(self.text(key)?);

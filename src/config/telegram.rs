@@ -2,9 +2,7 @@
 //! writes to.
 
 use secrecy::{ExposeSecret as _, SecretString};
-use url::Url;
 
-use super::secrets::Secret;
 use super::values;
 use super::via;
 use super::view::View;
@@ -23,7 +21,7 @@ pub(super) fn read(view: &View<'_>) -> Vec<TelegramSettings> {
         let token = token(view, &name);
         let chat = chat(view, &key("chat_id"));
         let api_url = view
-            .parsed(&key("api_url"), api)
+            .parsed(&key("api_url"), |text| values::endpoint(text, "the token", None))
             .map_or_else(|| DEFAULT_API.to_owned(), |url| url.as_str().trim_end_matches('/').to_owned());
         let via = via::read(view, &key(""));
         let (thread, buttons) = (view.get(&key("thread_id")), view.get(&key("buttons")).unwrap_or(true));
@@ -34,33 +32,16 @@ pub(super) fn read(view: &View<'_>) -> Vec<TelegramSettings> {
     chats
 }
 
-/// The address of the Bot API.
-fn api(text: &str) -> Result<Url, String> {
-    let url = values::endpoint(text, true)?;
-    if url.scheme() == "http" && !url.host_str().is_some_and(values::loopback_name) {
-        return Err("plain http would show the token to the network; use https://".to_owned());
-    }
-    Ok(url)
-}
-
 const DEFAULT_API: &str = "https://api.telegram.org";
 
 fn token(view: &View<'_>, name: &str) -> Option<SecretString> {
-    let (key, credential) = (format!("telegram.{name}.token"), format!("telegram.{name}.token"));
-    match view.secret(&key, &credential) {
-        Secret::Given(token) if is_token(token.expose_secret()) => Some(token),
-        Secret::Given(_) => {
-            let message = "is no token of a bot; @BotFather gives one such as 123456789:AAE…, without spaces";
-            view.error(&key, message);
-            None
-        }
-        Secret::Broken => None,
-        Secret::Absent => {
-            let message = format!("missing; set it, token_file, or the systemd credential {credential}");
-            view.error(&key, message);
-            None
-        }
+    let key = format!("telegram.{name}.token");
+    let token = view.needed_secret(&key, &key)?;
+    if is_token(token.expose_secret()) {
+        return Some(token);
     }
+    view.error(&key, "is no token of a bot; @BotFather gives one such as 123456789:AAE…, without spaces");
+    None
 }
 
 /// Whether a text can be a token. It becomes a part of an address, so it must not end a path.

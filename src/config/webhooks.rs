@@ -3,7 +3,6 @@
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
-use super::secrets::Secret;
 use super::values;
 use super::via;
 use super::view::View;
@@ -19,16 +18,7 @@ pub(super) fn read(view: &View<'_>) -> Vec<WebhookSettings> {
             continue;
         }
         let key = format!("webhooks.{name}.url");
-        let url = match view.secret(&key, &format!("webhook.{name}.url")) {
-            Secret::Given(url) => url,
-            Secret::Broken => continue,
-            Secret::Absent => {
-                let message =
-                    format!("missing; set it, url_file, or the systemd credential webhook.{name}.url");
-                view.error(&key, message);
-                continue;
-            }
-        };
+        let Some(url) = view.needed_secret(&key, &format!("webhook.{name}.url")) else { continue };
         let allow_http = view.get(&format!("webhooks.{name}.allow_http")).unwrap_or(false);
         match check(&url, allow_http) {
             Ok(()) => {
@@ -93,12 +83,7 @@ fn check(url: &SecretString, allow_http: bool) -> Result<(), String> {
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
         return Err(format!("must start with https:// or http://; {example}"));
     }
-    if url.scheme() == "http" && !allow_http && !url.host_str().is_some_and(values::loopback_name) {
-        let message =
-            "plain http would show the address and all mails to the network; use https://, or set allow_http";
-        return Err(message.to_owned());
-    }
-    Ok(())
+    values::unseen(url, "the address and all mails", Some(allow_http)).map(drop)
 }
 
 #[cfg(test)]
