@@ -19,9 +19,9 @@ use super::response::{PLAIN, html, text, typed, with};
 use super::{Context, accounts, head, language, negotiate, page, past, query};
 use crate::metrics::{Page, TargetKind, target_document};
 use crate::model::freshness::{state_collectors, was_tried};
-use crate::model::{AccountName, AccountState, Collector, Language, Snapshot};
+use crate::model::{AccountState, Collector, Language, Snapshot};
 use crate::view::calendar::{self, Deadline};
-use crate::view::{Cards, IncidentRow, Payer, Reader, Status};
+use crate::view::{Cards, Payer, Reader, Status};
 
 /// The path for commands; see [`super::Control`].
 const CONTROL: &str = "/control/v1";
@@ -242,10 +242,7 @@ fn compressed(
 fn status_page(asked: &Asked<'_>) -> Response<Body> {
     let (context, headers, asked) = (asked.context, asked.request.headers(), asked.parsed());
     let (snapshot, alerting, now) = (context.snapshot.get(), context.alerting.get(), context.clock.now());
-    let is_asked = |name: &AccountName| asked.query.is_of(name);
-    let accounts = snapshot.accounts.values().map(|state| &**state);
-    let accounts: Vec<&AccountState> = accounts.filter(|state| is_asked(&state.profile.name)).collect();
-    let rows: Vec<&IncidentRow> = alerting.incidents.iter().filter(|row| is_asked(&row.account)).collect();
+    let (accounts, rows) = (asked.query.accounts(&snapshot), asked.query.incidents(&alerting));
     let reader = Reader::new(language::of(asked.language, headers, &accounts), now);
     let status = Status::new(&snapshot, &alerting, &context.about, &asked.query, reader);
     let cards = Cards::of(&accounts, &rows, asked.all, reader);
@@ -257,9 +254,7 @@ fn status_page(asked: &Asked<'_>) -> Response<Body> {
 fn feed(asked: &Asked<'_>) -> Response<Body> {
     let (context, query) = (asked.context, asked.parsed().query);
     let (snapshot, alerting, now) = (context.snapshot.get(), context.alerting.get(), context.clock.now());
-    let accounts = snapshot.accounts.values().map(|state| &**state);
-    let accounts = accounts.filter(|state| query.is_of(&state.profile.name));
-    let accounts: Vec<&AccountState> = accounts.collect();
+    let accounts = query.accounts(&snapshot);
     let entry = |state: &AccountState| alerting.calendar.get(&state.profile.name).copied();
     let is_unread = |state: &&&AccountState| {
         let is_on = state.profile.collectors.contains(&Collector::ExpectedBalance);

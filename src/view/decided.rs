@@ -43,7 +43,7 @@ pub(crate) fn not_open(key: &Key) -> String {
 
 /// The answer to `silence`, with a line for each covered incident. If there is none, `hint` names similar ones.
 pub(crate) fn silenced(one: &SilenceRecord, hint: Option<String>, mails: bool, now: DateTime<Utc>) -> String {
-    let until = sentence_moment(one.until, one.zone(), now, Language::En);
+    let until = sentence_moment(one.until, one.time_zone, now, Language::En);
     let covers: Vec<String> = one
         .covers
         .iter()

@@ -20,7 +20,7 @@ const MOST_MAILS: usize = 5;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WhyRecord {
     pub generated_at: DateTime<Utc>,
-    pub time_zone: String,
+    pub time_zone: Tz,
     pub key: Key,
     /// Absent if nothing of this key was ever wrong.
     pub incident: Option<IncidentRow>,
@@ -67,7 +67,7 @@ impl WhyRecord {
         let title = facts.row.as_ref().map(|row| row.title.clone()).or(facts.incident.map(words));
         Self {
             generated_at: facts.now,
-            time_zone: facts.zone.name().to_owned(),
+            time_zone: facts.zone,
             key: facts.key.clone(),
             incident: facts.row,
             title: title.unwrap_or_default(),
@@ -75,11 +75,6 @@ impl WhyRecord {
             mails: facts.mails,
             conclusion,
         }
-    }
-
-    /// The zone of its dates.
-    pub(crate) fn zone(&self) -> Tz {
-        words::zone_named(&self.time_zone)
     }
 }
 
