@@ -9,7 +9,6 @@ use chrono::{DateTime, Utc};
 use tracing::Instrument as _;
 
 use super::calls::{self, Reading, Readings};
-use super::table::{self, Row};
 use crate::alert::Kind;
 use crate::clock;
 use crate::commands::reading::{self, PATIENCE, Tally};
@@ -61,7 +60,8 @@ pub(in crate::commands) async fn examine(account: &AccountSettings, hosts: &Host
     let mut checks = match reading::client(account, &tally, hosts) {
         Ok(client) => {
             facts.read(client, &tally).await;
-            table::run(&Facts::CHECKS, &facts)
+            let checks = Facts::CHECKS.iter();
+            checks.filter_map(|(name, check)| Some(((*name).to_owned(), check(&facts)?))).collect()
         }
         Err(error) => {
             facts.report = Err(error.to_string());
@@ -124,7 +124,7 @@ impl Facts<'_> {
 
 /// Judging the facts.
 impl Facts<'_> {
-    const CHECKS: [Row<Self>; 14] = [
+    const CHECKS: [(&'static str, fn(&Self) -> Option<CheckVerdict>); 14] = [
         ("vm", |facts| facts.off(Group::Vm, "vm_api_key")),
         ("VMs", |facts| Some(facts.on(Group::Vm)?.readings.vms.verdict(""))),
         ("VM data", |facts| Some(facts.on(Group::Vm)?.gives(Group::Vm))),
