@@ -6,7 +6,6 @@ use chrono::{DateTime, Duration, Utc};
 use crate::alert::Severity;
 use crate::model::money::Money;
 use crate::model::sanitize::one_line;
-pub(crate) use crate::model::when::moment as sentence_moment;
 use crate::model::{Collector, Language, Noun, Sort, say};
 
 pub(crate) const RESOURCES: Noun =

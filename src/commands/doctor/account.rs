@@ -22,7 +22,7 @@ use crate::model::{
 use crate::provider::poll::span;
 use crate::provider::{ApiError, Client, Hosts, Listed, TokenStanding};
 use crate::terminal::doctor::{CheckSection, CheckVerdict};
-use crate::view::words;
+use crate::view::{Reader, words};
 
 /// The number of containers whose sites are read. The others are assumed to be similar.
 const MOST_CONTAINERS: usize = 20;
@@ -143,6 +143,10 @@ impl Facts<'_> {
         ("states", Self::states),
     ];
 
+    fn reader(&self) -> Reader {
+        Reader::english(self.account.profile.zone(), self.now)
+    }
+
     fn on(&self, group: Group) -> Option<&Self> {
         self.account.has(group).then_some(self)
     }
@@ -161,9 +165,7 @@ impl Facts<'_> {
     /// The end of the hosting token. A fixed token that ends is a trap.
     fn token(&self) -> Option<CheckVerdict> {
         let standing = self.token?;
-        let until = standing
-            .until
-            .map(|until| words::sentence_moment(until, self.account.profile.zone(), self.now, Language::En));
+        let until = standing.until.map(|until| self.reader().moment(until));
         let has_ended = standing.until.is_some_and(|until| until <= self.now);
         Some(match (standing.is_bought, until) {
             (_, Some(until)) if has_ended => CheckVerdict::fail(format!("the token ended {until}")),
@@ -182,7 +184,7 @@ impl Facts<'_> {
     fn time_zone(&self) -> Option<CheckVerdict> {
         let report = self.report.as_ref().ok()?;
         let zone = self.account.profile.zone();
-        let there = words::sentence_moment(self.now, zone, self.now, Language::En);
+        let there = self.reader().moment(self.now);
         let says = format!("{}: it is {there} there", zone.name());
         let first = report.made.map(|(at, _)| at).or(report.moments.first().map(|moment| moment.at));
         let late = first.map(|at| self.now - at);
