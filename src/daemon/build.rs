@@ -118,7 +118,7 @@ impl Common {
             own: Arc::clone(&self.own),
             alerting: self.alerting.clone(),
             memory: Arc::new(PastInStore(Arc::clone(&self.store))),
-            control: Arc::new(Desk { common: Arc::clone(self), about }),
+            control: Arc::new(Desk { common: Arc::clone(self), about, reload: reload.clone() }),
             telemetry_path,
             calendar_domain: self.calendar_domain.clone(),
             hosts: self.hosts.clone(),

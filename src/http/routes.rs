@@ -10,13 +10,13 @@ use hyper::header;
 use hyper::{Method, Request, Response, StatusCode};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use super::body::Body;
 use super::negotiate::Coding;
 use super::query::PageQuery;
 use super::response::{PLAIN, html, text, typed, with};
-use super::{Context, accounts, head, language, negotiate, page, past, query};
+use super::{Context, Reload, accounts, head, language, negotiate, page, past, query};
 use crate::metrics::{Page, TargetKind, target_document};
 use crate::model::freshness::{state_collectors, was_tried};
 use crate::model::{AccountState, Collector, Language, Snapshot};
@@ -25,8 +25,6 @@ use crate::view::{Cards, Payer, Reader, Status};
 
 /// The path for commands; see [`super::Control`].
 const CONTROL: &str = "/control/v1";
-const OWN_RELOAD: &str = "/control/v1/reload";
-const OWN: [&str; 2] = [CONTROL, OWN_RELOAD];
 
 /// An endpoint: its path, its parameters, and its answer.
 struct Route {
@@ -92,7 +90,7 @@ const READY: &str = "/-/ready";
 static METRICS: Route = Route::get("", Account::Ignored, Answer::Made(metrics));
 
 /// All other endpoints.
-static ROUTES: [Route; 13] = {
+static ROUTES: [Route; 12] = {
     use Account::{Ignored, Past, Present};
     use Answer::{Awaited, Made};
     [
@@ -115,7 +113,6 @@ static ROUTES: [Route; 13] = {
         Route::get(READY, Ignored, Made(ready)),
         Route::get("/-/style.css", Ignored, Made(style)),
         Route::post("/-/reload", Awaited(|asked| Box::pin(asked_to_reload(asked.context)))),
-        Route::post(OWN_RELOAD, Awaited(|asked| Box::pin(reload(asked.context)))),
         Route::post(CONTROL, Awaited(|asked| Box::pin(control(asked.body, asked.context)))),
     ]
 };
@@ -134,7 +131,7 @@ pub(super) fn is_health(path: &str) -> bool {
 const SEVERAL_ACCOUNTS: &str = "400: account= is there several times; name one account, or none for all\n";
 
 /// The time for a reload, which makes no network requests.
-const RELOAD_TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const RELOAD_AT_MOST: Duration = Duration::from_secs(30);
 /// The longest request of a command. An argument of a command has at most 128 KiB on Linux, and JSON needs at
 /// most six bytes for one of them.
 const MAX_CONTROL_BYTES: usize = 1 << 20;
@@ -169,7 +166,7 @@ pub(super) async fn answer(
     let is_metrics = path == context.telemetry_path;
     let found = if is_metrics { Some(&METRICS) } else { ROUTES.iter().find(|route| route.path == path) };
     // Commands that change something are only answered on the daemon's own socket.
-    let Some(route) = found.filter(|route| !OWN.contains(&route.path) || !is_guarded) else {
+    let Some(route) = found.filter(|route| route.path != CONTROL || !is_guarded) else {
         return text(StatusCode::NOT_FOUND, "404: nothing is served here\n");
     };
     let is_get = route.method == Method::GET;
@@ -310,23 +307,29 @@ async fn asked_to_reload(context: &Context) -> Response<Body> {
     if !context.lifecycle {
         return text(StatusCode::FORBIDDEN, "Lifecycle API is not enabled (--web.enable-lifecycle).\n");
     }
-    reload(context).await
+    let (status, said) = match reload(&context.reload).await {
+        Ok(said) => (StatusCode::OK, said.to_owned()),
+        Err(refused) => refused,
+    };
+    typed(status, PLAIN, said + "\n")
 }
 
-async fn reload(context: &Context) -> Response<Body> {
+/// Asks for a reload, and waits. An error has the status of its answer over HTTP.
+pub(crate) async fn reload(reloads: &mpsc::Sender<Reload>) -> Result<&'static str, (StatusCode, String)> {
     let (answer, answered) = oneshot::channel();
     let asked = async {
-        context.reload.send(answer).await.ok()?;
+        reloads.send(answer).await.ok()?;
         answered.await.ok()
     };
-    match tokio::time::timeout(RELOAD_TIMEOUT, asked).await {
-        Ok(Some(Ok(()))) => text(StatusCode::OK, "The configuration was reloaded.\n"),
+    let unavailable = |why: &str| Err((StatusCode::SERVICE_UNAVAILABLE, why.to_owned()));
+    match tokio::time::timeout(RELOAD_AT_MOST, asked).await {
+        Ok(Some(Ok(()))) => Ok("The configuration was reloaded."),
         Ok(Some(Err(reason))) => {
-            let reason = format!("The old configuration stays in use: {reason}\n");
-            typed(StatusCode::INTERNAL_SERVER_ERROR, PLAIN, reason)
+            let why = format!("The old configuration stays in use: {reason}");
+            Err((StatusCode::INTERNAL_SERVER_ERROR, why))
         }
-        Ok(None) => text(StatusCode::SERVICE_UNAVAILABLE, "hostwatch is stopping.\n"),
-        Err(_) => text(StatusCode::SERVICE_UNAVAILABLE, "The reload takes long; see the log.\n"),
+        Ok(None) => unavailable("hostwatch is stopping."),
+        Err(_) => unavailable("The reload takes long; see the log."),
     }
 }
 
