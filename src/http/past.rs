@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use chrono::Duration;
-use hyper::{HeaderMap, Response, StatusCode};
+use hyper::{Response, StatusCode};
 
 use super::body::Body;
 use super::head::Head;
 use super::past_pages::{self, PastPage};
 use super::query::PageQuery;
 use super::response::{PLAIN, html, text, typed};
+use super::routes::Asked;
 use super::{Context, accounts, language, query};
 use crate::alert::{History, Key, Past};
 use crate::model::zone_of;
@@ -21,13 +22,13 @@ use crate::view::{Reader, Urgency, history};
 const MOST: usize = 500;
 
 /// `/resource`.
-pub(super) async fn resource(asked: &str, headers: &HeaderMap, context: &Context) -> Response<Body> {
+pub(super) async fn resource(Asked { page: asked, request, context, .. }: Asked<'_>) -> Response<Body> {
     const UNKNOWN: &str =
         "404: no such resource is known; ask with account, kind (vm, container, site) and id\n";
     let now = context.clock.now();
     let snapshot = context.snapshot.get();
-    let found = query::resource(asked)
-        .and_then(|which| Some((snapshot.accounts.get(&which.account)?.clone(), which)));
+    let found =
+        asked.resource().and_then(|which| Some((snapshot.accounts.get(&which.account)?.clone(), which)));
     let Some((state, which)) = found else { return text(StatusCode::NOT_FOUND, UNKNOWN) };
     let past = Past { from: now - Duration::days(DAYS), keys: Some(which.keys()), account: None, most: MOST };
     let history = match read(context, past).await {
@@ -35,8 +36,8 @@ pub(super) async fn resource(asked: &str, headers: &HeaderMap, context: &Context
         Err(refusal) => return refusal,
     };
     let alerting = context.alerting.get();
-    let (rows, asked) = (alerting.incidents.iter().collect::<Vec<_>>(), query::parse(asked));
-    let language = language::of(asked.language, headers, &[&state]);
+    let rows: Vec<_> = alerting.incidents.iter().collect();
+    let language = language::of(asked.language, request.headers(), &[&state]);
     let reader = Reader::new(language, now).of(Some(&state));
     let Some(facts) = ResourceFacts::of(&which, &state, &rows, &history, reader) else {
         return text(StatusCode::NOT_FOUND, UNKNOWN);
@@ -47,9 +48,8 @@ pub(super) async fn resource(asked: &str, headers: &HeaderMap, context: &Context
 }
 
 /// `/incidents`.
-pub(super) async fn incidents(asked: &str, headers: &HeaderMap, context: &Context) -> Response<Body> {
-    let (now, days, parsed) = (context.clock.now(), query::days(asked), query::parse(asked));
-    let account = parsed.query.account.as_deref();
+pub(super) async fn incidents(Asked { page: asked, request, context, .. }: Asked<'_>) -> Response<Body> {
+    let (now, days, account) = (context.clock.now(), asked.days, asked.query.account.as_deref());
     let past = Past {
         from: now - Duration::days(days),
         keys: None,
@@ -61,18 +61,18 @@ pub(super) async fn incidents(asked: &str, headers: &HeaderMap, context: &Contex
         Err(refusal) => return refusal,
     };
     if history.episodes.is_empty()
-        && let Some(refusal) = accounts::refused(asked, context)
+        && let Some(refusal) = accounts::refused(&asked, context)
     {
         return refusal;
     }
     let snapshot = context.snapshot.get();
     let zone = |key: &Key| zone_of(snapshot.accounts.get(&key.account).map(AsRef::as_ref));
-    let language = language::of(parsed.language, headers, &parsed.query.accounts(&snapshot));
+    let language = language::of(asked.language, request.headers(), &asked.query.accounts(&snapshot));
     let reader = Reader::new(language, now).of(snapshot.accounts.values().next().map(AsRef::as_ref));
     let rows = history::rows(&history.episodes, zone, reader);
     let title = past_pages::title(days, language);
-    let here = query::of_past(days, account, parsed.language);
-    let head = head(Urgency::Notice, &title, here, &parsed, reader);
+    let here = query::of_past(days, account, asked.language);
+    let head = head(Urgency::Notice, &title, here, &asked, reader);
     let page = PastPage { head, days, account, rows: &rows, more: history.more };
     html(past_pages::past(&page))
 }

@@ -57,20 +57,12 @@ enum Answer {
 type Awaited<'a> = Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>;
 
 /// A request that was admitted.
-struct Asked<'a> {
-    request: &'a Request<()>,
+pub(super) struct Asked<'a> {
+    pub(super) request: &'a Request<()>,
+    /// Its parameters.
+    pub(super) page: PageQuery,
     body: Incoming,
-    context: &'a Context,
-}
-
-impl<'a> Asked<'a> {
-    fn query(&self) -> &'a str {
-        self.request.uri().query().unwrap_or_default()
-    }
-
-    fn parsed(&self) -> PageQuery {
-        query::parse(self.query())
-    }
+    pub(super) context: &'a Context,
 }
 
 impl Route {
@@ -95,16 +87,8 @@ static ROUTES: [Route; 12] = {
     use Answer::{Awaited, Made};
     [
         Route::get("/", Present, Made(status_page)),
-        Route::get(
-            "/resource",
-            Present,
-            Awaited(|asked| Box::pin(past::resource(asked.query(), asked.request.headers(), asked.context))),
-        ),
-        Route::get(
-            "/incidents",
-            Past,
-            Awaited(|asked| Box::pin(past::incidents(asked.query(), asked.request.headers(), asked.context))),
-        ),
+        Route::get("/resource", Present, Awaited(|asked| Box::pin(past::resource(asked)))),
+        Route::get("/incidents", Past, Awaited(|asked| Box::pin(past::incidents(asked)))),
         Route::get("/calendar.ics", Present, Made(feed)),
         Route::get("/api/v1/status", Present, Made(status)),
         Route::get("/sd/sites", Present, Awaited(|asked| Box::pin(targets(asked, TargetKind::Sites)))),
@@ -179,11 +163,12 @@ pub(super) async fn answer(
         let refusal = text(StatusCode::METHOD_NOT_ALLOWED, "405: not with this method\n");
         return with(refusal, allowed);
     }
-    let asked = Asked { request, body, context };
-    if route.account != Account::Ignored && query::names_several_accounts(asked.query()) {
+    let page = query::parse(request.uri().query().unwrap_or_default());
+    let asked = Asked { request, page, body, context };
+    if route.account != Account::Ignored && asked.page.accounts > 1 {
         return text(StatusCode::BAD_REQUEST, SEVERAL_ACCOUNTS);
     }
-    let refused = (route.account == Account::Present).then(|| accounts::refused(asked.query(), context));
+    let refused = (route.account == Account::Present).then(|| accounts::refused(&asked.page, context));
     match (refused.flatten(), route.answer) {
         (Some(refusal), _) => refusal,
         (None, Answer::Made(make)) => make(&asked),
@@ -204,7 +189,7 @@ fn metrics(asked: &Asked<'_>) -> Response<Body> {
 
 /// The targets for service discovery. After an error Prometheus keeps the targets that it had.
 async fn targets(asked: Asked<'_>, kind: TargetKind) -> Response<Body> {
-    let (snapshot, account) = (asked.context.snapshot.get(), asked.parsed().query.account);
+    let (snapshot, account) = (asked.context.snapshot.get(), asked.page.query.account);
     // The document of 20,000 sites takes longer than other requests may wait.
     let made =
         tokio::task::spawn_blocking(move || target_document(&snapshot, kind, account.as_deref())).await;
@@ -237,19 +222,19 @@ fn compressed(
 }
 
 fn status_page(asked: &Asked<'_>) -> Response<Body> {
-    let (context, headers, asked) = (asked.context, asked.request.headers(), asked.parsed());
+    let (context, headers, asked) = (asked.context, asked.request.headers(), &asked.page);
     let (snapshot, alerting, now) = (context.snapshot.get(), context.alerting.get(), context.clock.now());
     let (accounts, rows) = (asked.query.accounts(&snapshot), asked.query.incidents(&alerting));
     let reader = Reader::new(language::of(asked.language, headers, &accounts), now);
     let status = Status::new(&snapshot, &alerting, &context.about, &asked.query, reader);
     let cards = Cards::of(&accounts, &rows, asked.all, reader);
-    html(page::render(&status, &cards, &asked, &context.telemetry_path, reader))
+    html(page::render(&status, &cards, asked, &context.telemetry_path, reader))
 }
 
 /// The cut-offs of all accounts, or one, as a calendar feed. After an error a calendar keeps the events that it
 /// had.
 fn feed(asked: &Asked<'_>) -> Response<Body> {
-    let (context, query) = (asked.context, asked.parsed().query);
+    let (context, query) = (asked.context, &asked.page.query);
     let (snapshot, alerting, now) = (context.snapshot.get(), context.alerting.get(), context.clock.now());
     let accounts = query.accounts(&snapshot);
     let entry = |state: &AccountState| alerting.calendar.get(&state.profile.name).copied();
@@ -281,9 +266,8 @@ fn feed(asked: &Asked<'_>) -> Response<Body> {
 fn status(asked: &Asked<'_>) -> Response<Body> {
     let context = asked.context;
     let (snapshot, alerting) = (context.snapshot.get(), context.alerting.get());
-    let query = asked.parsed().query;
     let reader = Reader::new(Language::En, context.clock.now());
-    json(&Status::new(&snapshot, &alerting, &context.about, &query, reader))
+    json(&Status::new(&snapshot, &alerting, &context.about, &asked.page.query, reader))
 }
 
 /// Whether each collector that sees states has ended a poll, successful or not.
