@@ -84,11 +84,7 @@ async fn ask(args: &cli::Init, asker: Asker, answers: &mut Answers) -> Result<()
         }
         print("\nAsking the provider …\n")?;
         let (failures, state) = provider_failures(&settings).await;
-        if failures.checks.is_empty() {
-            break Some(state);
-        }
-        print(&text(&[failures], style(SCREEN)))?;
-        if !asker.confirm("Answer these questions again?", true)? {
+        if stands(asker, failures)? {
             break Some(state);
         }
     };
@@ -102,19 +98,20 @@ async fn ask(args: &cli::Init, asker: Asker, answers: &mut Answers) -> Result<()
         interview.chat()?;
         again = true;
         let Some(settings) = complete(&answers.before(Question::HeartbeatUrl))? else { continue };
-        if args.no_check {
-            break;
-        }
-        let failures = mail_failures(&settings).await;
-        if failures.checks.is_empty() {
-            break;
-        }
-        print(&text(&[failures], style(SCREEN)))?;
-        if !asker.confirm("Answer these questions again?", true)? {
+        if args.no_check || stands(asker, mail_failures(&settings).await)? {
             break;
         }
     }
     Interview { asker, answers, again: false }.heartbeat()
+}
+
+/// Whether the answers work, or are to stay although they do not.
+fn stands(asker: Asker, failures: CheckSection) -> Result<bool> {
+    if failures.checks.is_empty() {
+        return Ok(true);
+    }
+    print(&text(&[failures], style(SCREEN)))?;
+    Ok(!asker.confirm("Answer these questions again?", true)?)
 }
 
 /// The settings of these answers, if they are complete. Otherwise prints why they are not.
