@@ -37,7 +37,7 @@ use crate::model::{AccountName, Collector, Language, Profile, Via};
 use crate::provider::cron::Schedule;
 use crate::{alert, http, mail, metrics, provider};
 use findings::Findings;
-use secrets::Secrets;
+use sources::Secrets;
 use view::View;
 
 /// A whole, valid configuration.

@@ -1,31 +1,16 @@
 //! Secrets from all their sources: the key itself, the file that `…_file` names, or a systemd credential. No
 //! message holds a secret.
 
-use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::findings::Findings;
 use super::view::{Leaf, View};
-use crate::model::nearest::{likeness, nearest};
 use crate::read_file;
 
 /// A larger file is surely the wrong one.
 const MAX_BYTES: usize = 64 * 1024;
-
-/// The places of secrets, and the files that were read.
-pub(super) struct Secrets {
-    /// The directory that `…_file` is relative to: that of the main file.
-    pub directory: PathBuf,
-    /// `$CREDENTIALS_DIRECTORY`, otherwise `credentials` beside the main file; `None` without a file.
-    pub credentials: Option<PathBuf>,
-    pub files: RefCell<BTreeSet<PathBuf>>,
-    /// The names of credentials that some key would read.
-    pub asked: RefCell<BTreeSet<String>>,
-}
 
 /// The result of looking for a secret.
 pub(super) enum Secret {
@@ -47,11 +32,6 @@ impl Secret {
         }
     }
 }
-
-/// The likeness from which on one name may be meant for another.
-const ALIKE: f64 = 0.5;
-/// The id under which the unit loads a whole directory of secrets.
-const DIRECTORY_ID: &str = "hostwatch";
 
 impl View<'_> {
     /// The secret of `key`, given in place, in a file or as a credential. Two of an account's own places are an
@@ -169,40 +149,6 @@ impl View<'_> {
                 key,
                 "begins or ends with a blank, which is sent with it; remove it if it is none of the secret",
             );
-        }
-    }
-}
-
-impl Secrets {
-    /// A credential by its own name, or by the name that systemd gives it from a directory: the directory's id,
-    /// an underscore, and the name.
-    fn credential(&self, name: &str) -> Option<PathBuf> {
-        let directory = self.credentials.as_ref()?;
-        let paths = [directory.join(name), directory.join(format!("{DIRECTORY_ID}_{name}"))];
-        paths.into_iter().find(|path| path.symlink_metadata().is_ok())
-    }
-
-    /// Warns of credentials that no key reads, since a misspelt name turns a group off.
-    pub(super) fn report_unread(&self, findings: &Findings) {
-        let Some(directory) = &self.credentials else { return };
-        let Ok(entries) = std::fs::read_dir(directory) else { return };
-        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        let names: BTreeSet<String> = names.filter(|name| !name.starts_with('.')).collect();
-        let asked = self.asked.borrow();
-        let known: Vec<&str> = asked.iter().map(String::as_str).collect();
-        for name in &names {
-            let bare =
-                name.strip_prefix(DIRECTORY_ID).and_then(|name| name.strip_prefix('_')).unwrap_or(name);
-            if asked.contains(name) || asked.contains(bare) {
-                continue;
-            }
-            let near = nearest(bare, &known);
-            let hint = if likeness(bare, near) > ALIKE {
-                format!("; did you mean \"{near}\"?")
-            } else {
-                String::new()
-            };
-            findings.warn(&directory.display().to_string(), name, format!("nobody reads this file{hint}"));
         }
     }
 }

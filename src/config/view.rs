@@ -9,8 +9,7 @@ use figment::value::{Dict, Value};
 use serde::de::DeserializeOwned;
 
 use super::findings::Findings;
-use super::secrets::Secrets;
-use super::sources::Sources;
+use super::sources::{Secrets, Sources};
 
 /// The visible values; see the module.
 pub(super) struct View<'a> {

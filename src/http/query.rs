@@ -3,6 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use hyper::Request;
+use hyper::body::Incoming;
+
+use super::Context;
 use crate::alert::Key;
 use crate::model::{AccountName, Language, Sort};
 use crate::view::Query;
@@ -36,6 +40,15 @@ pub(super) struct PageQuery {
     pub refresh: bool,
     /// `None`: the browser's language, or the account's.
     pub language: Option<Language>,
+}
+
+/// A request that was admitted.
+pub(super) struct Asked<'a> {
+    pub(super) request: &'a Request<()>,
+    /// Its parameters.
+    pub(super) page: PageQuery,
+    pub(super) body: Incoming,
+    pub(super) context: &'a Context,
 }
 
 /// The longest past that can be asked for, in days. Incidents are kept as long.

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::body::Body;
 use super::negotiate::Coding;
-use super::query::PageQuery;
+use super::query::Asked;
 use super::response::{PLAIN, html, text, typed, with};
 use super::{Context, Reload, accounts, head, language, negotiate, page, past, query};
 use crate::metrics::{Page, TargetKind, target_document};
@@ -55,15 +55,6 @@ enum Answer {
 }
 
 type Awaited<'a> = Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>;
-
-/// A request that was admitted.
-pub(super) struct Asked<'a> {
-    pub(super) request: &'a Request<()>,
-    /// Its parameters.
-    pub(super) page: PageQuery,
-    body: Incoming,
-    pub(super) context: &'a Context,
-}
 
 impl Route {
     const fn get(path: &'static str, account: Account, answer: Answer) -> Self {

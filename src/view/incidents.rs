@@ -146,8 +146,13 @@ impl IncidentRow {
 
     /// `VM web-1 in error`, in this language.
     pub(crate) fn title_in(&self, language: Language) -> String {
-        let clauses = std::slice::from_ref(&self.clause);
-        words::capital(&forms::one(&self.subject, &self.key, clauses, language))
+        match language {
+            Language::En => self.title.clone(),
+            Language::Ru => {
+                let clauses = std::slice::from_ref(&self.clause);
+                words::capital(&forms::one(&self.subject, &self.key, clauses, language))
+            }
+        }
     }
 
     /// Its name with its noun, in this language.
