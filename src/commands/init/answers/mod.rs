@@ -67,7 +67,7 @@ impl Question {
         }
     }
 
-    /// The answer without which this one means nothing.
+    /// The answer that gives this one a meaning.
     const fn needs(self) -> Option<Self> {
         match self {
             Self::VmApiKey | Self::BillingUsername => Some(Self::PanelUrl),
@@ -185,7 +185,7 @@ impl Answers {
         };
     }
 
-    /// Takes an answer back, and those that mean nothing without it.
+    /// Takes an answer back, and those to which it gives a meaning.
     pub(super) fn take_back(&mut self, key: Question) {
         self.values.remove(&key);
         let others = Question::VARIANTS.iter().filter(|one| one.needs() == Some(key));
