@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use reqwest::{Method, Url};
+use reqwest::Url;
 
 use crate::config_error::ConfigErrors;
 use crate::daemon::control::{self, Reply, Request};
@@ -11,8 +11,6 @@ use crate::provider::{http_client, innermost, without_user};
 
 /// The longest wait for the daemon, which answers from memory.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The longest wait for a reload, which the daemon bounds itself.
-const RELOAD_PATIENCE: Duration = Duration::from_secs(40);
 /// A status has at most 100 resources and 20,000 incidents.
 const MOST_BYTES: usize = 64 << 20;
 
@@ -97,19 +95,7 @@ impl DaemonAddress {
     /// # Errors
     /// If no daemon answers, or not with success.
     pub(super) async fn status(&self) -> Result<Vec<u8>, AskError> {
-        self.send(Method::GET, "/api/v1/status", None, PATIENCE).await
-    }
-
-    /// Has the daemon take up its configuration. The inner error is the reason why the old one stays.
-    pub(super) async fn reload(&self) -> Result<Result<(), String>, AskError> {
-        let (status, said) = self.answer(Method::POST, "/control/v1/reload", None, RELOAD_PATIENCE).await?;
-        let place = self.to_string();
-        match status {
-            200 => Ok(Ok(())),
-            500 | 503 => Ok(Err(String::from_utf8_lossy(&said).trim().to_owned())),
-            404 => Err(AskError::OtherRelease { place }),
-            status => Err(AskError::Status { place, status }),
-        }
+        self.send("/api/v1/status", None, PATIENCE).await
     }
 
     /// Sends a command's request over the daemon's socket, for one store alone if `store` is given. The inner
@@ -125,37 +111,15 @@ impl DaemonAddress {
         };
         let json = json.map_err(|error| AskError::Setup(error.to_string()))?;
         let other_release = || AskError::OtherRelease { place: self.to_string() };
-        let sent = self.send(Method::POST, "/control/v1", Some(json), request.patience()).await;
+        let sent = self.send("/control/v1", Some(json), request.patience()).await;
         let is_unknown = |error: &AskError| matches!(error, AskError::Status { status: 404 | 501, .. });
         let answer = sent.map_err(|error| if is_unknown(&error) { other_release() } else { error })?;
         serde_json::from_slice(&answer).map_err(|_| AskError::OtherAnswer { place: self.to_string() })
     }
 
-    async fn send(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<String>,
-        patience: Duration,
-    ) -> Result<Vec<u8>, AskError> {
-        let (status, answer) = self.answer(method, path, body, patience).await?;
-        let place = self.to_string();
-        match status {
-            200 => Ok(answer),
-            401 => Err(AskError::Password { place }),
-            status => Err(AskError::Status { place, status }),
-        }
-    }
-
-    /// Status and body of an answer.
+    /// Posts a body, or gets without one, and returns the answer's.
     #[allow(clippy::disallowed_methods)] // to our own daemon
-    async fn answer(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<String>,
-        patience: Duration,
-    ) -> Result<(u16, Vec<u8>), AskError> {
+    async fn send(&self, path: &str, body: Option<String>, patience: Duration) -> Result<Vec<u8>, AskError> {
         let place = self.to_string();
         // Held open while its path is used.
         let mut _directory = None;
@@ -173,10 +137,11 @@ impl DaemonAddress {
             Self::Web(_) => client,
         };
         let client = client.build().map_err(|error| AskError::Setup(cause(&error)))?;
-        let mut request = client.request(method, self.url(path)?);
-        if let Some(body) = body {
-            request = request.body(body);
-        }
+        let url = self.url(path)?;
+        let request = match body {
+            Some(body) => client.post(url).body(body),
+            None => client.get(url),
+        };
         let answer = request.send().await.map_err(|error| self.failed(&error, patience))?;
         let status = answer.status().as_u16();
         let broken = |cause| AskError::Broken { place: place.clone(), cause };
@@ -188,7 +153,11 @@ impl DaemonAddress {
                 return Err(broken(format!("more than {MOST_BYTES} bytes")));
             }
         }
-        Ok((status, body))
+        match status {
+            200 => Ok(body),
+            401 => Err(AskError::Password { place }),
+            status => Err(AskError::Status { place, status }),
+        }
     }
 
     fn url(&self, path: &str) -> Result<Url, AskError> {

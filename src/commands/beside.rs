@@ -56,11 +56,6 @@ impl Beside {
         self.first(async |socket| Ok((socket.clone(), socket.status().await?))).await
     }
 
-    /// Has the running daemon take up its configuration. The inner error is the reason why the old one stays.
-    pub(super) async fn reload(&self) -> Result<Result<(), String>, AskError> {
-        self.first(async |socket| socket.reload().await).await
-    }
-
     /// The answer of the first socket that gives one.
     async fn first<T>(
         &self,

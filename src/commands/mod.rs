@@ -13,7 +13,6 @@ mod poll;
 mod reading;
 mod records;
 mod rehearse;
-mod reload;
 mod run;
 mod simulate;
 mod status;
@@ -27,6 +26,7 @@ use nix::sys::signal::{SigSet, Signal};
 
 use crate::cli::{Cli, Command, Log};
 use crate::config::{self, Environment, Settings};
+use crate::daemon::control::Request;
 use crate::metrics;
 use crate::telemetry;
 use crate::terminal::Answer;
@@ -67,7 +67,7 @@ pub(crate) fn main(cli: Cli) -> ExitCode {
             in_quiet_runtime(test_message::run(&test.config.file, test.recipient.as_deref()))
         }
         Command::Healthcheck(config) => in_quiet_runtime(healthcheck::run(&config.file)),
-        Command::Reload(config) => in_quiet_runtime(reload::run(&config.file)),
+        Command::Reload(config) => in_quiet_runtime(records::done(&config.file, Request::Reload)),
         Command::Poll(poll) => return answered(in_quiet_runtime(poll::run(poll)), Answer::NeedsYou),
         Command::Incidents(list) => in_quiet_runtime(records::incidents(&list)),
         Command::Ack(ack) => in_quiet_runtime(records::ack(&ack)),

@@ -1,9 +1,9 @@
 //! `hostwatch poll`: has the running daemon poll the provider now, and shows the results.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
-use super::beside::Beside;
 use super::output::{laid_out, print};
+use super::records::{answer, unfit};
 use crate::cli::Poll;
 use crate::daemon::control::{Reply, Request};
 use crate::terminal;
@@ -12,10 +12,7 @@ use crate::view::PolledRecords;
 /// Prints the results. The answer says whether all polls succeeded.
 pub(super) async fn run(poll: Poll) -> Result<terminal::Answer> {
     let request = Request::Poll { account: poll.account };
-    let answered = Beside::of(&poll.list.config.file).ask(&request).await?;
-    let Reply::Polled(polled) = answered.map_err(anyhow::Error::msg)? else {
-        bail!("the daemon answered something else; is it of another version?");
-    };
+    let Reply::Polled(polled) = answer(&poll.list.config.file, request).await? else { return Err(unfit()) };
     print(&laid_out(poll.list.json, poll.list.screen, &*polled, PolledRecords::text)?)?;
     Ok(polled.answer())
 }

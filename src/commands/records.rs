@@ -61,10 +61,12 @@ pub(super) async fn outbox(outbox: &Outbox) -> Result<()> {
     }
 }
 
-async fn done(file: &Path, request: Request) -> Result<()> {
-    let Reply::Done(said) = answer(file, request).await? else {
-        bail!("the daemon answered something else; is it of another version?");
-    };
+/// Has something done, and prints what was.
+///
+/// # Errors
+/// If neither a daemon nor the store does it.
+pub(super) async fn done(file: &Path, request: Request) -> Result<()> {
+    let Reply::Done(said) = answer(file, request).await? else { return Err(unfit()) };
     print(&format!("{}\n", in_columns(&said)))
 }
 
@@ -75,20 +77,29 @@ async fn show(list: &ListArgs, request: Request) -> Result<()> {
         Reply::Outbox(all) => laid_out(json, screen, &all, OutboxRecords::text)?,
         Reply::Silences(all) => laid_out(json, screen, &all, SilenceRecords::text)?,
         Reply::Why(why) => laid_out(json, screen, &*why, WhyRecord::text)?,
-        Reply::Health(_) | Reply::Polled(_) | Reply::LastReading(_) | Reply::Done(_) => {
-            bail!("the daemon answered something else; is it of another version?")
-        }
+        Reply::Health(_) | Reply::Polled(_) | Reply::LastReading(_) | Reply::Done(_) => return Err(unfit()),
     };
     print(&text)
 }
 
-/// The daemon's answer, otherwise the store's.
-async fn answer(file: &Path, request: Request) -> Result<Reply> {
+/// The error for a reply to another request.
+pub(super) fn unfit() -> anyhow::Error {
+    anyhow!("the daemon answered something else; is it of another version?")
+}
+
+/// The daemon's answer, otherwise the store's if it is about that.
+///
+/// # Errors
+/// If there is none, or if it is an error.
+pub(super) async fn answer(file: &Path, request: Request) -> Result<Reply> {
     let beside = Beside::of(file);
     let unanswered = match beside.ask(&request).await {
         Ok(answered) => return answered.map_err(anyhow::Error::msg),
         Err(error) => error,
     };
+    if !request.is_of_the_store() {
+        return Err(unanswered.into());
+    }
     if request.changes() && unanswered.may_be_done() {
         bail!("{unanswered}; whether this was done is not known: look before you repeat it");
     }

@@ -8,10 +8,9 @@ use url::Url;
 
 use super::AccountSettings;
 use super::alerts;
-use super::findings::Findings;
 use super::hosting;
 use super::recipient::Written;
-use super::secrets::{Secret, Secrets};
+use super::secrets::Secret;
 use super::values;
 use super::via;
 use super::view::View;
@@ -28,40 +27,34 @@ const MIN_STALE_AFTER: Duration = Duration::from_secs(15 * 60);
 const STALE_AFTER_TICKS: u32 = 10;
 
 /// Reads one account. `shared_to` is `email.to`; `None` without `[email]`.
-pub(super) fn read(
-    name: AccountName,
-    view: &View<'_>,
-    secrets: &mut Secrets,
-    shared_to: Option<&[Recipient]>,
-    findings: &mut Findings,
-) -> AccountSettings {
-    let api = endpoints(name.clone(), view, secrets, findings);
-    let schedules = schedules(view, &api, findings);
+pub(super) fn read(name: AccountName, view: &View<'_>, shared_to: Option<&[Recipient]>) -> AccountSettings {
+    let api = endpoints(name.clone(), view);
+    let schedules = schedules(view, &api);
     let mut collectors: BTreeSet<Collector> = schedules.keys().copied().collect();
     if collectors.contains(&Collector::Containers) {
         collectors.insert(Collector::Sites);
     }
-    let mut alert = alerts::settings(view, findings);
+    let mut alert = alerts::settings(view);
     alert.container_states = api.container_states.values().cloned().collect();
     let profile = Profile {
         name,
-        currency: view.parsed("currency", findings, values::one_line).unwrap_or_default(),
+        currency: view.parsed("currency", values::one_line).unwrap_or_default(),
         time_zone: api.time_zone,
         lead_days: alert.lead_days,
-        vm_memory_unit_bytes: view.parsed("vm_memory_unit", findings, values::memory_unit),
-        stale_after: stale_after(view, &collectors, &schedules, findings),
+        vm_memory_unit_bytes: view.parsed("vm_memory_unit", values::memory_unit),
+        stale_after: stale_after(view, &collectors, &schedules),
         collectors,
-        guide: guide(view, findings),
-        language: view.parsed("language", findings, values::language).unwrap_or_default(),
+        guide: guide(view),
+        language: view.parsed("language", values::language).unwrap_or_default(),
     };
     alert.zone = profile.zone();
     if profile.collectors.contains(&Collector::ExpectedBalance) && !alert.enabled(Kind::Disconnect) {
         let message = "is off: nobody is told before the account is cut off; remove it";
-        view.warn("alerts.rules.disconnect.enabled", findings, message);
+        view.warn("alerts.rules.disconnect.enabled", message);
     }
-    let horizon_days = alerts::horizon_days(view, &alert.disconnect_days, findings);
-    let to = recipients(view, shared_to, findings);
-    let languages = alerts::languages(view, profile.language, findings);
+    let horizon_days = alerts::horizon_days(view, &alert.disconnect_days);
+    let to = recipients(view, shared_to);
+    let languages = alerts::languages(view, profile.language);
     AccountSettings {
         profile: Arc::new(profile),
         api,
@@ -74,45 +67,40 @@ pub(super) fn read(
 }
 
 /// The owner's links and notes, which people see.
-fn guide(view: &View<'_>, findings: &mut Findings) -> Guide {
+fn guide(view: &View<'_>) -> Guide {
     let written = |url: Url| String::from(url);
     Guide {
-        panel_link: view.parsed("panel_link", findings, values::panel_link),
-        pay_link: view.parsed("pay_link", findings, values::web_address).map(written),
-        pay_note: view.parsed("pay_note", findings, values::one_line),
+        panel_link: view.parsed("panel_link", values::panel_link),
+        pay_link: view.parsed("pay_link", values::web_address).map(written),
+        pay_note: view.parsed("pay_note", values::one_line),
     }
 }
 
-fn endpoints(
-    account: AccountName,
-    view: &View<'_>,
-    secrets: &mut Secrets,
-    findings: &mut Findings,
-) -> provider::ProviderSettings {
-    let hosting = hosting::read(&account, view, secrets, findings);
-    let mut secret = |key: &str| secrets.get(view, key, &format!("{account}.{key}"), findings);
+fn endpoints(account: AccountName, view: &View<'_>) -> provider::ProviderSettings {
+    let hosting = hosting::read(&account, view);
+    let secret = |key: &str| view.secret(key, &format!("{account}.{key}"));
     let (api_key, password) = (secret("vm_api_key"), secret("billing_password"));
-    let username = username(view, &password, findings);
+    let username = username(view, &password);
     let billing_on = !password.is_absent() && view.is_set("billing_username");
     let billing_named = !password.is_absent() || view.is_set("billing_username");
     if hosting.given_by.is_none() && api_key.is_absent() && !billing_named {
         let message = "nothing to watch: no credentials; set hosting_token, vm_api_key, or billing_username with \
                        billing_password (or …_file)";
-        findings.error(&view.source, &view.place, message);
+        view.findings.error(&view.source, &view.place, message);
     }
     let given_by = hosting.given_by;
-    let base_url = address(view, "base_url", &[(given_by.unwrap_or_default(), given_by.is_some())], findings);
+    let base_url = address(view, "base_url", &[(given_by.unwrap_or_default(), given_by.is_some())]);
     let needs = [("vm_api_key", !api_key.is_absent()), ("billing_username", billing_on)];
-    let panel_url = address(view, "panel_url", &needs, findings);
-    let time_zone = view.parsed("time_zone", findings, values::time_zone);
+    let panel_url = address(view, "panel_url", &needs);
+    let time_zone = view.parsed("time_zone", values::time_zone);
     if let Some(zone) = time_zone.filter(|zone| values::is_abbreviation(*zone)) {
         let message = format!("'{}' names no place; use a name like \"America/New_York\"", zone.name());
-        view.warn("time_zone", findings, message);
+        view.warn("time_zone", message);
     }
     if billing_on && !view.is_set("time_zone") {
         let message = "missing; billing is polled, and its dates have no offset: set it to an IANA name such as \
                        \"Europe/Moscow\"";
-        view.error("time_zone", findings, message);
+        view.error("time_zone", message);
     }
     provider::ProviderSettings {
         base_url,
@@ -122,23 +110,23 @@ fn endpoints(
         billing: username
             .zip(password.given())
             .map(|(username, password)| BillingCredentials { username, password }),
-        container_states: container_states(view, findings),
+        container_states: container_states(view),
         time_zone,
-        limits: limits(view, findings),
-        via: via::read(view, "", secrets, findings),
+        limits: limits(view),
+        via: via::read(view, ""),
         account,
     }
 }
 
-fn username(view: &View<'_>, password: &Secret, findings: &mut Findings) -> Option<String> {
+fn username(view: &View<'_>, password: &Secret) -> Option<String> {
     if password.is_absent() && view.is_set("billing_username") {
         let message = "missing beside billing_username; set it, or billing_password_file";
-        view.error("billing_password", findings, message);
+        view.error("billing_password", message);
     }
     if !password.is_absent() && !view.is_set("billing_username") {
-        view.error("billing_username", findings, "missing beside billing_password; set it");
+        view.error("billing_username", "missing beside billing_password; set it");
     }
-    view.parsed("billing_username", findings, |text| {
+    view.parsed("billing_username", |text| {
         if text.contains(':') {
             return Err("must not hold ':', which ends the user of basic authentication".to_owned());
         }
@@ -147,40 +135,40 @@ fn username(view: &View<'_>, password: &Secret, findings: &mut Findings) -> Opti
 }
 
 /// An address. It must be set if one of the credentials for it is.
-fn address(view: &View<'_>, key: &str, needs: &[(&str, bool)], findings: &mut Findings) -> Option<Url> {
+fn address(view: &View<'_>, key: &str, needs: &[(&str, bool)]) -> Option<Url> {
     if !view.is_set(key) {
         if let Some((credential, _)) = needs.iter().find(|(_, given)| *given) {
             let message = format!("missing beside {credential}; set the address these credentials are for");
-            view.error(key, findings, message);
+            view.error(key, message);
         }
         return None;
     }
     let allow_http = view.get("allow_http").unwrap_or(false);
-    view.parsed(key, findings, |text| values::endpoint(text, allow_http))
+    view.parsed(key, |text| values::endpoint(text, "the credentials", Some(allow_http)))
 }
 
-fn container_states(view: &View<'_>, findings: &mut Findings) -> BTreeMap<i64, String> {
+fn container_states(view: &View<'_>) -> BTreeMap<i64, String> {
     let mut states = BTreeMap::new();
     for code in view.names_below("container_states") {
         let key = format!("container_states.{code}");
-        let Some(name) = view.parsed(&key, findings, values::one_line) else { continue };
+        let Some(name) = view.parsed(&key, values::one_line) else { continue };
         if !ContainerState::from(name.as_str()).is_known() {
             let known: Vec<&str> = ContainerState::KNOWN.iter().map(ContainerState::as_str).collect();
             let near = nearest(&name, &known);
             let message = format!("'{name}' is no state that hostwatch knows; did you mean \"{near}\"?");
-            view.warn(&key, findings, message);
+            view.warn(&key, message);
         }
         if let Ok(number) = code.parse::<i64>()
             && states.insert(number, name).is_some()
         {
-            view.error(&key, findings, "names a code twice; remove one");
+            view.error(&key, "names a code twice; remove one");
         }
     }
     states
 }
 
-fn limits(view: &View<'_>, findings: &mut Findings) -> Limits {
-    let mut limit = |key: &str| view.bounded(key, 1..=10_000_000, findings);
+fn limits(view: &View<'_>) -> Limits {
+    let limit = |key: &str| view.bounded(key, 1..=10_000_000);
     Limits {
         vm_list_per_minute: limit("limits.vm_list_per_minute"),
         vm_other_per_minute: limit("limits.vm_other_per_minute"),
@@ -195,15 +183,11 @@ pub(super) fn schedule_or_off(text: &str) -> Result<Option<Schedule>, BadSchedul
 }
 
 /// The schedules of collectors with credentials. The schedules of the others are checked, too.
-fn schedules(
-    view: &View<'_>,
-    api: &provider::ProviderSettings,
-    findings: &mut Findings,
-) -> BTreeMap<Collector, Schedule> {
+fn schedules(view: &View<'_>, api: &provider::ProviderSettings) -> BTreeMap<Collector, Schedule> {
     let mut schedules = BTreeMap::new();
     for collector in Collector::ALL {
         let key = format!("schedule.{}", collector.as_str());
-        let Some(schedule) = view.parsed(&key, findings, schedule_or_off).flatten() else { continue };
+        let Some(schedule) = view.parsed(&key, schedule_or_off).flatten() else { continue };
         let gap = schedule.shortest_gap();
         if gap < MIN_TICK {
             let message = format!(
@@ -211,18 +195,14 @@ fn schedules(
                 gap.as_secs(),
                 MIN_TICK.as_secs()
             );
-            view.warn(&key, findings, message);
+            view.warn(&key, message);
         }
         if api.has(collector.group()) {
             schedules.insert(collector, schedule);
         }
     }
     if api.has(Group::Hosting) && !schedules.contains_key(&Collector::Containers) {
-        view.warn(
-            "schedule.containers",
-            findings,
-            "is off, and so are databases and cron_jobs of their sites",
-        );
+        view.warn("schedule.containers", "is off, and so are databases and cron_jobs of their sites");
         schedules.retain(|collector, _| collector.group() != Group::Hosting);
     }
     schedules
@@ -232,9 +212,8 @@ fn stale_after(
     view: &View<'_>,
     collectors: &BTreeSet<Collector>,
     schedules: &BTreeMap<Collector, Schedule>,
-    findings: &mut Findings,
 ) -> BTreeMap<Collector, Duration> {
-    let set = view.parsed("metrics.stale_after", findings, values::duration);
+    let set = view.parsed("metrics.stale_after", values::duration);
     let mut all = BTreeMap::new();
     for &collector in collectors {
         let clock = collector.follows().unwrap_or(collector);
@@ -246,20 +225,20 @@ fn stale_after(
                 gap.as_secs(),
                 clock.as_str()
             );
-            view.warn("metrics.stale_after", findings, message);
+            view.warn("metrics.stale_after", message);
         }
         all.insert(collector, set.unwrap_or_else(|| (gap * STALE_AFTER_TICKS).max(MIN_STALE_AFTER)));
     }
     all
 }
 
-fn recipients(view: &View<'_>, shared: Option<&[Recipient]>, findings: &mut Findings) -> Vec<Recipient> {
-    let own = alerts::recipients(view, "to", findings);
+fn recipients(view: &View<'_>, shared: Option<&[Recipient]>) -> Vec<Recipient> {
+    let own = alerts::recipients(view, "to");
     let Some(shared) = shared else { return own };
     // Errors in recipients that are named are reported elsewhere.
     let names = |key| view.is_set(key) && view.get::<Vec<Written>>(key).is_none_or(|to| !to.is_empty());
     if own.is_empty() && shared.is_empty() && !names("to") && !names("email.to") {
-        view.error("to", findings, "nobody would get this account's mails; set email.to, or this");
+        view.error("to", "nobody would get this account's mails; set email.to, or this");
     }
     if own.is_empty() { shared.to_vec() } else { own }
 }

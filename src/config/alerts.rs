@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::findings::Findings;
 use super::recipient::Written;
 use super::values;
 use super::view::View;
@@ -19,38 +18,38 @@ const MAX_HORIZON_DAYS: u32 = 730;
 const BEYOND_TOP_RUNG_DAYS: u32 = 7;
 
 /// Thresholds, confirmation, reminders and rules of one account.
-pub(super) fn settings(view: &View<'_>, findings: &mut Findings) -> AlertSettings {
+pub(super) fn settings(view: &View<'_>) -> AlertSettings {
     let defaults = AlertSettings::defaults();
-    let lead_days = view.bounded("billing.lead_days", 0..=60, findings);
-    let mut duration = |key: &str| {
+    let lead_days = view.bounded("billing.lead_days", 0..=60);
+    let duration = |key: &str| {
         if !view.is_set(key) {
-            view.error(key, findings, "is empty; give a duration such as \"30m\", or remove the key");
+            view.error(key, "is empty; give a duration such as \"30m\", or remove the key");
         }
-        view.parsed(key, findings, values::duration).unwrap_or_default()
+        view.parsed(key, values::duration).unwrap_or_default()
     };
     let stuck_after = duration("alerts.stuck_after");
     let collector_failing_after = duration("alerts.collector_failing_after");
     let escalate_after = duration("alerts.escalate_after");
     AlertSettings {
-        disconnect_days: ladder(view, lead_days, findings),
+        disconnect_days: ladder(view, lead_days),
         lead_days,
-        deletion_days: view.bounded("billing.deletion_days", 0..=3650, findings),
-        confirm_polls: view.bounded("alerts.confirm_polls", 1..=1000, findings),
-        recover_polls: view.bounded("alerts.recover_polls", 1..=1000, findings),
+        deletion_days: view.bounded("billing.deletion_days", 0..=3650),
+        confirm_polls: view.bounded("alerts.confirm_polls", 1..=1000),
+        recover_polls: view.bounded("alerts.recover_polls", 1..=1000),
         stuck_after,
         stuck_after_backup: defaults.stuck_after_backup.max(stuck_after),
         collector_failing_after,
         escalate_after,
-        escalate_to: written(&recipients(view, "alerts.escalate_to", findings)),
-        remind_every: reminders(view, findings),
-        rules: rules(view, findings),
+        escalate_to: written(&recipients(view, "alerts.escalate_to")),
+        remind_every: reminders(view),
+        rules: rules(view),
         ..defaults
     }
 }
 
 /// The horizon of the forecast, checked against the thresholds.
-pub(super) fn horizon_days(view: &View<'_>, ladder: &[u32], findings: &mut Findings) -> u32 {
-    let days = view.bounded("billing.horizon_days", 1..=MAX_HORIZON_DAYS, findings);
+pub(super) fn horizon_days(view: &View<'_>, ladder: &[u32]) -> u32 {
+    let days = view.bounded("billing.horizon_days", 1..=MAX_HORIZON_DAYS);
     let needed = ladder.first().copied().unwrap_or(0) + BEYOND_TOP_RUNG_DAYS;
     let known_good = view.get("billing.horizon_days").is_some_and(|days: u32| days <= MAX_HORIZON_DAYS);
     if known_good && days < needed {
@@ -62,24 +61,24 @@ pub(super) fn horizon_days(view: &View<'_>, ladder: &[u32], findings: &mut Findi
             "warnings start {} days ahead, so set billing.horizon_days to at least {needed}; it is {days}",
             needed - BEYOND_TOP_RUNG_DAYS
         );
-        view.error(written.unwrap_or("billing.horizon_days"), findings, message);
+        view.error(written.unwrap_or("billing.horizon_days"), message);
     }
     days
 }
 
-fn ladder(view: &View<'_>, lead_days: u32, findings: &mut Findings) -> Vec<u32> {
+fn ladder(view: &View<'_>, lead_days: u32) -> Vec<u32> {
     let key = "alerts.disconnect_days";
     let mut rungs: Vec<u32> = view.get(key).unwrap_or_default();
     let highest = MAX_HORIZON_DAYS - BEYOND_TOP_RUNG_DAYS;
     if rungs.iter().any(|&rung| rung == 0 || rung > highest) {
-        view.error(key, findings, format!("each rung is 1 to {highest} days; overdue is always a rung"));
+        view.error(key, format!("each rung is 1 to {highest} days; overdue is always a rung"));
         rungs.retain(|rung| (1..=highest).contains(rung));
     }
     let given = rungs.len();
     rungs.sort_unstable_by(|a, b| b.cmp(a));
     rungs.dedup();
     if rungs.len() < given {
-        view.error(key, findings, "names a rung twice; remove one");
+        view.error(key, "names a rung twice; remove one");
     }
     rungs.push(lead_days + 1);
     rungs.sort_unstable_by(|a, b| b.cmp(a));
@@ -87,25 +86,25 @@ fn ladder(view: &View<'_>, lead_days: u32, findings: &mut Findings) -> Vec<u32> 
     rungs
 }
 
-fn reminders(view: &View<'_>, findings: &mut Findings) -> BTreeMap<Severity, Duration> {
+fn reminders(view: &View<'_>) -> BTreeMap<Severity, Duration> {
     let every = Severity::ALL.iter().filter_map(|&severity| {
         let key = format!("alerts.remind_every.{severity}");
-        Some((severity, view.parsed(&key, findings, values::duration)?))
+        Some((severity, view.parsed(&key, values::duration)?))
     });
     every.collect()
 }
 
-fn rules(view: &View<'_>, findings: &mut Findings) -> BTreeMap<Kind, Rule> {
+fn rules(view: &View<'_>) -> BTreeMap<Kind, Rule> {
     let mut rules = BTreeMap::new();
     for name in view.names_below("alerts.rules") {
         let Ok(kind) = name.parse::<Kind>() else { continue };
         let key = |last: &str| format!("alerts.rules.{name}.{last}");
         let texts = |last: &str| view.get(&key(last)).unwrap_or_default();
-        let severity = view.parsed(&key("severity"), findings, severity);
+        let severity = view.parsed(&key("severity"), severity);
         if kind == Kind::Disconnect && severity.is_some() {
-            view.error(&key("severity"), findings, "a disconnect mail takes its rung's severity; remove it");
+            view.error(&key("severity"), "a disconnect mail takes its rung's severity; remove it");
         }
-        let to = written(&recipients(view, &key("to"), findings));
+        let to = written(&recipients(view, &key("to")));
         let rule = Rule {
             enabled: view.get(&key("enabled")),
             severity,
@@ -129,11 +128,7 @@ fn written(recipients: &[Recipient]) -> Vec<String> {
 
 /// The languages of recipients that name one. An address has one language in an account, in all of its lists:
 /// the account's, where none is named.
-pub(super) fn languages(
-    view: &View<'_>,
-    of_account: Language,
-    findings: &mut Findings,
-) -> BTreeMap<String, Language> {
+pub(super) fn languages(view: &View<'_>, of_account: Language) -> BTreeMap<String, Language> {
     let to = if view.get::<Vec<Written>>("to").is_some_and(|to| !to.is_empty()) { "to" } else { "email.to" };
     let of_rules = view.names_below("alerts.rules").into_iter().map(|kind| format!("alerts.rules.{kind}.to"));
     let (mut named, mut all) = (BTreeMap::new(), BTreeMap::new());
@@ -144,14 +139,14 @@ pub(super) fn languages(
             let language = match written.language().map_or(Ok(of_account), values::language) {
                 Ok(language) => language,
                 Err(message) => {
-                    view.error(&key, findings, message);
+                    view.error(&key, message);
                     continue;
                 }
             };
             if all.insert(recipient.address(), language).is_some_and(|known| known != language) {
                 let message =
                     format!("{address} has two languages in this account; name the same everywhere");
-                view.error(&key, findings, message);
+                view.error(&key, message);
             }
             if written.language().is_some() {
                 named.insert(recipient.address(), language);
@@ -162,12 +157,12 @@ pub(super) fn languages(
 }
 
 /// A list of mail addresses, webhooks and Telegram chats.
-pub(super) fn recipients(view: &View<'_>, key: &str, findings: &mut Findings) -> Vec<Recipient> {
+pub(super) fn recipients(view: &View<'_>, key: &str) -> Vec<Recipient> {
     let mut recipients = Vec::new();
     for written in view.get::<Vec<Written>>(key).unwrap_or_default() {
         match recipient(written.address(), view) {
             Ok(recipient) => recipients.push(recipient),
-            Err(message) => view.error(key, findings, message),
+            Err(message) => view.error(key, message),
         }
     }
     recipients

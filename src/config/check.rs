@@ -11,13 +11,13 @@ use crate::alert::Kind;
 use crate::model::nearest::{likeness, nearest};
 
 /// Reports unknown keys and values of the wrong type.
-pub(super) fn check(sources: &Sources, findings: &mut Findings) {
+pub(super) fn check(sources: &Sources, findings: &Findings) {
     if let Some(root) = sources.values.as_dict() {
         walk(&mut Vec::new(), root, sources, findings);
     }
 }
 
-fn walk(path: &mut Vec<String>, table: &Dict, sources: &Sources, findings: &mut Findings) {
+fn walk(path: &mut Vec<String>, table: &Dict, sources: &Sources, findings: &Findings) {
     for (name, value) in table {
         path.push(name.clone());
         match value.as_dict() {
@@ -88,20 +88,16 @@ fn actual(value: &Value) -> &'static str {
 fn unknown(path: &[String]) -> String {
     let (name, table) = path.split_last().map_or(("", path), |(name, table)| (name.as_str(), table));
     let known = keys::names_in(table);
-    if known.contains(&"<kind>") {
-        return format!("unknown kind of incident; did you mean '{}'?", nearest(name, Kind::NAMES));
-    }
-    if known.contains(&"<webhook>") {
-        return "a webhook's name is made of letters, digits, '_' and '-'; rename it".to_owned();
-    }
-    if known.contains(&"<chat>") {
-        return "a Telegram chat's name is made of letters, digits, '_' and '-'; rename it".to_owned();
-    }
-    if known.contains(&"<name>") {
-        return "an account's name is made of letters, digits, '_' and '-'; rename it".to_owned();
-    }
-    if known.contains(&"<code>") {
-        return "a container state's code is a whole number, such as 0 = \"ENABLED\"".to_owned();
+    let named = |what: &str| format!("{what} name is made of letters, digits, '_' and '-'; rename it");
+    match known.iter().find(|name| name.starts_with('<')).copied() {
+        Some("<kind>") => {
+            return format!("unknown kind of incident; did you mean '{}'?", nearest(name, Kind::NAMES));
+        }
+        Some("<webhook>") => return named("a webhook's"),
+        Some("<chat>") => return named("a Telegram chat's"),
+        Some("<name>") => return named("an account's"),
+        Some(_) => return "a container state's code is a whole number, such as 0 = \"ENABLED\"".to_owned(),
+        None => {}
     }
     let near = nearest(name, &known);
     match keys::homes_of(name).next() {

@@ -7,8 +7,7 @@ use lettre::message::Mailbox;
 use percent_encoding::percent_decode_str;
 use url::Url;
 
-use super::findings::Findings;
-use super::secrets::{Secret, Secrets};
+use super::secrets::Secret;
 use super::values;
 use super::via;
 use super::view::View;
@@ -18,41 +17,36 @@ use crate::mail::{Login, MailServer, MailSettings, Security};
 const URL_KEY: &str = "email.smtp_url";
 
 /// Reads the table. `None` if it is unusable, which is reported already.
-pub(super) fn read(view: &View<'_>, secrets: &mut Secrets, findings: &mut Findings) -> Option<MailSettings> {
-    let password = secrets.get(view, "email.password", "smtp.password", findings);
-    let server = server(view, password, secrets, findings);
-    let from = required(view, "email.from", "\"hostwatch <hostwatch@example.com>\"", findings);
-    let from: Option<Mailbox> = from.and_then(|()| view.parsed("email.from", findings, values::mailbox));
+pub(super) fn read(view: &View<'_>) -> Option<MailSettings> {
+    let password = view.secret("email.password", "smtp.password");
+    let server = server(view, password);
+    let from = required(view, "email.from", "\"hostwatch <hostwatch@example.com>\"");
+    let from: Option<Mailbox> = from.and_then(|()| view.parsed("email.from", values::mailbox));
     Some(MailSettings { server: server?, from: from? })
 }
 
-fn required(view: &View<'_>, key: &str, example: &str, findings: &mut Findings) -> Option<()> {
+fn required(view: &View<'_>, key: &str, example: &str) -> Option<()> {
     if !view.is_set(key) {
-        view.error(key, findings, format!("missing; set it, such as {example}"));
+        view.error(key, format!("missing; set it, such as {example}"));
         return None;
     }
     Some(())
 }
 
-fn server(
-    view: &View<'_>,
-    password: Secret,
-    secrets: &Secrets,
-    findings: &mut Findings,
-) -> Option<MailServer> {
-    let ca_file = via::authorities(view, "email.ca_file", secrets, findings).map(|(path, _)| path);
-    let helo_name = view.parsed("email.helo_name", findings, helo_name);
-    required(view, URL_KEY, "\"smtps://user@smtp.example.com:465\"", findings)?;
-    let SmtpAddress { host, port, security, username } = view.parsed(URL_KEY, findings, endpoint)?;
+fn server(view: &View<'_>, password: Secret) -> Option<MailServer> {
+    let ca_file = via::authorities(view, "email.ca_file").map(|(path, _)| path);
+    let helo_name = view.parsed("email.helo_name", helo_name);
+    required(view, URL_KEY, "\"smtps://user@smtp.example.com:465\"")?;
+    let SmtpAddress { host, port, security, username } = view.parsed(URL_KEY, endpoint)?;
     match (&username, &password) {
         (Some(_), Secret::Absent) => {
             let message = "missing beside the user in email.smtp_url; set it, email.password_file, \
                            or the systemd credential smtp.password";
-            view.error("email.password", findings, message);
+            view.error("email.password", message);
         }
         (None, Secret::Given(_) | Secret::Broken) => {
             let message = "names no user for email.password; write smtps://user@host, or remove the password";
-            view.error(URL_KEY, findings, message);
+            view.error(URL_KEY, message);
         }
         (None, Secret::Absent) | (Some(_), Secret::Given(_) | Secret::Broken) => {}
     }

@@ -79,7 +79,7 @@ impl Provider for Layer {
 /// The variables that set keys, with `__` between levels and values of the types in the table of keys.
 /// `accounts` are the names in files. An account's name in a variable matches them without regard to case, or
 /// to `-` and `_`.
-pub(super) fn variables(env: &Environment, accounts: &[String], findings: &mut Findings) -> Vec<Layer> {
+pub(super) fn variables(env: &Environment, accounts: &[String], findings: &Findings) -> Vec<Layer> {
     let mut found = Vec::new();
     for (name, value) in &env.0 {
         let Some(rest) = name.strip_prefix(PREFIX).filter(|_| !FLAGS.contains(&name.as_str())) else {

@@ -1,9 +1,6 @@
 //! The hosting token of an account: a fixed one, or one that ends and is bought with a key.
 
-use url::Url;
-
-use super::findings::Findings;
-use super::secrets::{Secret, Secrets};
+use super::secrets::Secret;
 use super::values;
 use super::view::View;
 use crate::model::AccountName;
@@ -19,15 +16,10 @@ pub(super) struct Hosting {
     pub credentials: Option<HostingCredentials>,
 }
 
-pub(super) fn read(
-    account: &AccountName,
-    view: &View<'_>,
-    secrets: &mut Secrets,
-    findings: &mut Findings,
-) -> Hosting {
-    let mut secret = |key: &str| secrets.get(view, key, &format!("{account}.{key}"), findings);
+pub(super) fn read(account: &AccountName, view: &View<'_>) -> Hosting {
+    let secret = |key: &str| view.secret(key, &format!("{account}.{key}"));
     let (token, api_key) = (secret("hosting_token"), secret("hosting_api_key"));
-    let scheme = view.parsed("hosting_auth_scheme", findings, auth_scheme).unwrap_or_default();
+    let scheme = view.parsed("hosting_auth_scheme", auth_scheme).unwrap_or_default();
     let given_by = match (token.is_absent(), api_key.is_absent()) {
         (false, _) => Some("hosting_token"),
         (true, false) => Some("hosting_api_key"),
@@ -36,18 +28,19 @@ pub(super) fn read(
     let (is_bought, has_key) = (view.is_set(URL_KEY), !api_key.is_absent());
     if is_bought && !token.is_absent() {
         let message = "given beside hosting_token_url, which fetches the token; keep one of them";
-        view.error("hosting_token", findings, message);
+        view.error("hosting_token", message);
     } else if is_bought && !has_key {
         let message =
             "missing beside hosting_token_url; set it, hosting_api_key_file, or the systemd credential";
-        view.error("hosting_api_key", findings, format!("{message} {account}.hosting_api_key"));
+        view.error("hosting_api_key", format!("{message} {account}.hosting_api_key"));
     }
     if has_key && !is_bought {
         let message = "missing beside hosting_api_key; set the address at which the key fetches a token";
-        view.error(URL_KEY, findings, message);
+        view.error(URL_KEY, message);
     }
-    let url = view.parsed(URL_KEY, findings, token_address);
-    let fields = fields(view, findings);
+    // `allow_http` is for reads.
+    let url = view.parsed(URL_KEY, |text| values::endpoint(text, "the key", None));
+    let fields = fields(view);
     let token = match (token, api_key, url, fields) {
         (Secret::Given(token), ..) => Some(HostingToken::Given(token)),
         (_, Secret::Given(api_key), Some(url), Some([key_field, token_field])) => {
@@ -58,23 +51,14 @@ pub(super) fn read(
     Hosting { given_by, credentials: token.map(|token| HostingCredentials { scheme, token }) }
 }
 
-/// The address gets a key, so it must be https or this machine. `allow_http` is for reads.
-fn token_address(text: &str) -> Result<Url, String> {
-    let url = values::endpoint(text, true)?;
-    if url.scheme() == "http" && !url.host_str().is_some_and(values::loopback_name) {
-        return Err("plain http would show the key to the network; use https://".to_owned());
-    }
-    Ok(url)
-}
-
-fn fields(view: &View<'_>, findings: &mut Findings) -> Option<[String; 2]> {
+fn fields(view: &View<'_>) -> Option<[String; 2]> {
     let names: Vec<String> = view.get(FIELDS_KEY)?;
     match <[String; 2]>::try_from(names) {
         Ok(names) if names.iter().all(|name| !name.is_empty()) => Some(names),
         Ok(_) | Err(_) => {
             let message = "needs two names: the form field that carries the key, and the JSON field that answers with \
                            the token, such as [\"api_key\", \"token\"]";
-            view.error(FIELDS_KEY, findings, message);
+            view.error(FIELDS_KEY, message);
             None
         }
     }

@@ -136,8 +136,14 @@ struct Pattern {
 }
 
 impl Pattern {
+    /// Whether place and path agree, as far as both go.
     fn covers(&self, path: &[String]) -> bool {
-        covers(&self.segments, path)
+        self.segments.iter().zip(path).all(|(segment, name)| match *segment {
+            "<name>" | "<webhook>" | "<chat>" => name.parse::<AccountName>().is_ok(),
+            "<kind>" => name.parse::<alert::Kind>().is_ok(),
+            "<code>" => name.parse::<i64>().is_ok(),
+            exact => exact == name,
+        })
     }
 }
 
@@ -158,16 +164,6 @@ fn places(path: &'static str) -> Vec<Vec<&'static str>> {
     }
     places.push(segments);
     places
-}
-
-/// Whether place and path agree, as far as both go.
-fn covers(place: &[&str], path: &[String]) -> bool {
-    place.iter().zip(path).all(|(segment, name)| match *segment {
-        "<name>" | "<webhook>" | "<chat>" => name.parse::<AccountName>().is_ok(),
-        "<kind>" => name.parse::<alert::Kind>().is_ok(),
-        "<code>" => name.parse::<i64>().is_ok(),
-        exact => exact == name,
-    })
 }
 
 static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {

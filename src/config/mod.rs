@@ -21,7 +21,8 @@ mod via;
 mod view;
 mod webhooks;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,7 +37,7 @@ use crate::model::{AccountName, Collector, Language, Profile, Via};
 use crate::provider::cron::Schedule;
 use crate::{alert, http, mail, metrics, provider};
 use findings::Findings;
-use secrets::Secrets;
+use sources::Secrets;
 use view::View;
 
 /// A whole, valid configuration.
@@ -114,14 +115,11 @@ impl AccountSettings {
 /// # Errors
 /// All errors, in the order of files and keys.
 pub(crate) fn load(path: Option<&Path>, env: &Environment) -> Result<Settings, ConfigErrors> {
-    let mut findings = Findings::default();
-    match read(path, env, &mut findings) {
-        Some(settings) if findings.errors.0.is_empty() => {
-            let warnings = findings.warnings.iter().map(ToString::to_string).collect();
-            Ok(Settings { warnings, ..settings })
-        }
-        _ => Err(findings.errors),
-    }
+    let findings = Findings::default();
+    let settings = read(path, env, &findings);
+    let (errors, warnings) = findings.parts();
+    let settings = settings.filter(|_| errors.0.is_empty()).ok_or(errors)?;
+    Ok(Settings { warnings: warnings.iter().map(ToString::to_string).collect(), ..settings })
 }
 
 /// Reads the readable part of a configuration in spite of errors, for commands beside a daemon, whose user may
@@ -130,46 +128,47 @@ pub(crate) fn load(path: Option<&Path>, env: &Environment) -> Result<Settings, C
 /// # Errors
 /// All errors, if it does not say where the store is.
 pub(crate) fn read_leniently(path: Option<&Path>, env: &Environment) -> Result<Settings, ConfigErrors> {
-    let mut findings = Findings::default();
-    let settings = read(path, env, &mut findings);
-    settings.filter(|settings| !settings.store_path.as_os_str().is_empty()).ok_or(findings.errors)
+    let findings = Findings::default();
+    let settings = read(path, env, &findings);
+    settings.filter(|settings| !settings.store_path.as_os_str().is_empty()).ok_or(findings.parts().0)
 }
 
 /// Variables that other programs take a proxy from.
 const PROXIES: [&str; 6] =
     ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 
-fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Option<Settings> {
+fn read(path: Option<&Path>, env: &Environment, findings: &Findings) -> Option<Settings> {
     let sources = sources::read(path, env, findings)?;
     check::check(&sources, findings);
     let directory = |name: &str| env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let beside = path.map(|path| path.parent().unwrap_or(Path::new("")));
-    let mut secrets = Secrets {
+    let secrets = Secrets {
         directory: beside.unwrap_or(Path::new("")).to_owned(),
         credentials: directory("CREDENTIALS_DIRECTORY").or(beside.map(|beside| beside.join("credentials"))),
-        files: Vec::new(),
-        asked: BTreeSet::new(),
+        files: RefCell::default(),
+        asked: RefCell::default(),
     };
-    let global = View::global(&sources, &sources.main);
-    let webhooks = webhooks::read(&global, &mut secrets, findings);
-    let telegram = telegram::read(&global, &mut secrets, findings);
+    let (place, source) = (String::new(), sources.main.clone());
+    let global = View { sources: &sources, secrets: &secrets, findings, place, source };
+    let webhooks = webhooks::read(&global);
+    let telegram = telegram::read(&global);
     let email = sources.email.as_ref().map(|source| {
-        let view = View::global(&sources, source);
-        (email::read(&view, &mut secrets, findings), alerts::recipients(&view, "email.to", findings))
+        let view = global.at(String::new(), source);
+        (email::read(&view), alerts::recipients(&view, "email.to"))
     });
     let shared_to = email.as_ref().map(|(_, to)| to.as_slice());
     let mut accounts = Vec::new();
     for (name, source) in &sources.accounts {
         // A bad name is reported with the unknown keys.
         let Ok(account) = name.parse::<AccountName>() else { continue };
-        let view = View::account(&sources, name, source);
-        let mut account = account::read(account, &view, &mut secrets, shared_to, findings);
+        let view = global.at(format!("accounts.{name}"), source);
+        let mut account = account::read(account, &view, shared_to);
         if let Some(last) = accounts.last() {
             account.share(last);
         }
         accounts.push(account);
     }
-    let heartbeat_via = via::read(&global, "heartbeat.", &secrets, findings);
+    let heartbeat_via = via::read(&global, "heartbeat.");
     secrets.report_unread(findings);
     for name in PROXIES.iter().filter(|name| env.get(name).is_some_and(|value| !value.is_empty())) {
         findings.warn(name, "", "is not used: accounts, webhooks, Telegram chats and the heartbeat have a key `proxy` of their own");
@@ -185,24 +184,24 @@ fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Opti
         mails: email.is_some() || is_service_told,
         webhooks,
         telegram,
-        max_per_hour: global.bounded("email.max_per_hour", 1..=100_000, findings),
+        max_per_hour: global.bounded("email.max_per_hour", 1..=100_000),
         email: email.and_then(|(settings, _)| settings),
-        store_path: tables::store(&global, path, directory("STATE_DIRECTORY"), findings),
-        metrics: tables::metrics(&global, findings),
-        digest: global.parsed("schedule.digest", findings, account::schedule_or_off).flatten(),
+        store_path: tables::store(&global, path, directory("STATE_DIRECTORY")),
+        metrics: tables::metrics(&global),
+        digest: global.parsed("schedule.digest", account::schedule_or_off).flatten(),
         heartbeat_url: global
-            .parsed("heartbeat.url", findings, values::web_address)
+            .parsed("heartbeat.url", values::web_address)
             .map(|url| SecretString::from(String::from(url))),
         heartbeat_via,
-        web: tables::web(&global, findings),
+        web: tables::web(&global),
         warnings: Vec::new(),
-        secret_files: secrets.files,
+        secret_files: secrets.files.into_inner().into_iter().collect(),
     })
 }
 
 /// Whether a webhook or a Telegram chat is among the recipients. If so, mail addresses need a mail server, or
 /// their mails would be lost.
-fn check_ways(accounts: &[AccountSettings], sources: &sources::Sources, findings: &mut Findings) -> bool {
+fn check_ways(accounts: &[AccountSettings], sources: &sources::Sources, findings: &Findings) -> bool {
     let everybody: Vec<String> = accounts.iter().flat_map(AccountSettings::everybody).collect();
     let (addresses, named): (Vec<&String>, Vec<&String>) =
         everybody.iter().partition(|to| mail::Way::to(to) == mail::Way::Smtp);

@@ -1,30 +1,16 @@
 //! Secrets from all their sources: the key itself, the file that `…_file` names, or a systemd credential. No
 //! message holds a secret.
 
-use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::findings::Findings;
 use super::view::{Leaf, View};
-use crate::model::nearest::{likeness, nearest};
 use crate::read_file;
 
 /// A larger file is surely the wrong one.
 const MAX_BYTES: usize = 64 * 1024;
-
-/// The places of secrets, and the files that were read.
-pub(super) struct Secrets {
-    /// The directory that `…_file` is relative to: that of the main file.
-    pub directory: PathBuf,
-    /// `$CREDENTIALS_DIRECTORY`, otherwise `credentials` beside the main file; `None` without a file.
-    pub credentials: Option<PathBuf>,
-    pub files: Vec<PathBuf>,
-    /// The names of credentials that some key would read.
-    pub asked: BTreeSet<String>,
-}
 
 /// The result of looking for a secret.
 pub(super) enum Secret {
@@ -47,129 +33,122 @@ impl Secret {
     }
 }
 
-/// The likeness from which on one name may be meant for another.
-const ALIKE: f64 = 0.5;
-/// The id under which the unit loads a whole directory of secrets.
-const DIRECTORY_ID: &str = "hostwatch";
-
-impl Secrets {
+impl View<'_> {
     /// The secret of `key`, given in place, in a file or as a credential. Two of an account's own places are an
     /// error unless the credential is a copy, and so are two in `[defaults]`, which count if the account has none.
-    pub(super) fn get(
-        &mut self,
-        view: &View<'_>,
-        key: &str,
-        credential: &str,
-        findings: &mut Findings,
-    ) -> Secret {
+    pub(super) fn secret(&self, key: &str, credential: &str) -> Secret {
         let file_key = format!("{key}_file");
-        if view.is_no_text(key) || view.is_no_text(&file_key) {
+        if self.is_no_text(key) || self.is_no_text(&file_key) {
             return Secret::Broken;
         }
-        self.asked.insert(credential.to_owned());
-        let named = view.text(&file_key).map(|name| self.directory.join(name));
+        self.secrets.asked.borrow_mut().insert(credential.to_owned());
+        let named = self.text(&file_key).map(|name| self.secrets.directory.join(name));
         // The key may name the credential's own file, which is one place.
-        let credential = self.credential(credential).filter(|path| Some(path) != named.as_ref());
+        let credential = self.secrets.credential(credential).filter(|path| Some(path) != named.as_ref());
         // `init` copies a variable's secret into a credential, and the variable may stay.
-        if let Some(copy) = credential.as_ref().filter(|path| is_copy(path, view.text(key), named.as_deref()))
+        if let Some(copy) = credential.as_ref().filter(|path| is_copy(path, self.text(key), named.as_deref()))
         {
-            return self.read(copy, view, key, findings);
+            return self.read_secret(copy, key);
         }
-        let (inline, file) = (view.leaf(key), view.leaf(&file_key));
+        let (inline, file) = (self.leaf(key), self.leaf(&file_key));
         let is_own = |leaf: &Leaf<'_>| !leaf.is_shared();
         let has_own = credential.is_some() || inline.iter().chain(&file).any(is_own);
         let counts = |leaf: Option<Leaf<'_>>| leaf.is_some_and(|leaf| is_own(&leaf) || !has_own);
         match (counts(inline), counts(file), credential) {
             (false, false, None) => Secret::Absent,
-            (true, false, None) => inline_secret(view, key, findings),
-            (false, true, None) => match view.text(&file_key) {
-                Some(name) => self.read(&self.directory.join(name), view, &file_key, findings),
+            (true, false, None) => self.inline_secret(key),
+            (false, true, None) => match self.text(&file_key) {
+                Some(name) => self.read_secret(&self.secrets.directory.join(name), &file_key),
                 None => {
-                    view.error(&file_key, findings, "is empty; name a file, or remove the key");
+                    self.error(&file_key, "is empty; name a file, or remove the key");
                     Secret::Broken
                 }
             },
-            (false, false, Some(path)) => self.read(&path, view, key, findings),
+            (false, false, Some(path)) => self.read_secret(&path, key),
             (inline, _, credential) => {
                 let other =
                     credential.map_or(file_key.clone(), |path| format!("the credential {}", path.display()));
                 let message = format!("given beside {other}; keep one of them");
-                view.error(if inline { key } else { &file_key }, findings, message);
+                self.error(if inline { key } else { &file_key }, message);
                 Secret::Broken
             }
         }
     }
 
-    /// A credential by its own name, or by the name that systemd gives it from a directory: the directory's id,
-    /// an underscore, and the name.
-    fn credential(&self, name: &str) -> Option<PathBuf> {
-        let directory = self.credentials.as_ref()?;
-        let paths = [directory.join(name), directory.join(format!("{DIRECTORY_ID}_{name}"))];
-        paths.into_iter().find(|path| path.symlink_metadata().is_ok())
-    }
-
-    /// Warns of credentials that no key reads, since a misspelt name turns a group off.
-    pub(super) fn report_unread(&self, findings: &mut Findings) {
-        let Some(directory) = &self.credentials else { return };
-        let Ok(entries) = std::fs::read_dir(directory) else { return };
-        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        let names: BTreeSet<String> = names.filter(|name| !name.starts_with('.')).collect();
-        let known: Vec<&str> = self.asked.iter().map(String::as_str).collect();
-        for name in &names {
-            let bare =
-                name.strip_prefix(DIRECTORY_ID).and_then(|name| name.strip_prefix('_')).unwrap_or(name);
-            if self.asked.contains(name) || self.asked.contains(bare) {
-                continue;
-            }
-            let near = nearest(bare, &known);
-            let hint = if likeness(bare, near) > ALIKE {
-                format!("; did you mean \"{near}\"?")
-            } else {
-                String::new()
-            };
-            findings.warn(&directory.display().to_string(), name, format!("nobody reads this file{hint}"));
+    /// A secret that must be there. Otherwise `None`, which is reported.
+    pub(super) fn needed_secret(&self, key: &str, credential: &str) -> Option<SecretString> {
+        let secret = self.secret(key, credential);
+        if secret.is_absent() {
+            let name = key.rsplit('.').next().unwrap_or_default();
+            let message = format!("missing; set it, {name}_file, or the systemd credential {credential}");
+            self.error(key, message);
         }
+        secret.given()
     }
 
     /// The lines of a file that a key names; `None` without the key, or if it cannot be read, which is reported.
-    pub(super) fn file(
-        &mut self,
-        view: &View<'_>,
-        key: &str,
-        findings: &mut Findings,
-    ) -> Option<SecretString> {
-        let path = self.directory.join(view.text(key)?);
+    pub(super) fn secret_file(&self, key: &str) -> Option<SecretString> {
+        let path = self.secrets.directory.join(self.text(key)?);
         match text_of(&path) {
             Ok(text) => {
-                self.files.push(path);
+                self.secrets.files.borrow_mut().insert(path);
                 Some(SecretString::from(text))
             }
             Err(why) => {
-                view.error(key, findings, format!("{} {why}; name a text file", path.display()));
+                self.error(key, format!("{} {why}; name a text file", path.display()));
                 None
             }
         }
     }
 
-    fn read(&mut self, path: &Path, view: &View<'_>, key: &str, findings: &mut Findings) -> Secret {
+    fn read_secret(&self, path: &Path, key: &str) -> Secret {
         match text_of(path).and_then(|text| usable(&text)) {
             Ok(secret) => {
-                if !self.files.iter().any(|known| known == path) {
-                    self.files.push(path.to_owned());
-                }
+                self.secrets.files.borrow_mut().insert(path.to_owned());
                 if is_open(path) {
                     let message =
                         format!("{} can be read by every user of this machine: chmod 640", path.display());
-                    view.warn(key, findings, message);
+                    self.warn(key, message);
                 }
-                warn_of_edges(&secret, view, key, findings);
+                self.warn_of_edges(&secret, key);
                 Secret::Given(secret)
             }
             Err(why) => {
                 let remedy = "the secret must be its only content and readable by hostwatch";
-                view.error(key, findings, format!("{} {why}; {remedy}", path.display()));
+                self.error(key, format!("{} {why}; {remedy}", path.display()));
                 Secret::Broken
             }
+        }
+    }
+
+    fn inline_secret(&self, key: &str) -> Secret {
+        match usable(self.text(key).unwrap_or_default()) {
+            Ok(secret) => {
+                self.warn_of_edges(&secret, key);
+                // The origin of a value of the environment is no file.
+                if self.leaf(key).and_then(|leaf| leaf.origin).is_some_and(|file| is_open(Path::new(&file))) {
+                    let message = "is a secret in a file that every user of this machine can read: chmod 640";
+                    self.warn(key, message);
+                }
+                Secret::Given(secret)
+            }
+            Err(why) => {
+                self.error(key, format!("{why}; give the secret, or remove the key"));
+                Secret::Broken
+            }
+        }
+    }
+
+    /// A secret that was copied with more than itself is refused by its server alone, which does not say why.
+    fn warn_of_edges(&self, secret: &SecretString, key: &str) {
+        let text = secret.expose_secret();
+        if text.starts_with('\u{feff}') {
+            self.warn(key, "begins with a byte order mark, which is sent with it; save the file without");
+        } else if text.trim() != text {
+            self.warn(
+                key,
+                "begins or ends with a blank, which is sent with it; remove it if it is none of the secret",
+            );
         }
     }
 }
@@ -178,24 +157,6 @@ impl Secrets {
 fn text_of(path: &Path) -> Result<String, String> {
     let text = read_file::text(path)?;
     if text.len() > MAX_BYTES { Err("is larger than 64 KiB".to_owned()) } else { Ok(text) }
-}
-
-/// A secret that was copied with more than itself is refused by its server alone, which does not say why.
-fn warn_of_edges(secret: &SecretString, view: &View<'_>, key: &str, findings: &mut Findings) {
-    let text = secret.expose_secret();
-    if text.starts_with('\u{feff}') {
-        view.warn(
-            key,
-            findings,
-            "begins with a byte order mark, which is sent with it; save the file without",
-        );
-    } else if text.trim() != text {
-        view.warn(
-            key,
-            findings,
-            "begins or ends with a blank, which is sent with it; remove it if it is none of the secret",
-        );
-    }
 }
 
 /// Whether a credential holds what all other places of its secret hold.
@@ -209,24 +170,6 @@ fn is_copy(credential: &Path, inline: Option<&str>, file: Option<&Path>) -> bool
 
 fn is_open(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|data| data.mode() & 0o004 != 0)
-}
-
-fn inline_secret(view: &View<'_>, key: &str, findings: &mut Findings) -> Secret {
-    match usable(view.text(key).unwrap_or_default()) {
-        Ok(secret) => {
-            warn_of_edges(&secret, view, key, findings);
-            // The origin of a value of the environment is no file.
-            if view.leaf(key).and_then(|leaf| leaf.origin).is_some_and(|file| is_open(Path::new(&file))) {
-                let message = "is a secret in a file that every user of this machine can read: chmod 640";
-                view.warn(key, findings, message);
-            }
-            Secret::Given(secret)
-        }
-        Err(why) => {
-            view.error(key, findings, format!("{why}; give the secret, or remove the key"));
-            Secret::Broken
-        }
-    }
 }
 
 /// The secret in a text from any place, without the end of its line.

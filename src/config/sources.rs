@@ -1,8 +1,9 @@
 //! The layers of a configuration (defaults, file, environment), merged by figment into one tree of values that
-//! know their origin. It does not interpret them.
+//! know their origin, and the places of secrets. It does not interpret them.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use figment::error::Kind;
 use figment::providers::{Format, Toml};
@@ -12,6 +13,7 @@ use figment::{Figment, Metadata, Profile, Provider};
 use super::environment::{self, Environment, Layer};
 use super::findings::Findings;
 use super::keys::KEYS;
+use crate::model::nearest::{likeness, nearest};
 use crate::read_file;
 
 /// The merged values, and the accounts and tables that the user wrote.
@@ -27,7 +29,7 @@ pub(super) struct Sources {
 }
 
 /// Reads and merges all layers. `None` if the file cannot be read, since other errors would then be noise.
-pub(super) fn read(path: Option<&Path>, env: &Environment, findings: &mut Findings) -> Option<Sources> {
+pub(super) fn read(path: Option<&Path>, env: &Environment, findings: &Findings) -> Option<Sources> {
     let mut sources = Sources {
         values: Value::from(Dict::new()),
         figment: Figment::from(Defaults),
@@ -60,7 +62,7 @@ impl Sources {
     }
 
     /// Merges the file. `None` if it is unusable.
-    fn add_file(&mut self, path: &Path, findings: &mut Findings) -> Option<()> {
+    fn add_file(&mut self, path: &Path, findings: &Findings) -> Option<()> {
         let source = path.display().to_string();
         let refuse = |why| findings.error(&source, "", format!("{why}; name the file with --config.file"));
         let text = read_file::text(path).map_err(refuse).ok()?;
@@ -90,7 +92,7 @@ impl Sources {
 }
 
 /// Reports why a text is no TOML. The line itself is not quoted, since it can hold a secret.
-fn refuse_text(source: &str, error: &figment::Error, findings: &mut Findings) {
+fn refuse_text(source: &str, error: &figment::Error, findings: &Findings) {
     let text = if let Kind::Message(text) = &error.kind { text.clone() } else { error.kind.to_string() };
     let mut lines = text.strip_prefix("TOML parse error at ").unwrap_or(&text).lines();
     let place = lines.next().unwrap_or_default();
@@ -104,6 +106,56 @@ fn refuse_text(source: &str, error: &figment::Error, findings: &mut Findings) {
         .collect();
     let why = if why.is_empty() { "something is missing here".to_owned() } else { why.join("; ") };
     findings.error(source, "", format!("{place}: not valid TOML: {why}"));
+}
+
+/// The likeness from which on one name may be meant for another.
+const ALIKE: f64 = 0.5;
+/// The id under which the unit loads a whole directory of secrets.
+const DIRECTORY_ID: &str = "hostwatch";
+
+/// The places of secrets, and the files that were read.
+pub(super) struct Secrets {
+    /// The directory that `…_file` is relative to: that of the main file.
+    pub directory: PathBuf,
+    /// `$CREDENTIALS_DIRECTORY`, otherwise `credentials` beside the main file; `None` without a file.
+    pub credentials: Option<PathBuf>,
+    pub files: RefCell<BTreeSet<PathBuf>>,
+    /// The names of credentials that some key would read.
+    pub asked: RefCell<BTreeSet<String>>,
+}
+
+impl Secrets {
+    /// A credential by its own name, or by the name that systemd gives it from a directory: the directory's id,
+    /// an underscore, and the name.
+    pub(super) fn credential(&self, name: &str) -> Option<PathBuf> {
+        let directory = self.credentials.as_ref()?;
+        let paths = [directory.join(name), directory.join(format!("{DIRECTORY_ID}_{name}"))];
+        paths.into_iter().find(|path| path.symlink_metadata().is_ok())
+    }
+
+    /// Warns of credentials that no key reads, since a misspelt name turns a group off.
+    pub(super) fn report_unread(&self, findings: &Findings) {
+        let Some(directory) = &self.credentials else { return };
+        let Ok(entries) = std::fs::read_dir(directory) else { return };
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let names: BTreeSet<String> = names.filter(|name| !name.starts_with('.')).collect();
+        let asked = self.asked.borrow();
+        let known: Vec<&str> = asked.iter().map(String::as_str).collect();
+        for name in &names {
+            let bare =
+                name.strip_prefix(DIRECTORY_ID).and_then(|name| name.strip_prefix('_')).unwrap_or(name);
+            if asked.contains(name) || asked.contains(bare) {
+                continue;
+            }
+            let near = nearest(bare, &known);
+            let hint = if likeness(bare, near) > ALIKE {
+                format!("; did you mean \"{near}\"?")
+            } else {
+                String::new()
+            };
+            findings.warn(&directory.display().to_string(), name, format!("nobody reads this file{hint}"));
+        }
+    }
 }
 
 const DEFAULTS: &str = "defaults";

@@ -2,34 +2,28 @@
 
 use std::path::{Path, PathBuf};
 
-use super::findings::Findings;
 use super::values;
 use super::view::View;
 use crate::http::{self, WebSettings};
 use crate::metrics::{MetricsSettings, StateSeries};
 
 /// Reads the settings for all accounts; `stale_after` is each account's own.
-pub(super) fn metrics(view: &View<'_>, findings: &mut Findings) -> MetricsSettings {
+pub(super) fn metrics(view: &View<'_>) -> MetricsSettings {
     let parse = |text: &str| match text {
         "all" => Ok(StateSeries::All),
         "current" => Ok(StateSeries::Current),
         _ => Err(format!("no choice '{text}'; allowed are \"all\" and \"current\"")),
     };
-    let state_series = view.parsed("metrics.state_series", findings, parse).unwrap_or_default();
+    let state_series = view.parsed("metrics.state_series", parse).unwrap_or_default();
     MetricsSettings { state_series }
 }
 
 /// The path of the store. A relative path is under systemd's state directory if there is one, otherwise beside
 /// the configuration file.
-pub(super) fn store(
-    view: &View<'_>,
-    file: Option<&Path>,
-    state: Option<PathBuf>,
-    findings: &mut Findings,
-) -> PathBuf {
+pub(super) fn store(view: &View<'_>, file: Option<&Path>, state: Option<PathBuf>) -> PathBuf {
     let Some(path) = view.text("store.path") else {
         if !view.is_set("store.path") {
-            view.error("store.path", findings, "is empty; name a file such as \"hostwatch.db\"");
+            view.error("store.path", "is empty; name a file such as \"hostwatch.db\"");
         }
         return PathBuf::new();
     };
@@ -40,7 +34,7 @@ pub(super) fn store(
 }
 
 /// The address of the page for people, and the names under which it may be asked.
-pub(super) fn web(view: &View<'_>, findings: &mut Findings) -> WebSettings {
+pub(super) fn web(view: &View<'_>) -> WebSettings {
     let names: Vec<String> = view.get("web.allowed_hosts").unwrap_or_default();
     let mut allowed_hosts = Vec::new();
     for name in names {
@@ -50,10 +44,10 @@ pub(super) fn web(view: &View<'_>, findings: &mut Findings) -> WebSettings {
             None => {
                 let message =
                     format!("'{name}' is no host name; write the name alone, such as \"mon.example.com\"");
-                view.error("web.allowed_hosts", findings, message);
+                view.error("web.allowed_hosts", message);
             }
         }
     }
-    let external_url = view.parsed("web.external_url", findings, values::web_address);
+    let external_url = view.parsed("web.external_url", values::web_address);
     WebSettings { external_url, allowed_hosts }
 }

@@ -2,10 +2,7 @@
 //! writes to.
 
 use secrecy::{ExposeSecret as _, SecretString};
-use url::Url;
 
-use super::findings::Findings;
-use super::secrets::{Secret, Secrets};
 use super::values;
 use super::via;
 use super::view::View;
@@ -13,7 +10,7 @@ use crate::mail::TelegramSettings;
 use crate::model::AccountName;
 
 /// Reads all tables. An unusable one is reported and left out.
-pub(super) fn read(view: &View<'_>, secrets: &mut Secrets, findings: &mut Findings) -> Vec<TelegramSettings> {
+pub(super) fn read(view: &View<'_>) -> Vec<TelegramSettings> {
     let mut chats = Vec::new();
     for name in view.names_below("telegram") {
         // A bad name is reported with the unknown keys.
@@ -21,12 +18,12 @@ pub(super) fn read(view: &View<'_>, secrets: &mut Secrets, findings: &mut Findin
             continue;
         }
         let key = |last: &str| format!("telegram.{name}.{last}");
-        let token = token(view, &name, secrets, findings);
-        let chat = chat(view, &key("chat_id"), findings);
+        let token = token(view, &name);
+        let chat = chat(view, &key("chat_id"));
         let api_url = view
-            .parsed(&key("api_url"), findings, api)
+            .parsed(&key("api_url"), |text| values::endpoint(text, "the token", None))
             .map_or_else(|| DEFAULT_API.to_owned(), |url| url.as_str().trim_end_matches('/').to_owned());
-        let via = via::read(view, &key(""), secrets, findings);
+        let via = via::read(view, &key(""));
         let (thread, buttons) = (view.get(&key("thread_id")), view.get(&key("buttons")).unwrap_or(true));
         if let (Some(token), Some(chat)) = (token, chat) {
             chats.push(TelegramSettings { name, token, chat, thread, api_url, via, buttons });
@@ -35,38 +32,16 @@ pub(super) fn read(view: &View<'_>, secrets: &mut Secrets, findings: &mut Findin
     chats
 }
 
-/// The address of the Bot API.
-fn api(text: &str) -> Result<Url, String> {
-    let url = values::endpoint(text, true)?;
-    if url.scheme() == "http" && !url.host_str().is_some_and(values::loopback_name) {
-        return Err("plain http would show the token to the network; use https://".to_owned());
-    }
-    Ok(url)
-}
-
 const DEFAULT_API: &str = "https://api.telegram.org";
 
-fn token(
-    view: &View<'_>,
-    name: &str,
-    secrets: &mut Secrets,
-    findings: &mut Findings,
-) -> Option<SecretString> {
-    let (key, credential) = (format!("telegram.{name}.token"), format!("telegram.{name}.token"));
-    match secrets.get(view, &key, &credential, findings) {
-        Secret::Given(token) if is_token(token.expose_secret()) => Some(token),
-        Secret::Given(_) => {
-            let message = "is no token of a bot; @BotFather gives one such as 123456789:AAE…, without spaces";
-            view.error(&key, findings, message);
-            None
-        }
-        Secret::Broken => None,
-        Secret::Absent => {
-            let message = format!("missing; set it, token_file, or the systemd credential {credential}");
-            view.error(&key, findings, message);
-            None
-        }
+fn token(view: &View<'_>, name: &str) -> Option<SecretString> {
+    let key = format!("telegram.{name}.token");
+    let token = view.needed_secret(&key, &key)?;
+    if is_token(token.expose_secret()) {
+        return Some(token);
     }
+    view.error(&key, "is no token of a bot; @BotFather gives one such as 123456789:AAE…, without spaces");
+    None
 }
 
 /// Whether a text can be a token. It becomes a part of an address, so it must not end a path.
@@ -80,10 +55,10 @@ fn is_token(text: &str) -> bool {
     })
 }
 
-fn chat(view: &View<'_>, key: &str, findings: &mut Findings) -> Option<String> {
+fn chat(view: &View<'_>, key: &str) -> Option<String> {
     let number = view.get::<i64>(key).map(|number| number.to_string());
     let Some(text) = number.or_else(|| view.text(key).map(str::to_owned)) else {
-        view.error(key, findings, "missing; set it to the chat's number, such as -1001234567890");
+        view.error(key, "missing; set it to the chat's number, such as -1001234567890");
         return None;
     };
     let is_name = text.strip_prefix('@').is_some_and(|name| {
@@ -92,11 +67,7 @@ fn chat(view: &View<'_>, key: &str, findings: &mut Findings) -> Option<String> {
     if is_name || text.parse::<i64>().is_ok_and(|number| number != 0) {
         return Some(text);
     }
-    view.error(
-        key,
-        findings,
-        "is no chat; write its number, such as -1001234567890, or \"@name\" of a public one",
-    );
+    view.error(key, "is no chat; write its number, such as -1001234567890, or \"@name\" of a public one");
     None
 }
 

@@ -33,18 +33,24 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// An endpoint's address: http or https, without user, query or fragment. http is allowed to loopback only, or
-/// with `allow_http`.
-pub(super) fn endpoint(text: &str, allow_http: bool) -> Result<Url, String> {
+/// An endpoint's address: http or https, without user, query or fragment; see `unseen`.
+pub(super) fn endpoint(text: &str, what: &str, allow_http: Option<bool>) -> Result<Url, String> {
     let url = web_address(text)?;
     if url.query().is_some() || url.fragment().is_some() {
         return Err("must end before '?' and '#'; give the address alone".to_owned());
     }
-    if url.scheme() == "http" && !allow_http && !url.host_str().is_some_and(loopback_name) {
-        let message = "plain http would show the credentials to the network; use https://, or set allow_http";
-        return Err(message.to_owned());
+    unseen(url, what, allow_http)
+}
+
+/// An address to which `what` is sent. http is allowed to loopback only, or with `allow_http`; `None` where that
+/// key does not count.
+pub(super) fn unseen(url: Url, what: &str, allow_http: Option<bool>) -> Result<Url, String> {
+    let is_plain = url.scheme() == "http" && !url.host_str().is_some_and(loopback_name);
+    if !is_plain || allow_http == Some(true) {
+        return Ok(url);
     }
-    Ok(url)
+    let or = if allow_http.is_some() { ", or set allow_http" } else { "" };
+    Err(format!("plain http would show {what} to the network; use https://{or}"))
 }
 
 /// The reason why a text is no URL; `scheme` is the usual beginning of one.

@@ -5,24 +5,19 @@ use std::path::PathBuf;
 use secrecy::SecretString;
 use url::Url;
 
-use super::findings::Findings;
-use super::secrets::Secrets;
 use super::view::View;
 use crate::model::Via;
 use crate::{read_file, trust};
 
 /// Reads both keys; `place` is the part of their name before the last.
-pub(super) fn read(view: &View<'_>, place: &str, secrets: &Secrets, findings: &mut Findings) -> Via {
-    let authorities = authorities(view, &format!("{place}ca_file"), secrets, findings);
-    Via {
-        proxy: proxy(view, &format!("{place}proxy"), findings),
-        authorities: authorities.map(|(_, pem)| pem.into()),
-    }
+pub(super) fn read(view: &View<'_>, place: &str) -> Via {
+    let authorities = authorities(view, &format!("{place}ca_file"));
+    Via { proxy: proxy(view, &format!("{place}proxy")), authorities: authorities.map(|(_, pem)| pem.into()) }
 }
 
 /// A proxy; its address may hold a password.
-fn proxy(view: &View<'_>, key: &str, findings: &mut Findings) -> Option<SecretString> {
-    view.parsed(key, findings, |text| {
+fn proxy(view: &View<'_>, key: &str) -> Option<SecretString> {
+    view.parsed(key, |text| {
         let example = "such as \"socks5h://127.0.0.1:1080\"";
         let url = Url::parse(text).map_err(|_| format!("is no URL; {example}"))?;
         if !matches!(url.scheme(), "http" | "https" | "socks5h") || url.host().is_none() {
@@ -33,18 +28,13 @@ fn proxy(view: &View<'_>, key: &str, findings: &mut Findings) -> Option<SecretSt
 }
 
 /// A file of certificates in PEM form, and its contents.
-pub(super) fn authorities(
-    view: &View<'_>,
-    key: &str,
-    secrets: &Secrets,
-    findings: &mut Findings,
-) -> Option<(PathBuf, Vec<u8>)> {
-    let path = secrets.directory.join(view.text(key)?);
+pub(super) fn authorities(view: &View<'_>, key: &str) -> Option<(PathBuf, Vec<u8>)> {
+    let path = view.secrets.directory.join(view.text(key)?);
     let why = match read_file::bytes(&path).and_then(|bytes| trust::certificates(&bytes).map(|_| bytes)) {
         Ok(bytes) => return Some((path, bytes)),
         Err(why) => why,
     };
     let message = format!("{} {why}; name a PEM file that hostwatch may read", path.display());
-    view.error(key, findings, message);
+    view.error(key, message);
     None
 }

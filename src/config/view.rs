@@ -9,11 +9,14 @@ use figment::value::{Dict, Value};
 use serde::de::DeserializeOwned;
 
 use super::findings::Findings;
-use super::sources::Sources;
+use super::sources::{Secrets, Sources};
 
 /// The visible values; see the module.
 pub(super) struct View<'a> {
-    sources: &'a Sources,
+    pub sources: &'a Sources,
+    pub secrets: &'a Secrets,
+    /// Where its errors and warnings go.
+    pub findings: &'a Findings,
     /// The path of its keys (`accounts.main`); empty for the daemon.
     pub place: String,
     /// The source in which it was named.
@@ -37,14 +40,9 @@ impl Leaf<'_> {
 }
 
 impl<'a> View<'a> {
-    /// The values of the whole daemon.
-    pub(super) fn global(sources: &'a Sources, source: &str) -> Self {
-        Self { sources, place: String::new(), source: source.to_owned() }
-    }
-
-    /// The values of an account.
-    pub(super) fn account(sources: &'a Sources, name: &str, source: &str) -> Self {
-        Self { sources, place: format!("accounts.{name}"), source: source.to_owned() }
+    /// The values at another place.
+    pub(super) fn at(&self, place: String, source: &str) -> Self {
+        Self { place, source: source.to_owned(), ..*self }
     }
 
     /// The values of a key or table in all its places, the nearest first.
@@ -93,20 +91,19 @@ impl<'a> View<'a> {
     pub(super) fn parsed<T, E: Display>(
         &self,
         key: &str,
-        findings: &mut Findings,
         parse: impl FnOnce(&str) -> Result<T, E>,
     ) -> Option<T> {
-        parse(self.text(key)?).map_err(|error| self.error(key, findings, error.to_string())).ok()
+        parse(self.text(key)?).map_err(|error| self.error(key, error.to_string())).ok()
     }
 
     /// A whole number within limits; the lower limit if it is wrong.
-    pub(super) fn bounded(&self, key: &str, range: RangeInclusive<u32>, findings: &mut Findings) -> u32 {
+    pub(super) fn bounded(&self, key: &str, range: RangeInclusive<u32>) -> u32 {
         let (least, most) = range.into_inner();
         match self.get(key) {
             Some(value) if (least..=most).contains(&value) => value,
             Some(value) => {
                 let message = format!("{value} is out of range; allowed are {least} to {most}");
-                self.error(key, findings, message);
+                self.error(key, message);
                 least
             }
             None => least,
@@ -114,15 +111,15 @@ impl<'a> View<'a> {
     }
 
     /// Reports an error about a key, set or missing.
-    pub(super) fn error(&self, key: &str, findings: &mut Findings, message: impl Into<String>) {
+    pub(super) fn error(&self, key: &str, message: impl Into<String>) {
         let (source, place) = self.locate(key);
-        findings.error(&source, &place, message);
+        self.findings.error(&source, &place, message);
     }
 
     /// Reports a warning about a key.
-    pub(super) fn warn(&self, key: &str, findings: &mut Findings, message: impl Into<String>) {
+    pub(super) fn warn(&self, key: &str, message: impl Into<String>) {
         let (source, place) = self.locate(key);
-        findings.warn(&source, &place, message);
+        self.findings.warn(&source, &place, message);
     }
 
     /// The source and full name of a key. For a default it is the place in the account's own table.

@@ -3,8 +3,6 @@
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
-use super::findings::Findings;
-use super::secrets::{Secret, Secrets};
 use super::values;
 use super::via;
 use super::view::View;
@@ -12,7 +10,7 @@ use crate::mail::WebhookSettings;
 use crate::model::AccountName;
 
 /// Reads all tables. Unusable ones are reported and left out.
-pub(super) fn read(view: &View<'_>, secrets: &mut Secrets, findings: &mut Findings) -> Vec<WebhookSettings> {
+pub(super) fn read(view: &View<'_>) -> Vec<WebhookSettings> {
     let mut webhooks = Vec::new();
     for name in view.names_below("webhooks") {
         // A bad name is reported with the unknown keys.
@@ -20,16 +18,7 @@ pub(super) fn read(view: &View<'_>, secrets: &mut Secrets, findings: &mut Findin
             continue;
         }
         let key = format!("webhooks.{name}.url");
-        let url = match secrets.get(view, &key, &format!("webhook.{name}.url"), findings) {
-            Secret::Given(url) => url,
-            Secret::Broken => continue,
-            Secret::Absent => {
-                let message =
-                    format!("missing; set it, url_file, or the systemd credential webhook.{name}.url");
-                view.error(&key, findings, message);
-                continue;
-            }
-        };
+        let Some(url) = view.needed_secret(&key, &format!("webhook.{name}.url")) else { continue };
         let allow_http = view.get(&format!("webhooks.{name}.allow_http")).unwrap_or(false);
         match check(&url, allow_http) {
             Ok(()) => {
@@ -37,30 +26,25 @@ pub(super) fn read(view: &View<'_>, secrets: &mut Secrets, findings: &mut Findin
                     let message = format!(
                         "{taker} takes no posts in Alertmanager's format; docs/webhooks.md says what to use instead"
                     );
-                    view.warn(&key, findings, message);
+                    view.warn(&key, message);
                 }
                 webhooks.push(WebhookSettings {
-                    via: via::read(view, &format!("webhooks.{name}."), secrets, findings),
-                    headers: headers(view, &name, secrets, findings),
+                    via: via::read(view, &format!("webhooks.{name}.")),
+                    headers: headers(view, &name),
                     name,
                     url,
                 });
             }
-            Err(message) => view.error(&key, findings, message),
+            Err(message) => view.error(&key, message),
         }
     }
     webhooks
 }
 
 /// The headers in the file that the table names.
-fn headers(
-    view: &View<'_>,
-    name: &str,
-    secrets: &mut Secrets,
-    findings: &mut Findings,
-) -> Vec<(String, SecretString)> {
+fn headers(view: &View<'_>, name: &str) -> Vec<(String, SecretString)> {
     let key = format!("webhooks.{name}.headers_file");
-    let Some(text) = secrets.file(view, &key, findings) else { return Vec::new() };
+    let Some(text) = view.secret_file(&key) else { return Vec::new() };
     let mut headers = Vec::new();
     for line in text.expose_secret().lines().map(str::trim).filter(|line| !line.is_empty()) {
         let parts = line.split_once(':').map(|(header, value)| (header.trim(), value.trim()));
@@ -70,7 +54,7 @@ fn headers(
         };
         match parts.filter(is_header) {
             Some((header, value)) => headers.push((header.to_owned(), SecretString::from(value))),
-            None => view.error(&key, findings, "has a line that is no header; write lines \"Name: value\""),
+            None => view.error(&key, "has a line that is no header; write lines \"Name: value\""),
         }
     }
     headers
@@ -99,12 +83,7 @@ fn check(url: &SecretString, allow_http: bool) -> Result<(), String> {
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
         return Err(format!("must start with https:// or http://; {example}"));
     }
-    if url.scheme() == "http" && !allow_http && !url.host_str().is_some_and(values::loopback_name) {
-        let message =
-            "plain http would show the address and all mails to the network; use https://, or set allow_http";
-        return Err(message.to_owned());
-    }
-    Ok(())
+    values::unseen(url, "the address and all mails", Some(allow_http)).map(drop)
 }
 
 #[cfg(test)]

@@ -32,40 +32,23 @@ impl Guard {
         Some(self.config.as_ref()?.get().await)
     }
 
-    /// Whether a request is admitted.
-    pub(super) async fn admit(&self, config: &WebConfig, headers: &HeaderMap) -> Result<(), Refusal> {
-        let authorization = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
-        match config.users.check(authorization, &self.checks).await {
-            Admission::Allowed => Ok(()),
-            Admission::Denied => Err(Refusal::Credentials),
-            Admission::Busy => Err(Refusal::Passwords),
-        }
-    }
-}
-
-/// The reason why a request is refused.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Refusal {
-    Credentials,
-    /// Too many password checks are queued.
-    Passwords,
-}
-
-impl From<Refusal> for Response<Body> {
-    fn from(refusal: Refusal) -> Self {
+    /// The refusal of a request that is not admitted.
+    pub(super) async fn refuse(&self, config: &WebConfig, headers: &HeaderMap) -> Option<Response<Body>> {
         const CHALLENGE: &str = "Basic realm=\"hostwatch\", charset=\"UTF-8\"";
-        let (status, words, header) = match refusal {
-            Refusal::Credentials => (
+        let authorization = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
+        let (status, words, header) = match config.users.check(authorization, &self.checks).await {
+            Admission::Allowed => return None,
+            Admission::Denied => (
                 StatusCode::UNAUTHORIZED,
                 "401: name and password, please\n",
                 (header::WWW_AUTHENTICATE, CHALLENGE),
             ),
-            Refusal::Passwords => (
+            Admission::Busy => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 "503: too many passwords are being checked; try again later\n",
                 (header::RETRY_AFTER, "1"),
             ),
         };
-        with(text(status, words), [header])
+        Some(with(text(status, words), [header]))
     }
 }

@@ -3,6 +3,7 @@
 use hyper::HeaderMap;
 use hyper::header::ACCEPT_LANGUAGE;
 
+use super::negotiate::items;
 use crate::model::{AccountState, Language};
 
 /// The language of a page about these accounts.
@@ -13,18 +14,13 @@ pub(super) fn of(asked: Option<Language>, headers: &HeaderMap, accounts: &[&Acco
 
 /// The available language that the browser prefers: `ru-RU, ru;q=0.9, en;q=0.8`.
 fn accepted(headers: &HeaderMap) -> Option<Language> {
-    let text = headers.get(ACCEPT_LANGUAGE)?.to_str().ok()?;
-    let mut best: Option<(f32, Language)> = None;
-    for part in text.split(',') {
-        let mut parts = part.split(';').map(str::trim);
-        let tag = parts.next().unwrap_or_default().to_ascii_lowercase();
-        let Ok(language) = tag.split('-').next().unwrap_or_default().parse() else { continue };
-        let quality = parts.find_map(|one| one.strip_prefix("q=")?.parse().ok()).unwrap_or(1.0);
-        if quality > best.map_or(0.0, |(known, _)| known) {
-            best = Some((quality, language));
-        }
-    }
-    best.map(|(_, language)| language)
+    let known = items(headers, ACCEPT_LANGUAGE).filter_map(|item| {
+        let language = item.name.split('-').next()?.parse().ok()?;
+        (item.quality > 0).then_some((item.quality, language))
+    });
+    // The first item of those with the highest q-value.
+    let known: Vec<(u32, Language)> = known.collect();
+    known.into_iter().rev().max_by_key(|(quality, _)| *quality).map(|(_, language)| language)
 }
 
 #[cfg(test)]

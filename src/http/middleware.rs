@@ -35,13 +35,13 @@ pub(super) async fn answer(
         let checked = guard.is_some() && over_network;
         checked.then(|| context.hosts.get().refuse(request, authenticates)).flatten()
     });
-    let mut response = match (refusal, guard.zip(config.as_deref())) {
-        (Some(refusal), _) => refusal,
-        (None, Some((guard, config))) => match guard.admit(config, request.headers()).await {
-            Ok(()) => routes::answer(request, body, context, true).await,
-            Err(refusal) => refusal.into(),
-        },
-        (None, None) => routes::answer(request, body, context, guard.is_some()).await,
+    let refusal = match (refusal, guard.zip(config.as_deref())) {
+        (None, Some((guard, config))) => guard.refuse(config, request.headers()).await,
+        (refusal, _) => refusal,
+    };
+    let mut response = match refusal {
+        Some(refusal) => refusal,
+        None => routes::answer(request, body, context, guard.is_some()).await,
     };
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -40,7 +40,7 @@ pub(crate) use guard::Guard;
 pub(crate) use hosts::{AllowedHosts, WebSettings, domain};
 pub(crate) use listen_address::{DEFAULT_LISTEN_ADDRESS, ListenAddress};
 pub(crate) use listener::Listener;
-pub(crate) use routes::is_taken;
+pub(crate) use routes::{RELOAD_AT_MOST, is_taken, reload};
 pub(crate) use server::{ConnectionLimits, serve};
 pub(crate) use web_config::WebConfig;
 

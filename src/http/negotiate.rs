@@ -81,11 +81,11 @@ pub(super) fn coding(headers: &HeaderMap) -> Coding {
 }
 
 /// An item of a list header in lower case.
-struct Item {
-    name: String,
+pub(super) struct Item {
+    pub(super) name: String,
     parameters: Vec<(String, String)>,
     /// The q-value in thousandths.
-    quality: u32,
+    pub(super) quality: u32,
 }
 
 impl Item {
@@ -94,7 +94,7 @@ impl Item {
     }
 }
 
-fn items(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = Item> {
+pub(super) fn items(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = Item> {
     let lines = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
     lines.flat_map(|line| line.split(',')).map(|item| {
         let item = item.to_ascii_lowercase();

@@ -43,7 +43,7 @@ pub(super) fn render(
     telemetry_path: &str,
     reader: Reader,
 ) -> String {
-    let reader = status.accounts.first().map_or(reader, |account| reader.within(account.zone()));
+    let reader = status.accounts.first().map_or(reader, |account| reader.within(account.time_zone));
     let headline = &status.headline;
     let title = format!("{} {}", headline.level.sign(), headline.sentence);
     let other = query::link(&PageQuery { refresh: !asked.refresh, ..asked.clone() }, "");
@@ -180,7 +180,7 @@ impl Page<'_> {
 
     /// The reader of words about an account.
     fn of(&self, account: &AccountStatus) -> Reader {
-        self.reader.within(account.zone())
+        self.reader.within(account.time_zone)
     }
 
     /// The time of the last reading.

@@ -4,30 +4,30 @@
 use std::sync::Arc;
 
 use chrono::Duration;
-use hyper::{HeaderMap, Response, StatusCode};
+use hyper::{Response, StatusCode};
 
 use super::body::Body;
 use super::head::Head;
 use super::past_pages::{self, PastPage};
-use super::query::PageQuery;
+use super::query::{Asked, PageQuery};
 use super::response::{PLAIN, html, text, typed};
 use super::{Context, accounts, language, query};
 use crate::alert::{History, Key, Past};
-use crate::model::{AccountState, zone_of};
+use crate::model::zone_of;
 use crate::view::resource::{DAYS, ResourceFacts};
-use crate::view::{IncidentRow, Reader, Urgency, history};
+use crate::view::{Reader, Urgency, history};
 
 /// The number of incidents on one page.
 const MOST: usize = 500;
 
 /// `/resource`.
-pub(super) async fn resource(asked: &str, headers: &HeaderMap, context: &Context) -> Response<Body> {
+pub(super) async fn resource(Asked { page: asked, request, context, .. }: Asked<'_>) -> Response<Body> {
     const UNKNOWN: &str =
         "404: no such resource is known; ask with account, kind (vm, container, site) and id\n";
     let now = context.clock.now();
     let snapshot = context.snapshot.get();
-    let found = query::resource(asked)
-        .and_then(|which| Some((snapshot.accounts.get(&which.account)?.clone(), which)));
+    let found =
+        asked.resource().and_then(|which| Some((snapshot.accounts.get(&which.account)?.clone(), which)));
     let Some((state, which)) = found else { return text(StatusCode::NOT_FOUND, UNKNOWN) };
     let past = Past { from: now - Duration::days(DAYS), keys: Some(which.keys()), account: None, most: MOST };
     let history = match read(context, past).await {
@@ -35,53 +35,51 @@ pub(super) async fn resource(asked: &str, headers: &HeaderMap, context: &Context
         Err(refusal) => return refusal,
     };
     let alerting = context.alerting.get();
-    let rows: Vec<&IncidentRow> = alerting.incidents.iter().collect();
-    let language = language::of(query::parse(asked).language, headers, &[&state]);
+    let rows: Vec<_> = alerting.incidents.iter().collect();
+    let language = language::of(asked.language, request.headers(), &[&state]);
     let reader = Reader::new(language, now).of(Some(&state));
     let Some(facts) = ResourceFacts::of(&which, &state, &rows, &history, reader) else {
         return text(StatusCode::NOT_FOUND, UNKNOWN);
     };
-    let here = query::of_resource(&which.account, which.kind, which.id, query::parse(asked).language);
-    let head = head(facts.level(), &facts.title, (&here, asked), reader);
+    let here = query::of_resource(&which.account, which.kind, which.id, asked.language);
+    let head = head(facts.level(), &facts.title, here, &asked, reader);
     html(past_pages::resource(&which, &facts, head))
 }
 
 /// `/incidents`.
-pub(super) async fn incidents(asked: &str, headers: &HeaderMap, context: &Context) -> Response<Body> {
-    let (now, days) = (context.clock.now(), query::days(asked));
-    let account = query::parse(asked).query.account;
-    let from = now - Duration::days(days);
-    let past = Past { from, keys: None, account: account.clone(), most: MOST };
+pub(super) async fn incidents(Asked { page: asked, request, context, .. }: Asked<'_>) -> Response<Body> {
+    let (now, days, account) = (context.clock.now(), asked.days, asked.query.account.as_deref());
+    let past = Past {
+        from: now - Duration::days(days),
+        keys: None,
+        account: account.map(str::to_owned),
+        most: MOST,
+    };
     let history = match read(context, past).await {
         Ok(history) => history,
         Err(refusal) => return refusal,
     };
     if history.episodes.is_empty()
-        && let Some(refusal) = accounts::refused(asked, context)
+        && let Some(refusal) = accounts::refused(&asked, context)
     {
         return refusal;
     }
     let snapshot = context.snapshot.get();
     let zone = |key: &Key| zone_of(snapshot.accounts.get(&key.account).map(AsRef::as_ref));
-    let mine =
-        |state: &&AccountState| account.as_deref().is_none_or(|name| name == state.profile.name.as_str());
-    let accounts: Vec<&AccountState> =
-        snapshot.accounts.values().map(|state| &**state).filter(mine).collect();
-    let language = language::of(query::parse(asked).language, headers, &accounts);
+    let language = language::of(asked.language, request.headers(), &asked.query.accounts(&snapshot));
     let reader = Reader::new(language, now).of(snapshot.accounts.values().next().map(AsRef::as_ref));
     let rows = history::rows(&history.episodes, zone, reader);
     let title = past_pages::title(days, language);
-    let here = query::of_past(days, account.as_deref(), query::parse(asked).language);
-    let head = head(Urgency::Notice, &title, (&here, asked), reader);
-    let page = PastPage { head, days, account: account.as_deref(), rows: &rows, more: history.more };
+    let here = query::of_past(days, account, asked.language);
+    let head = head(Urgency::Notice, &title, here, &asked, reader);
+    let page = PastPage { head, days, account, rows: &rows, more: history.more };
     html(past_pages::past(&page))
 }
 
 /// The top of the page at `here`. `other` is the address of the same page with the other setting of reloading.
-fn head(level: Urgency, title: &str, (here, asked): (&str, &str), reader: Reader) -> Head {
-    let PageQuery { refresh, language, .. } = query::parse(asked);
-    let other = if refresh { format!("{here}&refresh=0") } else { here.to_owned() };
-    Head::new(level, title, refresh, other, reader, language)
+fn head(level: Urgency, title: &str, here: String, asked: &PageQuery, reader: Reader) -> Head {
+    let other = if asked.refresh { format!("{here}&refresh=0") } else { here };
+    Head::new(level, title, asked.refresh, other, reader, asked.language)
 }
 
 async fn read(context: &Context, past: Past) -> Result<History, Response<Body>> {

@@ -5,7 +5,6 @@ use askama::Template;
 use super::cards::Shown;
 use super::head::Head;
 use super::{cards, query};
-use crate::alert::Severity;
 use crate::model::{Language, sanitize, say};
 use crate::view::Card;
 use crate::view::forms;
@@ -40,10 +39,6 @@ impl ResourcePage<'_> {
         forms::state(name, self.head.language)
     }
 
-    fn severity(&self, row: &PastRow) -> String {
-        severity(row.severity, self.head.language)
-    }
-
     fn past_link(&self) -> String {
         query::of_past(resource::DAYS, None, self.head.asked)
     }
@@ -66,14 +61,6 @@ pub(super) struct PastPage<'a> {
     pub account: Option<&'a str>,
     pub rows: &'a [PastRow],
     pub more: bool,
-}
-
-/// The severity in a column.
-fn severity(severity: Severity, language: Language) -> String {
-    match language {
-        Language::En => severity.as_str().to_owned(),
-        Language::Ru => words::severity(severity, language),
-    }
 }
 
 /// `Incidents of the last 30 days`.
@@ -100,10 +87,6 @@ impl PastPage<'_> {
 
     fn title(&self) -> String {
         title(self.days, self.head.language)
-    }
-
-    fn severity(&self, row: &PastRow) -> String {
-        severity(row.severity, self.head.language)
     }
 
     fn spans(&self) -> [i64; 3] {

@@ -3,6 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use hyper::Request;
+use hyper::body::Incoming;
+
+use super::Context;
 use crate::alert::Key;
 use crate::model::{AccountName, Language, Sort};
 use crate::view::Query;
@@ -23,6 +27,12 @@ pub(super) enum Fold {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct PageQuery {
     pub query: Query,
+    /// The number of accounts that are named.
+    pub accounts: usize,
+    /// The id of a resource.
+    pub id: Option<u64>,
+    /// The days of the past.
+    pub days: i64,
     /// Whether all cards are shown, and not only the first ten.
     pub all: bool,
     pub open: BTreeSet<Fold>,
@@ -32,8 +42,26 @@ pub(super) struct PageQuery {
     pub language: Option<Language>,
 }
 
+/// A request that was admitted.
+pub(super) struct Asked<'a> {
+    pub(super) request: &'a Request<()>,
+    /// Its parameters.
+    pub(super) page: PageQuery,
+    pub(super) body: Incoming,
+    pub(super) context: &'a Context,
+}
+
 /// The longest past that can be asked for, in days. Incidents are kept as long.
 const MOST_DAYS: i64 = 400;
+
+impl PageQuery {
+    /// The resource that the query names.
+    pub(super) fn resource(&self) -> Option<ResourceId> {
+        let Query { account, kind, .. } = &self.query;
+        let (account, kind) = (account.as_ref()?.parse().ok()?, kind.as_ref()?.parse().ok()?);
+        Some(ResourceId { account, kind, id: self.id? })
+    }
+}
 
 impl Fold {
     fn as_str(self) -> &'static str {
@@ -52,13 +80,26 @@ impl Fold {
 /// Reads a query. Each part is optional.
 pub(super) fn parse(query: &str) -> PageQuery {
     let list = Query { page: 1, ..Query::default() };
-    let mut parsed =
-        PageQuery { query: list, all: false, open: BTreeSet::new(), refresh: true, language: None };
+    let mut parsed = PageQuery {
+        query: list,
+        accounts: 0,
+        id: None,
+        days: 30,
+        all: false,
+        open: BTreeSet::new(),
+        refresh: true,
+        language: None,
+    };
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
         let value = value.trim();
         let some = (!value.is_empty()).then(|| value.to_owned());
         match name.as_ref() {
-            "account" => parsed.query.account = some,
+            "account" => {
+                parsed.query.account = some;
+                parsed.accounts += 1;
+            }
+            "id" => parsed.id = value.parse().ok(),
+            "days" => parsed.days = value.parse().unwrap_or(30).clamp(1, MOST_DAYS),
             "kind" => parsed.query.kind = some,
             "state" => parsed.query.state = some,
             "q" => parsed.query.text = value.to_owned(),
@@ -73,15 +114,11 @@ pub(super) fn parse(query: &str) -> PageQuery {
     parsed
 }
 
-/// Whether the query names several accounts, so that the meaning is not clear.
-pub(super) fn names_several_accounts(query: &str) -> bool {
-    form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "account").count() > 1
-}
-
 /// The page's address with this query and an anchor. All addresses are relative, since a reverse proxy may add
 /// a path in front of them.
 pub(super) fn link(asked: &PageQuery, part: &str) -> String {
-    let PageQuery { query: Query { account, kind, state, text, page }, all, open, refresh, language } = asked;
+    let PageQuery { query: Query { account, kind, state, text, page }, all, open, refresh, language, .. } =
+        asked;
     let mut pairs: Vec<(&str, &str)> = Vec::new();
     for (name, value) in [("account", account), ("kind", kind), ("state", state)] {
         pairs.extend(value.as_deref().map(|value| (name, value)));
@@ -123,26 +160,6 @@ pub(super) fn of_past(days: i64, account: Option<&str>, asked: Option<Language>)
 pub(super) fn home(asked: Option<Language>) -> String {
     let pairs: Vec<_> = asked.map(|language| ("lang", language.code())).into_iter().collect();
     address("./", &pairs)
-}
-
-/// The resource in a query; `None` if the query names none.
-pub(super) fn resource(query: &str) -> Option<ResourceId> {
-    Some(ResourceId {
-        account: value(query, "account")?.parse().ok()?,
-        kind: value(query, "kind")?.parse().ok()?,
-        id: value(query, "id")?.parse().ok()?,
-    })
-}
-
-/// The number of days in a query.
-pub(super) fn days(query: &str) -> i64 {
-    let days = value(query, "days").and_then(|days| days.parse().ok());
-    days.unwrap_or(30).clamp(1, MOST_DAYS)
-}
-
-fn value(query: &str, wanted: &str) -> Option<String> {
-    let mut pairs = form_urlencoded::parse(query.as_bytes());
-    pairs.find(|(name, _)| name == wanted).map(|(_, value)| value.trim().to_owned())
 }
 
 fn address(path: &str, pairs: &[(&str, &str)]) -> String {

@@ -10,23 +10,21 @@ use hyper::header;
 use hyper::{Method, Request, Response, StatusCode};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use super::body::Body;
 use super::negotiate::Coding;
-use super::query::PageQuery;
+use super::query::Asked;
 use super::response::{PLAIN, html, text, typed, with};
-use super::{Context, accounts, head, language, negotiate, page, past, query};
+use super::{Context, Reload, accounts, head, language, negotiate, page, past, query};
 use crate::metrics::{Page, TargetKind, target_document};
 use crate::model::freshness::{state_collectors, was_tried};
-use crate::model::{AccountName, AccountState, Collector, Language, Snapshot};
+use crate::model::{AccountState, Collector, Language, Snapshot};
 use crate::view::calendar::{self, Deadline};
-use crate::view::{Cards, IncidentRow, Payer, Reader, Status};
+use crate::view::{Cards, Payer, Reader, Status};
 
 /// The path for commands; see [`super::Control`].
 const CONTROL: &str = "/control/v1";
-const OWN_RELOAD: &str = "/control/v1/reload";
-const OWN: [&str; 2] = [CONTROL, OWN_RELOAD];
 
 /// An endpoint: its path, its parameters, and its answer.
 struct Route {
@@ -58,23 +56,6 @@ enum Answer {
 
 type Awaited<'a> = Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>;
 
-/// A request that was admitted.
-struct Asked<'a> {
-    request: &'a Request<()>,
-    body: Incoming,
-    context: &'a Context,
-}
-
-impl<'a> Asked<'a> {
-    fn query(&self) -> &'a str {
-        self.request.uri().query().unwrap_or_default()
-    }
-
-    fn parsed(&self) -> PageQuery {
-        query::parse(self.query())
-    }
-}
-
 impl Route {
     const fn get(path: &'static str, account: Account, answer: Answer) -> Self {
         Self { path, method: Method::GET, account, answer }
@@ -92,21 +73,13 @@ const READY: &str = "/-/ready";
 static METRICS: Route = Route::get("", Account::Ignored, Answer::Made(metrics));
 
 /// All other endpoints.
-static ROUTES: [Route; 13] = {
+static ROUTES: [Route; 12] = {
     use Account::{Ignored, Past, Present};
     use Answer::{Awaited, Made};
     [
         Route::get("/", Present, Made(status_page)),
-        Route::get(
-            "/resource",
-            Present,
-            Awaited(|asked| Box::pin(past::resource(asked.query(), asked.request.headers(), asked.context))),
-        ),
-        Route::get(
-            "/incidents",
-            Past,
-            Awaited(|asked| Box::pin(past::incidents(asked.query(), asked.request.headers(), asked.context))),
-        ),
+        Route::get("/resource", Present, Awaited(|asked| Box::pin(past::resource(asked)))),
+        Route::get("/incidents", Past, Awaited(|asked| Box::pin(past::incidents(asked)))),
         Route::get("/calendar.ics", Present, Made(feed)),
         Route::get("/api/v1/status", Present, Made(status)),
         Route::get("/sd/sites", Present, Awaited(|asked| Box::pin(targets(asked, TargetKind::Sites)))),
@@ -115,7 +88,6 @@ static ROUTES: [Route; 13] = {
         Route::get(READY, Ignored, Made(ready)),
         Route::get("/-/style.css", Ignored, Made(style)),
         Route::post("/-/reload", Awaited(|asked| Box::pin(asked_to_reload(asked.context)))),
-        Route::post(OWN_RELOAD, Awaited(|asked| Box::pin(reload(asked.context)))),
         Route::post(CONTROL, Awaited(|asked| Box::pin(control(asked.body, asked.context)))),
     ]
 };
@@ -134,7 +106,7 @@ pub(super) fn is_health(path: &str) -> bool {
 const SEVERAL_ACCOUNTS: &str = "400: account= is there several times; name one account, or none for all\n";
 
 /// The time for a reload, which makes no network requests.
-const RELOAD_TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const RELOAD_AT_MOST: Duration = Duration::from_secs(30);
 /// The longest request of a command. An argument of a command has at most 128 KiB on Linux, and JSON needs at
 /// most six bytes for one of them.
 const MAX_CONTROL_BYTES: usize = 1 << 20;
@@ -169,7 +141,7 @@ pub(super) async fn answer(
     let is_metrics = path == context.telemetry_path;
     let found = if is_metrics { Some(&METRICS) } else { ROUTES.iter().find(|route| route.path == path) };
     // Commands that change something are only answered on the daemon's own socket.
-    let Some(route) = found.filter(|route| !OWN.contains(&route.path) || !is_guarded) else {
+    let Some(route) = found.filter(|route| route.path != CONTROL || !is_guarded) else {
         return text(StatusCode::NOT_FOUND, "404: nothing is served here\n");
     };
     let is_get = route.method == Method::GET;
@@ -182,11 +154,12 @@ pub(super) async fn answer(
         let refusal = text(StatusCode::METHOD_NOT_ALLOWED, "405: not with this method\n");
         return with(refusal, allowed);
     }
-    let asked = Asked { request, body, context };
-    if route.account != Account::Ignored && query::names_several_accounts(asked.query()) {
+    let page = query::parse(request.uri().query().unwrap_or_default());
+    let asked = Asked { request, page, body, context };
+    if route.account != Account::Ignored && asked.page.accounts > 1 {
         return text(StatusCode::BAD_REQUEST, SEVERAL_ACCOUNTS);
     }
-    let refused = (route.account == Account::Present).then(|| accounts::refused(asked.query(), context));
+    let refused = (route.account == Account::Present).then(|| accounts::refused(&asked.page, context));
     match (refused.flatten(), route.answer) {
         (Some(refusal), _) => refusal,
         (None, Answer::Made(make)) => make(&asked),
@@ -207,7 +180,7 @@ fn metrics(asked: &Asked<'_>) -> Response<Body> {
 
 /// The targets for service discovery. After an error Prometheus keeps the targets that it had.
 async fn targets(asked: Asked<'_>, kind: TargetKind) -> Response<Body> {
-    let (snapshot, account) = (asked.context.snapshot.get(), asked.parsed().query.account);
+    let (snapshot, account) = (asked.context.snapshot.get(), asked.page.query.account);
     // The document of 20,000 sites takes longer than other requests may wait.
     let made =
         tokio::task::spawn_blocking(move || target_document(&snapshot, kind, account.as_deref())).await;
@@ -240,26 +213,21 @@ fn compressed(
 }
 
 fn status_page(asked: &Asked<'_>) -> Response<Body> {
-    let (context, headers, asked) = (asked.context, asked.request.headers(), asked.parsed());
+    let (context, headers, asked) = (asked.context, asked.request.headers(), &asked.page);
     let (snapshot, alerting, now) = (context.snapshot.get(), context.alerting.get(), context.clock.now());
-    let is_asked = |name: &AccountName| asked.query.is_of(name);
-    let accounts = snapshot.accounts.values().map(|state| &**state);
-    let accounts: Vec<&AccountState> = accounts.filter(|state| is_asked(&state.profile.name)).collect();
-    let rows: Vec<&IncidentRow> = alerting.incidents.iter().filter(|row| is_asked(&row.account)).collect();
+    let (accounts, rows) = (asked.query.accounts(&snapshot), asked.query.incidents(&alerting));
     let reader = Reader::new(language::of(asked.language, headers, &accounts), now);
     let status = Status::new(&snapshot, &alerting, &context.about, &asked.query, reader);
     let cards = Cards::of(&accounts, &rows, asked.all, reader);
-    html(page::render(&status, &cards, &asked, &context.telemetry_path, reader))
+    html(page::render(&status, &cards, asked, &context.telemetry_path, reader))
 }
 
 /// The cut-offs of all accounts, or one, as a calendar feed. After an error a calendar keeps the events that it
 /// had.
 fn feed(asked: &Asked<'_>) -> Response<Body> {
-    let (context, query) = (asked.context, asked.parsed().query);
+    let (context, query) = (asked.context, &asked.page.query);
     let (snapshot, alerting, now) = (context.snapshot.get(), context.alerting.get(), context.clock.now());
-    let accounts = snapshot.accounts.values().map(|state| &**state);
-    let accounts = accounts.filter(|state| query.is_of(&state.profile.name));
-    let accounts: Vec<&AccountState> = accounts.collect();
+    let accounts = query.accounts(&snapshot);
     let entry = |state: &AccountState| alerting.calendar.get(&state.profile.name).copied();
     let is_unread = |state: &&&AccountState| {
         let is_on = state.profile.collectors.contains(&Collector::ExpectedBalance);
@@ -289,9 +257,8 @@ fn feed(asked: &Asked<'_>) -> Response<Body> {
 fn status(asked: &Asked<'_>) -> Response<Body> {
     let context = asked.context;
     let (snapshot, alerting) = (context.snapshot.get(), context.alerting.get());
-    let query = asked.parsed().query;
     let reader = Reader::new(Language::En, context.clock.now());
-    json(&Status::new(&snapshot, &alerting, &context.about, &query, reader))
+    json(&Status::new(&snapshot, &alerting, &context.about, &asked.page.query, reader))
 }
 
 /// Whether each collector that sees states has ended a poll, successful or not.
@@ -315,23 +282,29 @@ async fn asked_to_reload(context: &Context) -> Response<Body> {
     if !context.lifecycle {
         return text(StatusCode::FORBIDDEN, "Lifecycle API is not enabled (--web.enable-lifecycle).\n");
     }
-    reload(context).await
+    let (status, said) = match reload(&context.reload).await {
+        Ok(said) => (StatusCode::OK, said.to_owned()),
+        Err(refused) => refused,
+    };
+    typed(status, PLAIN, said + "\n")
 }
 
-async fn reload(context: &Context) -> Response<Body> {
+/// Asks for a reload, and waits. An error has the status of its answer over HTTP.
+pub(crate) async fn reload(reloads: &mpsc::Sender<Reload>) -> Result<&'static str, (StatusCode, String)> {
     let (answer, answered) = oneshot::channel();
     let asked = async {
-        context.reload.send(answer).await.ok()?;
+        reloads.send(answer).await.ok()?;
         answered.await.ok()
     };
-    match tokio::time::timeout(RELOAD_TIMEOUT, asked).await {
-        Ok(Some(Ok(()))) => text(StatusCode::OK, "The configuration was reloaded.\n"),
+    let unavailable = |why: &str| Err((StatusCode::SERVICE_UNAVAILABLE, why.to_owned()));
+    match tokio::time::timeout(RELOAD_AT_MOST, asked).await {
+        Ok(Some(Ok(()))) => Ok("The configuration was reloaded."),
         Ok(Some(Err(reason))) => {
-            let reason = format!("The old configuration stays in use: {reason}\n");
-            typed(StatusCode::INTERNAL_SERVER_ERROR, PLAIN, reason)
+            let why = format!("The old configuration stays in use: {reason}");
+            Err((StatusCode::INTERNAL_SERVER_ERROR, why))
         }
-        Ok(None) => text(StatusCode::SERVICE_UNAVAILABLE, "hostwatch is stopping.\n"),
-        Err(_) => text(StatusCode::SERVICE_UNAVAILABLE, "The reload takes long; see the log.\n"),
+        Ok(None) => unavailable("hostwatch is stopping."),
+        Err(_) => unavailable("The reload takes long; see the log."),
     }
 }
 

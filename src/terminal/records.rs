@@ -156,7 +156,7 @@ impl SilenceRecords {
 }
 
 fn silence(layout: &mut Layout, one: &SilenceRecord, now: DateTime<Utc>) {
-    let until = Reader::english(one.zone(), now).moment(one.until);
+    let until = Reader::english(one.time_zone, now).moment(one.until);
     let note = if one.note.is_empty() { String::new() } else { format!(": {}", one.note) };
     layout.item(
         0,
@@ -185,7 +185,7 @@ impl WhyRecord {
     /// The text.
     pub(crate) fn text(&self, style: Style) -> String {
         let mut layout = Layout::new(style);
-        let reader = Reader::english(self.zone(), self.generated_at);
+        let reader = Reader::english(self.time_zone, self.generated_at);
         layout.heading(if self.title.is_empty() { self.key.to_string() } else { self.title.clone() });
         if let Some(row) = &self.incident {
             layout.text(2, format!("{}, {}", row.severity, stands(row, reader)), Emphasis::Plain);
@@ -237,7 +237,7 @@ impl PolledRecords {
 
     fn account(&self, layout: &mut Layout, account: &AccountStatus) {
         if let Some(billing) = &account.billing {
-            let reader = Reader::english(account.zone(), self.status.generated_at);
+            let reader = Reader::english(account.time_zone, self.status.generated_at);
             let balance = words::known_spaced_amount(billing.facts.balance, &account.currency, EN);
             let read = reader.distance(billing.read_at);
             let cut_off = cut_off_in_full(&billing.facts, Emphasis::Warn, reader);

@@ -95,7 +95,7 @@ impl Status {
 
     fn account_row(&self, account: &AccountStatus) -> Vec<Cell> {
         let (sign, tone) = sign(account.headline.level);
-        let reader = self.reader().within(account.zone());
+        let reader = self.reader().within(account.time_zone);
         let billing = account.billing.as_ref();
         let cut_off = billing.map(|billing| reader.cut_off(billing.facts.disconnect));
         let pay = words::known_to_pay(billing.and_then(|billing| billing.to_pay(30)), &account.currency, EN);
@@ -109,7 +109,7 @@ impl Status {
     }
 
     fn billing(&self, layout: &mut Layout, account: &AccountStatus, billing: &Billing, with_orders: bool) {
-        let reader @ Reader { now, .. } = self.reader().within(account.zone());
+        let reader @ Reader { now, .. } = self.reader().within(account.time_zone);
         let of = if self.accounts.len() > 1 { format!(" of {}", account.name) } else { String::new() };
         layout.heading(format!("Billing{of}, read {}", reader.distance(billing.read_at)));
         let balance = words::known_spaced_amount(billing.facts.balance, &account.currency, EN);

@@ -158,30 +158,28 @@ impl PanelHint {
 /// The hints for the resource of an incident.
 pub(crate) fn which(key: &Key, state: &AccountState, language: Language) -> Option<PanelHint> {
     let id = key.id()?;
-    let plain = |name: &str| sanitize::one_line(name, 40);
     let sort = key.kind.sort()?;
-    match sort {
-        Sort::Vm => {
-            let vm = state.vms.get(VmId::new(id))?;
-            let addresses = vm.ips.iter().flatten().filter_map(|ip| ip.address.as_deref());
-            let place = addresses.take(3).map(|address| sanitize::one_line(address, 45)).collect();
-            Some(PanelHint { sort, name: vm.name.as_deref().map(plain), id, place })
-        }
+    let seen = state.resource(sort, id)?;
+    let plain = |name: &str| sanitize::one_line(name, 40);
+    let place = match sort {
+        Sort::Vm => addresses(state, id).into_iter().take(3).collect(),
         Sort::Site => {
-            let site = state.site(SiteId::new(id))?;
-            let container = state.container_name(site.container, 40);
-            let name = container.unwrap_or_else(|| site.container.to_string());
-            let place = vec![say!(language, "container {name}", "контейнер {name}")];
-            Some(PanelHint { sort, name: site.name.as_deref().map(plain), id, place })
+            let id = ContainerId::new(seen.container?);
+            let name = state.container_name(id, 40).unwrap_or_else(|| id.to_string());
+            vec![say!(language, "container {name}", "контейнер {name}")]
         }
         Sort::Container => {
-            let container = state.containers.get(ContainerId::new(id))?;
-            let place = container.server.as_deref().map(|name| {
-                let name = plain(name);
-                say!(language, "server {name}", "узел {name}")
-            });
-            let name = container.name.as_deref().map(plain);
-            Some(PanelHint { sort, name, id, place: place.into_iter().collect() })
+            let server = state.containers.get(ContainerId::new(id))?.server.as_deref().map(plain);
+            let server = server.map(|name| say!(language, "server {name}", "узел {name}"));
+            server.into_iter().collect()
         }
-    }
+    };
+    Some(PanelHint { sort, name: seen.name.map(plain), id, place })
+}
+
+/// The addresses of a VM.
+pub(super) fn addresses(state: &AccountState, id: u64) -> Vec<String> {
+    let ips = state.vms.get(VmId::new(id)).and_then(|vm| vm.ips.as_ref());
+    let addresses = ips.into_iter().flatten().filter_map(|ip| ip.address.as_deref());
+    addresses.map(|address| sanitize::one_line(address, 45)).collect()
 }

@@ -2,9 +2,10 @@
 
 use chrono::{DateTime, Utc};
 
+use super::Reader;
 use super::records::SilenceRecord;
 use super::troubles::store_fails;
-use super::words::{capital, sentence_moment};
+use super::words::capital;
 use crate::alert::{CutOff, Key, Kind};
 use crate::model::Language;
 use crate::model::sanitize::one_line;
@@ -43,7 +44,7 @@ pub(crate) fn not_open(key: &Key) -> String {
 
 /// The answer to `silence`, with a line for each covered incident. If there is none, `hint` names similar ones.
 pub(crate) fn silenced(one: &SilenceRecord, hint: Option<String>, mails: bool, now: DateTime<Utc>) -> String {
-    let until = sentence_moment(one.until, one.zone(), now, Language::En);
+    let until = Reader::english(one.time_zone, now).moment(one.until);
     let covers: Vec<String> = one
         .covers
         .iter()

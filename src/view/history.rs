@@ -4,14 +4,15 @@ use chrono_tz::Tz;
 
 use super::reader::Reader;
 use super::{forms, words};
-use crate::alert::{Episode, Key, Severity};
+use crate::alert::{Episode, Key};
+use crate::model::Language;
 
 /// One incident, past or open.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct PastRow {
     pub key: Key,
     pub title: String,
-    pub severity: Severity,
+    pub severity: String,
     pub began: String,
     /// `23 min`; for an open incident until now.
     pub lasted: String,
@@ -23,7 +24,10 @@ pub(crate) fn rows(episodes: &[Episode], zone_of: impl Fn(&Key) -> Tz, reader: R
     let row = |episode: &Episode| PastRow {
         key: episode.key.clone(),
         title: forms::title(&episode.title, &episode.key, reader.language),
-        severity: episode.severity,
+        severity: match reader.language {
+            Language::En => episode.severity.to_string(),
+            Language::Ru => words::severity(episode.severity, reader.language),
+        },
         began: reader.within(zone_of(&episode.key)).moment(episode.since),
         lasted: words::lasted(episode.ended.unwrap_or(reader.now) - episode.since, reader.language),
         is_open: episode.ended.is_none(),

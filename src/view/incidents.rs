@@ -157,10 +157,7 @@ impl IncidentRow {
 
     /// Its name with its noun, in this language.
     pub(crate) fn name_in(&self, language: Language) -> String {
-        match language {
-            Language::En => self.resource_name.clone(),
-            Language::Ru => words::capital(&forms::name(&self.subject, &self.key, language)),
-        }
+        words::capital(&forms::name(&self.subject, &self.key, language))
     }
 
     /// The observation and the reason for this state, in this language.
@@ -310,14 +307,9 @@ pub(crate) struct Mails {
 impl Mails {
     /// The state of the mails that concern one account: its own mails, and a mail server that takes none.
     pub(super) fn concerning(&self, account: &AccountName) -> Self {
-        let about = self.about(account);
-        if self.server_is_down { Self { outbox: self.outbox, ..about } } else { about }
-    }
-
-    /// The mails about one account alone.
-    pub(super) fn about(&self, account: &AccountName) -> Self {
-        let its = self.undelivered_of.get(account).copied().unwrap_or_default();
-        Self { outbox: self.outbox.map(|_| its), ..self.clone() }
+        let its = || self.undelivered_of.get(account).copied().unwrap_or_default();
+        let outbox = self.outbox.map(|all| if self.server_is_down { all } else { its() });
+        Self { outbox, ..self.clone() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Days, moments and spans as one reader sees them: in a language, in a zone, at a time. Pure.
 
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::{DateTime, Datelike as _, NaiveDate, Utc};
 use chrono_tz::Tz;
 
 use super::words::{self, is_one_minute};
@@ -41,17 +41,19 @@ impl Reader {
 
     /// `Wed 4 Mar`; with the year when it is not this one.
     pub(crate) fn day(self, date: NaiveDate) -> String {
-        when::day(date, self.zone, self.now, self.language)
+        format!("{} {}", when::weekday(date, self.language), self.short_day(date))
     }
 
     /// `on Wed 4 Mar`, `в ср 4 мар`.
     pub(crate) fn on_day(self, date: NaiveDate) -> String {
-        when::on_day(date, self.zone, self.now, self.language)
+        format!("{} {}", when::preposition(date, self.language), self.day(date))
     }
 
     /// `4 Mar`.
     pub(crate) fn short_day(self, date: NaiveDate) -> String {
-        when::short_day(date, self.zone, self.now, self.language)
+        let this_year = self.date(self.now).year() == date.year();
+        let year = if this_year { String::new() } else { format!(" {}", date.year()) };
+        format!("{} {}{year}", date.day(), when::month(date, self.language))
     }
 
     /// `Wed 4 Mar`: the day of a moment.
@@ -66,7 +68,7 @@ impl Reader {
 
     /// `Tue 24 Nov 07:15 MSK`.
     pub(crate) fn moment(self, at: DateTime<Utc>) -> String {
-        when::moment(at, self.zone, self.now, self.language)
+        format!("{} {}", self.day_of(at), when::time(at, self.zone, self.language))
     }
 
     /// `since Tue 24 Nov 07:15 MSK`, `со вт 24 ноя 07:15 МСК`.
@@ -174,5 +176,16 @@ mod tests {
             assert_eq!(utc.distance(now - chrono::Duration::seconds(seconds)), want);
         }
         assert_eq!(utc.distance(now + chrono::Duration::days(3)), "in 3 d");
+    }
+
+    #[test]
+    fn russian_days_have_their_prepositions_months_and_zone() {
+        let utc = Reader::new(Language::Ru, "2026-03-01T12:00:00Z".parse().unwrap());
+        let moscow = utc.within(Tz::Europe__Moscow);
+        let at = |text: &str| text.parse::<DateTime<Utc>>().unwrap();
+        assert_eq!(moscow.moment(at("2026-11-24T04:15:00Z")), "вт 24 ноя 07:15 МСК");
+        assert_eq!(utc.moment(at("2027-05-05T00:00:00Z")), "ср 5 мая 2027 00:00 UTC");
+        let on = |text: &str| moscow.on_day(at(text).date_naive());
+        assert_eq!([on("2026-03-03T00:00:00Z"), on("2026-03-04T00:00:00Z")], ["во вт 3 мар", "в ср 4 мар"]);
     }
 }

@@ -17,25 +17,25 @@ use crate::view::{IncidentRow, Status};
 /// The time zones of accounts, by name.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Zones(BTreeMap<AccountName, String>);
+pub(crate) struct Zones(BTreeMap<AccountName, Tz>);
 
 impl FromIterator<(AccountName, Tz)> for Zones {
     fn from_iter<I: IntoIterator<Item = (AccountName, Tz)>>(zones: I) -> Self {
-        Self(zones.into_iter().map(|(account, zone)| (account, zone.name().to_owned())).collect())
+        Self(zones.into_iter().collect())
     }
 }
 
 impl Zones {
     /// The zone of an account. An unknown account gets the zone that all accounts share.
     pub(crate) fn of(&self, account: &AccountName) -> Tz {
-        self.0.get(account).map_or_else(|| self.common(), |name| words::zone_named(name))
+        self.0.get(account).copied().unwrap_or_else(|| self.common())
     }
 
     /// The zone for values that concern no single account: the one that all accounts share, otherwise UTC.
     pub(crate) fn common(&self) -> Tz {
-        let mut names = self.0.values();
-        let first = names.next().filter(|first| names.all(|name| name == *first));
-        first.map_or(Tz::UTC, |name| words::zone_named(name))
+        let mut zones = self.0.values();
+        let first = zones.next().filter(|first| zones.all(|zone| zone == *first));
+        first.copied().unwrap_or(Tz::UTC)
     }
 
     /// The zone of the account in a pattern of keys.
@@ -162,7 +162,7 @@ pub(crate) struct SilenceRecord {
     pub pattern: String,
     pub since: DateTime<Utc>,
     pub until: DateTime<Utc>,
-    pub time_zone: String,
+    pub time_zone: Tz,
     pub note: String,
     /// The open incidents that it silences.
     pub covers: Vec<Covered>,
@@ -173,13 +173,6 @@ pub(crate) struct SilenceRecord {
 pub(crate) struct Covered {
     pub key: Key,
     pub title: String,
-}
-
-impl SilenceRecord {
-    /// The zone of its dates.
-    pub(crate) fn zone(&self) -> Tz {
-        words::zone_named(&self.time_zone)
-    }
 }
 
 /// The answer of `hostwatch silence --list`. Silences that hold back the most come first.
@@ -204,7 +197,7 @@ impl SilenceRecords {
                 pattern: one.pattern.clone(),
                 since: one.at,
                 until: one.until,
-                time_zone: zones.of_pattern(&one.pattern).name().to_owned(),
+                time_zone: zones.of_pattern(&one.pattern),
                 note: one.comment.clone(),
                 covers: covered
                     .map(|incident| Covered {

@@ -1,5 +1,6 @@
 //! One resource: its state and since when, its place, and its past problems. Pure.
 
+use super::advice::addresses;
 use super::cards::{Card, Cards};
 use super::headline::Urgency;
 use super::history::{self, PastRow};
@@ -9,7 +10,7 @@ use super::resources::{self, ResourceRow};
 use super::words;
 use crate::alert::{History, Key, Kind, Target};
 use crate::model::freshness::is_read;
-use crate::model::{AccountName, AccountState, ContainerId, Health, Sort, VmId, sanitize, say};
+use crate::model::{AccountName, AccountState, ContainerId, Health, Sort, sanitize, say};
 
 /// The number of days of the past that are shown.
 pub(crate) const DAYS: i64 = 30;
@@ -128,9 +129,7 @@ fn since(open: &[&IncidentRow], history: &History, reader: Reader) -> String {
 fn address(which: &ResourceId, state: &AccountState) -> Option<String> {
     match which.kind {
         Sort::Vm => {
-            let vm = state.vms.get(VmId::new(which.id))?;
-            let all = vm.ips.iter().flatten().filter_map(|ip| ip.address.as_deref());
-            let all: Vec<String> = all.map(|address| sanitize::one_line(address, 45)).collect();
+            let all = addresses(state, which.id);
             (!all.is_empty()).then(|| all.join(", "))
         }
         Sort::Container => {

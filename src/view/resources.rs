@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::{Alerting, IncidentRow};
 use crate::model::freshness::{is_fresh, is_shown};
-use crate::model::{AccountName, AccountState, Health, SeenResource, Sort};
+use crate::model::{AccountName, AccountState, Health, SeenResource, Snapshot, Sort};
 
 /// The number of rows on a page.
 const PAGE_ROWS: usize = 100;
@@ -24,8 +25,18 @@ pub(crate) struct Query {
 }
 
 impl Query {
-    /// Whether this account is asked for.
-    pub(crate) fn is_of(&self, account: &AccountName) -> bool {
+    /// The accounts that are asked for.
+    pub(crate) fn accounts<'a>(&self, snapshot: &'a Snapshot) -> Vec<&'a AccountState> {
+        let all = snapshot.accounts.values().map(|state| &**state);
+        all.filter(|state| self.is_of(&state.profile.name)).collect()
+    }
+
+    /// Their incidents.
+    pub(crate) fn incidents<'a>(&self, alerting: &'a Alerting) -> Vec<&'a IncidentRow> {
+        alerting.incidents.iter().filter(|row| self.is_of(&row.account)).collect()
+    }
+
+    fn is_of(&self, account: &AccountName) -> bool {
         self.account.as_deref().is_none_or(|one| one == account.as_str())
     }
 }

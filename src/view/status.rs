@@ -17,7 +17,7 @@ use super::payer::Payer;
 use super::reader::Reader;
 use super::resources::{Query, Resources};
 use super::said::Said;
-use super::{troubles, words};
+use super::troubles;
 use crate::model::{AccountName, AccountState, Collector, Snapshot};
 
 /// The daemon that answers.
@@ -52,7 +52,7 @@ pub(crate) struct Status {
 pub(crate) struct AccountStatus {
     pub name: AccountName,
     pub currency: String,
-    pub time_zone: String,
+    pub time_zone: Tz,
     pub resources: usize,
     #[serde(rename = "verdict")]
     pub headline: Headline,
@@ -91,10 +91,7 @@ impl Status {
         reader: Reader,
     ) -> Self {
         let now = reader.now;
-        let all = snapshot.accounts.values().map(|account| &**account);
-        let all: Vec<&AccountState> = all.filter(|state| query.is_of(&state.profile.name)).collect();
-        let rows: Vec<&IncidentRow> =
-            alerting.incidents.iter().filter(|row| query.is_of(&row.account)).collect();
+        let (all, rows) = (query.accounts(snapshot), query.incidents(alerting));
         let one = query.account.as_ref().and_then(|_| all.first());
         let mails = one
             .map_or_else(|| alerting.mails.clone(), |state| alerting.mails.concerning(&state.profile.name));
@@ -154,7 +151,7 @@ impl Status {
     /// The zone of an account; UTC if it is not shown.
     pub(crate) fn zone_of(&self, account: &AccountName) -> Tz {
         let account = self.accounts.iter().find(|one| one.name == *account);
-        account.map_or(Tz::UTC, AccountStatus::zone)
+        account.map_or(Tz::UTC, |account| account.time_zone)
     }
 }
 
@@ -167,7 +164,7 @@ impl AccountStatus {
         Self {
             name: profile.name.clone(),
             currency: profile.currency.clone(),
-            time_zone: profile.zone().name().to_owned(),
+            time_zone: profile.zone(),
             resources: state.resource_count(),
             headline: Headline::of(&[state], &own, own_troubles, reader),
             billing: report.map(|(report, read_at)| {
@@ -179,11 +176,6 @@ impl AccountStatus {
             panel: Link::panel(&profile.guide, None, reader.language),
             pay_note: profile.guide.pay_note.clone(),
         }
-    }
-
-    /// The account's zone.
-    pub(crate) fn zone(&self) -> Tz {
-        words::zone_named(&self.time_zone)
     }
 
     fn urgency(&self) -> impl Ord + use<'_> {

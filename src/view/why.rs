@@ -6,8 +6,7 @@ use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use super::outbox::is_undelivered;
-use super::words::{self, sentence_moment};
-use super::{forms, reasons};
+use super::{Reader, forms, reasons, words};
 use crate::alert::{Debts, Due, Event, Incident, Key, Watcher};
 use crate::model::Language;
 use crate::model::mails::SentMail;
@@ -20,7 +19,7 @@ const MOST_MAILS: usize = 5;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WhyRecord {
     pub generated_at: DateTime<Utc>,
-    pub time_zone: String,
+    pub time_zone: Tz,
     pub key: Key,
     /// Absent if nothing of this key was ever wrong.
     pub incident: Option<IncidentRow>,
@@ -58,6 +57,12 @@ pub(crate) struct Facts<'a> {
     pub now: DateTime<Utc>,
 }
 
+impl Facts<'_> {
+    fn moment(&self, at: DateTime<Utc>) -> String {
+        Reader::english(self.zone, self.now).moment(at)
+    }
+}
+
 impl WhyRecord {
     pub(crate) fn of(facts: Facts<'_>) -> Self {
         let conclusion =
@@ -67,7 +72,7 @@ impl WhyRecord {
         let title = facts.row.as_ref().map(|row| row.title.clone()).or(facts.incident.map(words));
         Self {
             generated_at: facts.now,
-            time_zone: facts.zone.name().to_owned(),
+            time_zone: facts.zone,
             key: facts.key.clone(),
             incident: facts.row,
             title: title.unwrap_or_default(),
@@ -75,11 +80,6 @@ impl WhyRecord {
             mails: facts.mails,
             conclusion,
         }
-    }
-
-    /// The zone of its dates.
-    pub(crate) fn zone(&self) -> Tz {
-        words::zone_named(&self.time_zone)
     }
 }
 
@@ -94,7 +94,7 @@ fn mailed(facts: &Facts<'_>) -> Vec<String> {
     let left = facts.mails.len().saturating_sub(MOST_MAILS);
     let earlier = (left > 0).then(|| format!("{} before these.", words::count(left, "mail", "mails")));
     let line = |mail: &SentMail| {
-        let when = sentence_moment(mail.sent_at, facts.zone, facts.now, Language::En);
+        let when = facts.moment(mail.sent_at);
         format!("Mailed to {} {when}: \"{}\"", mail.recipient, mail.subject)
     };
     earlier.into_iter().chain(facts.mails.iter().skip(left).map(line)).collect()
@@ -127,7 +127,7 @@ fn answers(facts: &Facts<'_>) -> Vec<String> {
         let debt = facts.debts.iter().find(|debt| debt.recipient == *to);
         let flying = debt.and_then(|debt| on_its_way(debt, facts.key));
         if let Some(since) = flying {
-            let since = sentence_moment(since, facts.zone, facts.now, Language::En);
+            let since = facts.moment(since);
             waiting.push(format!("A mail to {to} is on its way since {since}."));
         }
         waiting.extend(
@@ -135,7 +135,7 @@ fn answers(facts: &Facts<'_>) -> Vec<String> {
                 .and_then(|debt| held_up(debt, facts)),
         );
         if let Some(at) = debt.and_then(|debt| unsure_since(debt, facts)) {
-            let at = sentence_moment(at, facts.zone, facts.now, Language::En);
+            let at = facts.moment(at);
             waiting.push(format!("The mail to {to} of {at} may not have arrived: no reply to it came."));
         }
         if flying.is_some() && matches!(due, Due::Nothing(..)) {
@@ -167,7 +167,7 @@ fn held_up(debt: &Debts, facts: &Facts<'_>) -> Option<String> {
         None if !is_undelivered(debt, facts.key) => format!("email.max_per_hour holds back mails to {to}"),
         None => return None,
     };
-    let next = debt.next_try.map(|at| sentence_moment(at, facts.zone, facts.now, Language::En));
+    let next = debt.next_try.map(|at| facts.moment(at));
     let next = next.map_or_else(String::new, |at| format!("; the next one is at {at}"));
     Some(format!("{what}{next}."))
 }
@@ -178,7 +178,7 @@ fn answer(due: &Due, to: &str, facts: &Facts<'_>) -> String {
             format!("A mail is owed to {to} now ({event}): {}.", reasons::cause(cause, Language::En))
         }
         Due::Nothing(why, Some(until)) => {
-            let until = sentence_moment(*until, facts.zone, facts.now, Language::En);
+            let until = facts.moment(*until);
             format!("Nothing is owed to {to} until {until}: {why}.")
         }
         Due::Nothing(why, None) => format!("Nothing is owed to {to}: {why}."),

@@ -2,12 +2,10 @@
 //! between thousands. Pure.
 
 use chrono::{DateTime, Duration, Utc};
-use chrono_tz::Tz;
 
 use crate::alert::Severity;
 use crate::model::money::Money;
 use crate::model::sanitize::one_line;
-pub(crate) use crate::model::when::moment as sentence_moment;
 use crate::model::{Collector, Language, Noun, Sort, say};
 
 pub(crate) const RESOURCES: Noun =
@@ -176,11 +174,6 @@ pub(crate) fn with_more(shown: &str, left: usize, language: Language) -> String 
 /// `1 thing`, `2 things`: for words that exist in English only.
 pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
-}
-
-/// A zone by its name; UTC if this binary does not know it.
-pub(crate) fn zone_named(name: &str) -> Tz {
-    name.parse().unwrap_or(Tz::UTC)
 }
 
 /// A sentence of words that were made for the inside of one.

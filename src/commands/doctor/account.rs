@@ -9,7 +9,6 @@ use chrono::{DateTime, Utc};
 use tracing::Instrument as _;
 
 use super::calls::{self, Reading, Readings};
-use super::table::{self, Row};
 use crate::alert::Kind;
 use crate::clock;
 use crate::commands::reading::{self, PATIENCE, Tally};
@@ -23,7 +22,7 @@ use crate::model::{
 use crate::provider::poll::span;
 use crate::provider::{ApiError, Client, Hosts, Listed, TokenStanding};
 use crate::terminal::doctor::{CheckSection, CheckVerdict};
-use crate::view::words;
+use crate::view::{Reader, words};
 
 /// The number of containers whose sites are read. The others are assumed to be similar.
 const MOST_CONTAINERS: usize = 20;
@@ -61,7 +60,8 @@ pub(in crate::commands) async fn examine(account: &AccountSettings, hosts: &Host
     let mut checks = match reading::client(account, &tally, hosts) {
         Ok(client) => {
             facts.read(client, &tally).await;
-            table::run(&Facts::CHECKS, &facts)
+            let checks = Facts::CHECKS.iter();
+            checks.filter_map(|(name, check)| Some(((*name).to_owned(), check(&facts)?))).collect()
         }
         Err(error) => {
             facts.report = Err(error.to_string());
@@ -123,8 +123,11 @@ impl Facts<'_> {
 }
 
 /// Judging the facts.
+/// A check on facts; `None` if it does not apply.
+type Check<F> = fn(&F) -> Option<CheckVerdict>;
+
 impl Facts<'_> {
-    const CHECKS: [Row<Self>; 14] = [
+    const CHECKS: [(&'static str, Check<Self>); 14] = [
         ("vm", |facts| facts.off(Group::Vm, "vm_api_key")),
         ("VMs", |facts| Some(facts.on(Group::Vm)?.readings.vms.verdict(""))),
         ("VM data", |facts| Some(facts.on(Group::Vm)?.gives(Group::Vm))),
@@ -142,6 +145,10 @@ impl Facts<'_> {
         ("billing data", |facts| Some(facts.on(Group::Billing)?.gives(Group::Billing))),
         ("states", Self::states),
     ];
+
+    fn reader(&self) -> Reader {
+        Reader::english(self.account.profile.zone(), self.now)
+    }
 
     fn on(&self, group: Group) -> Option<&Self> {
         self.account.has(group).then_some(self)
@@ -161,9 +168,7 @@ impl Facts<'_> {
     /// The end of the hosting token. A fixed token that ends is a trap.
     fn token(&self) -> Option<CheckVerdict> {
         let standing = self.token?;
-        let until = standing
-            .until
-            .map(|until| words::sentence_moment(until, self.account.profile.zone(), self.now, Language::En));
+        let until = standing.until.map(|until| self.reader().moment(until));
         let has_ended = standing.until.is_some_and(|until| until <= self.now);
         Some(match (standing.is_bought, until) {
             (_, Some(until)) if has_ended => CheckVerdict::fail(format!("the token ended {until}")),
@@ -182,7 +187,7 @@ impl Facts<'_> {
     fn time_zone(&self) -> Option<CheckVerdict> {
         let report = self.report.as_ref().ok()?;
         let zone = self.account.profile.zone();
-        let there = words::sentence_moment(self.now, zone, self.now, Language::En);
+        let there = self.reader().moment(self.now);
         let says = format!("{}: it is {there} there", zone.name());
         let first = report.made.map(|(at, _)| at).or(report.moments.first().map(|moment| moment.at));
         let late = first.map(|at| self.now - at);

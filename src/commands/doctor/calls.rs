@@ -7,26 +7,19 @@ use crate::model::{Collector, Group};
 use crate::provider::Limits;
 use crate::terminal::doctor::CheckVerdict;
 
-/// A limit, and the collectors that share it.
-type Limit = (&'static str, fn(&Limits) -> u32, fn(Collector) -> bool);
-const LIMITS: [Limit; 4] = [
-    ("vm_list_per_minute", |limits| limits.vm_list_per_minute, |collector| collector == Collector::Vms),
-    (
-        "vm_other_per_minute",
-        |limits| limits.vm_other_per_minute,
-        |collector| collector.group() == Group::Vm && collector != Collector::Vms,
-    ),
-    (
-        "hosting_per_minute",
-        |limits| limits.hosting_per_minute,
-        |collector| collector.group() == Group::Hosting,
-    ),
-    (
-        "billing_per_minute",
-        |limits| limits.billing_per_minute,
-        |collector| collector.group() == Group::Billing,
-    ),
-];
+/// The limits, in the order of their checks.
+const LIMITS: [&str; 4] =
+    ["vm_list_per_minute", "vm_other_per_minute", "hosting_per_minute", "billing_per_minute"];
+
+/// The limit that a collector counts against, and its calls in a minute.
+fn limit(collector: Collector, limits: &Limits) -> (&'static str, u32) {
+    match (collector, collector.group()) {
+        (Collector::Vms, _) => (LIMITS[0], limits.vm_list_per_minute),
+        (_, Group::Vm) => (LIMITS[1], limits.vm_other_per_minute),
+        (_, Group::Hosting) => (LIMITS[2], limits.hosting_per_minute),
+        (_, Group::Billing) => (LIMITS[3], limits.billing_per_minute),
+    }
+}
 
 /// The result of one reading.
 #[derive(Debug, Default)]
@@ -109,15 +102,19 @@ pub(super) fn checks(account: &AccountSettings, readings: &Readings) -> Vec<(Str
         gaps: (schedule.shortest_gap(), schedule.longest_gap()),
     });
     let all: Vec<Sweep> = all.collect();
-    let check = |&(key, allowed, shares): &Limit| {
-        if account.schedules.keys().any(|&one| shares(one) && readings.failed(one.group())) {
-            // The number of calls is known only after a reading that works.
-            return Some((budget(key), CheckVerdict::skip("not known until that works")));
-        }
-        let sweeps: Vec<Sweep> = all.iter().copied().filter(|sweep| shares(sweep.collector)).collect();
-        Some((budget(key), verdict(key, allowed(&account.api.limits), &sweeps)?))
+    let check = |key: &str| {
+        let of = |one: Collector| Some(limit(one, &account.api.limits)).filter(|(name, _)| *name == key);
+        let sweeps: Vec<Sweep> = all.iter().copied().filter(|sweep| of(sweep.collector).is_some()).collect();
+        let (_, allowed) = of(sweeps.first()?.collector)?;
+        // The number of calls is known only after a reading that works.
+        let is_known = sweeps.iter().all(|sweep| !readings.failed(sweep.collector.group()));
+        let verdict = match is_known {
+            true => verdict(key, allowed, &sweeps)?,
+            false => CheckVerdict::skip("not known until that works"),
+        };
+        Some((budget(key), verdict))
     };
-    LIMITS.iter().filter_map(check).collect()
+    LIMITS.into_iter().filter_map(check).collect()
 }
 
 /// `API budget, hosting` of `hosting_per_minute`.

@@ -7,16 +7,14 @@ use chrono::{DateTime, Duration, Utc};
 use url::Url;
 
 use super::mailboxes;
-use super::table::{self, Row};
 use super::{telegram, webhooks};
 use crate::clock;
-use crate::commands::ask::{AskError, DaemonAddress};
 use crate::commands::beside;
-use crate::config::{Environment, Settings};
+use crate::config::{AccountSettings, Environment, Settings};
 use crate::daemon::machine;
 use crate::daemon::mails::address;
-use crate::mail::smtp::{Capabilities, Timing, Transport};
-use crate::mail::{Recipient, Way};
+use crate::mail::smtp::{Timing, Transport};
+use crate::mail::{MailSettings, Way};
 use crate::model::{Language, Snapshot, Via, lives_on};
 use crate::provider::probe;
 use crate::store::{Store, StoreError};
@@ -27,29 +25,6 @@ use crate::view::words;
 const MOST_REFUSED: usize = 5;
 /// The largest difference of clocks without a warning.
 const SKEW: Duration = Duration::seconds(30);
-
-/// The answer of a provider's host.
-struct Host {
-    origin: String,
-    /// The host's time, if it sends it.
-    probed: Result<Option<DateTime<Utc>>, String>,
-    now: DateTime<Utc>,
-}
-
-/// The facts that the checks use.
-struct Facts<'a> {
-    settings: &'a Settings,
-    snapshot: &'a Snapshot,
-    socket: DaemonAddress,
-    status: Result<Vec<u8>, AskError>,
-}
-
-/// The facts that the checks of mail use.
-struct Mail<'a> {
-    settings: &'a Settings,
-    /// `None` if mail is off.
-    server: Option<Result<Capabilities, String>>,
-}
 
 /// All checks that belong to no account.
 pub(super) async fn checks(settings: &Settings, snapshot: &Snapshot) -> Vec<(String, CheckVerdict)> {
@@ -67,142 +42,99 @@ pub(super) async fn checks(settings: &Settings, snapshot: &Snapshot) -> Vec<(Str
         }
     }
     for (origin, (url, via)) in hosts {
-        let host = Host { origin, probed: probe(url, via).await, now: clock::now() };
-        checks.extend(table::run(&Host::CHECKS, &host));
+        checks.push(match probe(url, via).await {
+            Ok(theirs) => ("clock".to_owned(), clocks(&origin, theirs, clock::now())),
+            // The host's groups fail by themselves, with the remedy.
+            Err(error) => ("host".to_owned(), CheckVerdict::warn(format!("{origin}: {error}"))),
+        });
     }
     checks.extend(mail_checks(settings).await);
-    let socket = beside::socket(settings);
-    let status = socket.status().await;
-    let facts = Facts { settings, snapshot, socket, status };
     checks.extend(webhooks::checks(settings).await);
     checks.extend(mailboxes::checks(settings, snapshot).await);
-    checks.extend(table::run(&Facts::CHECKS, &facts));
+    let store = writable(&settings.store_path, state_directories(&UNITS).as_deref());
+    checks.push(("store".to_owned(), store));
+    checks.push(("daemon".to_owned(), daemon(settings).await));
+    checks.push(("where it runs".to_owned(), independence(settings, snapshot)));
     checks
 }
 
 /// Whether mails and messages to chats can be sent.
 pub(in crate::commands) async fn mail_checks(settings: &Settings) -> Vec<(String, CheckVerdict)> {
-    let mail = Mail { settings, server: probe_mail_server(settings).await };
-    let mut checks = table::run(&Mail::CHECKS, &mail);
+    let mut checks = Vec::new();
+    if !settings.mails {
+        checks.push(("mail".to_owned(), CheckVerdict::skip("off: there is no [email] table")));
+    }
+    if let Some(email) = &settings.email {
+        let everybody = settings.accounts.iter().flat_map(AccountSettings::everybody).map(|to| address(&to));
+        let recipients: BTreeSet<String> = everybody.filter(|to| Way::to(to) == Way::Smtp).collect();
+        let verdict = mail_server(email, &Vec::from_iter(recipients)).await;
+        checks.push(("mail server".to_owned(), verdict));
+    }
     checks.extend(telegram::checks(settings).await);
     checks
 }
 
-/// The addresses of everybody who is mailed, each once.
-fn recipients(settings: &Settings) -> Vec<String> {
-    let lists = settings.accounts.iter().flat_map(|account| {
-        let of_rules = account.alert.rules.values().flat_map(|rule| &rule.to);
-        account
-            .to
-            .iter()
-            .map(Recipient::address)
-            .chain(of_rules.chain(&account.alert.escalate_to).map(|to| address(to)))
-    });
-    let all: BTreeSet<String> = lists.filter(|to| Way::to(to) == Way::Smtp).collect();
-    all.into_iter().collect()
-}
-
 /// Connects with TLS, logs in, and asks whether the server takes mail from us to everybody. Sends no mail.
-async fn probe_mail_server(settings: &Settings) -> Option<Result<Capabilities, String>> {
-    let email = settings.email.as_ref()?;
+async fn mail_server(email: &MailSettings, recipients: &[String]) -> CheckVerdict {
+    let (sender, place) = (&email.from.email, format!("{}:{}", email.server.host, email.server.port));
     let probed = async {
         let transport = Transport::with_timing(&email.server, Timing::of_a_trial());
         let transport = transport.map_err(|error| error.to_string())?;
-        let (sender, recipients) = (email.from.email.to_string(), recipients(settings));
-        transport.probe(&sender, &recipients).await.map_err(|error| error.to_string())
+        transport.probe(sender.as_ref(), recipients).await.map_err(|error| error.to_string())
     };
-    Some(probed.await)
-}
-
-impl Host {
-    const CHECKS: [Row<Self>; 2] = [
-        // The host's groups fail by themselves, with the remedy.
-        ("host", |host| {
-            Some(CheckVerdict::warn(format!("{}: {}", host.origin, host.probed.as_ref().err()?)))
-        }),
-        ("clock", |host| Some(clocks(&host.origin, *host.probed.as_ref().ok()?, host.now))),
-    ];
-}
-
-impl Mail<'_> {
-    const CHECKS: [Row<Self>; 2] = [("mail", Self::mails_nobody), ("mail server", Self::server)];
-
-    fn mails_nobody(&self) -> Option<CheckVerdict> {
-        let off = !self.settings.mails;
-        off.then(|| CheckVerdict::skip("off: there is no [email] table"))
-    }
-
-    fn server(&self) -> Option<CheckVerdict> {
-        let email = self.settings.email.as_ref()?;
-        let place = format!("{}:{}", email.server.host, email.server.port);
-        Some(match self.server.as_ref()? {
-            Ok(server) => {
-                if !server.refused.is_empty() {
-                    let refused = server.refused.iter().map(|(to, error)| format!("for {to}: {error}"));
-                    let refused: Vec<String> = refused.collect();
-                    let refused = words::first(refused, MOST_REFUSED, Language::En).join("; ");
-                    return Some(
-                        CheckVerdict::fail(format!("{place}: {refused}"))
-                            .remedy("mails to them wait in the store until it takes them"),
-                    );
-                }
-                let tls = server.tls_version.unwrap_or("no TLS");
-                let login = server.login.as_ref();
-                let login = login.map_or_else(|| "no login".to_owned(), |how| format!("login by {how}"));
-                let (sender, greeting) = (&email.from.email, &server.greeting);
-                CheckVerdict::ok(format!(
-                    "{place}: {tls}, {login}, greeted as {greeting}, accepts sender {sender} and every recipient"
-                ))
-            }
-            Err(error) => CheckVerdict::fail(format!("{place}: {error}")).remedy(
-                "mails wait in the store until it works; hostwatch test-message sends one as a proof",
-            ),
-        })
+    match probed.await {
+        Ok(server) if !server.refused.is_empty() => {
+            let refused = server.refused.iter().map(|(to, error)| format!("for {to}: {error}"));
+            let refused = words::first(refused.collect(), MOST_REFUSED, Language::En).join("; ");
+            CheckVerdict::fail(format!("{place}: {refused}"))
+                .remedy("mails to them wait in the store until it takes them")
+        }
+        Ok(server) => {
+            let tls = server.tls_version.unwrap_or("no TLS");
+            let login = server.login.as_ref();
+            let login = login.map_or_else(|| "no login".to_owned(), |how| format!("login by {how}"));
+            let greeting = &server.greeting;
+            CheckVerdict::ok(format!(
+                "{place}: {tls}, {login}, greeted as {greeting}, accepts sender {sender} and every recipient"
+            ))
+        }
+        Err(error) => CheckVerdict::fail(format!("{place}: {error}"))
+            .remedy("mails wait in the store until it works; hostwatch test-message sends one as a proof"),
     }
 }
 
-impl Facts<'_> {
-    const CHECKS: [Row<Self>; 3] = [
-        ("store", |facts| Some(writable(&facts.settings.store_path, state_directories(&UNITS).as_deref()))),
-        ("daemon", |facts| Some(facts.daemon())),
-        ("where it runs", |facts| Some(facts.independence())),
-    ];
-
-    fn daemon(&self) -> CheckVerdict {
-        let socket = &self.socket;
-        match (&self.status, Store::is_held(&self.settings.store_path)) {
-            (Ok(_), _) => CheckVerdict::ok(format!("running, answers at {socket}")),
-            (Err(error), Ok(true)) => CheckVerdict::warn(format!("holds the store, but {error}")),
-            (Err(_), Ok(false)) => CheckVerdict::skip("not running"),
-            (Err(_), Err(error)) => {
-                CheckVerdict::skip(format!("whether one holds the store cannot be seen: {error}"))
-            }
+async fn daemon(settings: &Settings) -> CheckVerdict {
+    let socket = beside::socket(settings);
+    match (socket.status().await, Store::is_held(&settings.store_path)) {
+        (Ok(_), _) => CheckVerdict::ok(format!("running, answers at {socket}")),
+        (Err(error), Ok(true)) => CheckVerdict::warn(format!("holds the store, but {error}")),
+        (Err(_), Ok(false)) => CheckVerdict::skip("not running"),
+        (Err(_), Err(error)) => {
+            CheckVerdict::skip(format!("whether one holds the store cannot be seen: {error}"))
         }
     }
+}
 
-    /// Whether this machine is one that it watches.
-    fn independence(&self) -> CheckVerdict {
-        let own = match machine::addresses() {
-            Ok(own) => own,
-            Err(error) => {
-                return CheckVerdict::skip(format!(
-                    "the addresses of this machine cannot be listed: {error}"
-                ));
-            }
-        };
-        let Some(home) = lives_on(self.snapshot, &own) else {
-            return CheckVerdict::ok("outside the watched VMs");
-        };
-        let name = home.vm_name.map_or_else(|| home.vm.to_string(), |name| format!("{name} ({})", home.vm));
-        let says = format!(
-            "this machine ({}) is VM {name} of account {}: when that is offline, no mail says so",
-            home.address, home.account
-        );
-        CheckVerdict::warn(says).remedy(match self.settings.heartbeat_url {
-            Some(_) => "heartbeat.url is set: make sure that its service alerts somebody when the pings stop",
-            None => "run it elsewhere, or set heartbeat.url to a service that alerts you when the pings stop",
-        })
-    }
+/// Whether this machine is one that it watches.
+fn independence(settings: &Settings, snapshot: &Snapshot) -> CheckVerdict {
+    let own = match machine::addresses() {
+        Ok(own) => own,
+        Err(error) => {
+            return CheckVerdict::skip(format!("the addresses of this machine cannot be listed: {error}"));
+        }
+    };
+    let Some(home) = lives_on(snapshot, &own) else {
+        return CheckVerdict::ok("outside the watched VMs");
+    };
+    let name = home.vm_name.map_or_else(|| home.vm.to_string(), |name| format!("{name} ({})", home.vm));
+    let says = format!(
+        "this machine ({}) is VM {name} of account {}: when that is offline, no mail says so",
+        home.address, home.account
+    );
+    CheckVerdict::warn(says).remedy(match settings.heartbeat_url {
+        Some(_) => "heartbeat.url is set: make sure that its service alerts somebody when the pings stop",
+        None => "run it elsewhere, or set heartbeat.url to a service that alerts you when the pings stop",
+    })
 }
 
 fn clocks(origin: &str, theirs: Option<DateTime<Utc>>, ours: DateTime<Utc>) -> CheckVerdict {

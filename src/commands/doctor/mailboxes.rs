@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::net::lookup_host;
 
 use super::mx;
+use crate::commands::reading::in_order;
 use crate::config::Settings;
 use crate::mail::Recipient;
 use crate::model::{Snapshot, lives_on, site_of};
@@ -55,28 +56,21 @@ pub(super) async fn checks(settings: &Settings, snapshot: &Snapshot) -> Vec<(Str
     checks
 }
 
-/// The addresses of each name, or of its mail servers where the name servers tell any. The lookups run at the same
-/// time. A name whose answer comes too late has no address.
+/// The addresses of each name, or of its mail servers where the name servers tell any. Several are
+/// looked up at a time. A name whose answer comes too late has no address.
 async fn places<'a>(names: impl Iterator<Item = (&'a str, &[SocketAddr])>) -> BTreeMap<String, Vec<IpAddr>> {
-    let lookups: BTreeMap<String, _> = names
+    let (names, lookups): (Vec<String>, Vec<_>) = names
         .map(|(name, name_servers)| {
-            let (host, name_servers) = (name.to_owned(), name_servers.to_vec());
-            let lookup = async move {
-                let found = tokio::time::timeout(PATIENCE, addresses(host, &name_servers)).await;
-                found.unwrap_or_default()
-            };
-            (name.to_owned(), tokio::spawn(lookup))
+            let lookup = addresses(name.to_owned(), name_servers.to_vec());
+            let lookup = async { tokio::time::timeout(PATIENCE, lookup).await.unwrap_or_default() };
+            (name.to_owned(), lookup)
         })
-        .collect();
-    let mut places = BTreeMap::new();
-    for (name, lookup) in lookups {
-        places.insert(name, lookup.await.unwrap_or_default());
-    }
-    places
+        .unzip();
+    names.into_iter().zip(in_order(lookups.into_iter()).await).collect()
 }
 
-async fn addresses(name: String, name_servers: &[SocketAddr]) -> Vec<IpAddr> {
-    let mut hosts = mx::mail_servers(&name, name_servers).await;
+async fn addresses(name: String, name_servers: Vec<SocketAddr>) -> Vec<IpAddr> {
+    let mut hosts = mx::mail_servers(&name, &name_servers).await;
     if hosts.is_empty() {
         hosts.push(name);
     }

@@ -6,7 +6,6 @@ mod calls;
 pub(super) mod machine;
 mod mailboxes;
 mod mx;
-mod table;
 mod telegram;
 mod webhooks;
 

@@ -10,6 +10,7 @@ use crate::commands::output::print;
 const STOPPED: &str = "stopped; nothing was written";
 
 /// A terminal with a person at it.
+#[derive(Clone, Copy)]
 pub(super) struct Asker(());
 
 impl Asker {
@@ -19,7 +20,7 @@ impl Asker {
     }
 
     /// Reads a line and trims it. Empty if only Enter was typed.
-    pub(super) fn line(&self, question: &str) -> Result<String> {
+    pub(super) fn line(self, question: &str) -> Result<String> {
         print(&format!("{question}: "))?;
         let mut line = String::new();
         if std::io::stdin().lock().read_line(&mut line).context("reading the answer")? == 0 {
@@ -30,7 +31,7 @@ impl Asker {
     }
 
     /// Reads a line without showing it.
-    pub(super) fn secret(&self, question: &str) -> Result<String> {
+    pub(super) fn secret(self, question: &str) -> Result<String> {
         // Hidden before the question appears, so that no key is shown in between.
         let _hidden = Hidden::begin().context("hiding what is typed")?;
         print(&format!("{question} (not shown): "))?;
@@ -57,7 +58,7 @@ impl Asker {
         Ok(String::from_utf8(typed).context("the answer is not text")?.trim().to_owned())
     }
 
-    pub(super) fn confirm(&self, question: &str, by_default: bool) -> Result<bool> {
+    pub(super) fn confirm(self, question: &str, by_default: bool) -> Result<bool> {
         let choice = if by_default { "[Y/n]" } else { "[y/N]" };
         loop {
             match self.line(&format!("{question} {choice}"))?.to_ascii_lowercase().as_str() {

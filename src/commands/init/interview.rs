@@ -14,9 +14,39 @@ use crate::view::words;
 /// The number of containers in a state without a name that a question lists.
 const MOST_NAMES: usize = 3;
 
+/// The questions of a part, in their order.
+type Part = &'static [(Question, &'static str)];
+
+const PROVIDER: Part = &[
+    (Question::PanelUrl, "Address of the panel, for VMs and billing, such as https://panel.example.com"),
+    (Question::VmApiKey, "API key of the VMs"),
+    (Question::BillingUsername, "User of the billing data, for the cut-off and the balance"),
+    (Question::BillingPassword, "Password of that user"),
+    (Question::BaseUrl, "Address of the hosting, for containers and sites, such as https://api.example.com"),
+    (Question::HostingToken, "Token of the hosting; Enter if an API key fetches tokens that expire"),
+    (Question::HostingTokenUrl, "Address at which the API key fetches a token"),
+    (Question::HostingApiKey, "API key that fetches it"),
+    (Question::TimeZone, "Time zone of the provider's dates, such as Europe/Moscow"),
+    (Question::Currency, "Currency, such as RUB"),
+];
+const MAIL: Part = &[
+    (
+        Question::SmtpUrl,
+        "Mail server, such as smtps://user%40example.com@mail.example.com or smtp://127.0.0.1:25",
+    ),
+    (Question::SmtpPassword, "Password of the mail server"),
+    (Question::From, "Sender, such as hostwatch@example.com"),
+    (Question::To, "Recipients of the mails; several with commas between"),
+];
+const CHAT: Part = &[
+    (Question::TelegramToken, "Token of a Telegram bot that writes to you, from @BotFather"),
+    (Question::TelegramChat, "Chat that it writes to: its number, or @name of a channel"),
+    (Question::TelegramProxy, "Proxy, where Telegram is filtered, such as socks5h://127.0.0.1:1080"),
+];
+
 /// The interview of a person, with the answers so far.
 pub(super) struct Interview<'a> {
-    pub(super) asker: &'a Asker,
+    pub(super) asker: Asker,
     pub(super) answers: &'a mut Answers,
     /// Whether answered questions are asked again, since one of the answers is wrong.
     pub(super) again: bool,
@@ -26,92 +56,35 @@ impl Interview<'_> {
     /// Addresses, credentials, time zone and currency.
     pub(super) fn provider(&mut self) -> Result<()> {
         print("\nThe provider (Enter: none, or as it stands in brackets; -: takes an answer back)\n\n")?;
-        self.ask(
-            Question::PanelUrl,
-            "Address of the panel, for VMs and billing, such as https://panel.example.com",
-            None,
-        )?;
-        if self.answers.get(Question::PanelUrl).is_some() {
-            self.ask(Question::VmApiKey, "API key of the VMs", None)?;
-            self.ask(
-                Question::BillingUsername,
-                "User of the billing data, for the cut-off and the balance",
-                None,
-            )?;
-            if self.answers.get(Question::BillingUsername).is_some() {
-                self.ask(Question::BillingPassword, "Password of that user", None)?;
-            }
-        }
-        self.ask(
-            Question::BaseUrl,
-            "Address of the hosting, for containers and sites, such as https://api.example.com",
-            None,
-        )?;
-        if self.answers.get(Question::BaseUrl).is_some() {
-            if self.answers.get(Question::HostingTokenUrl).is_none() {
-                self.ask(
-                    Question::HostingToken,
-                    "Token of the hosting; Enter if an API key fetches tokens that expire",
-                    None,
-                )?;
-            }
-            if self.answers.get(Question::HostingToken).is_none() {
-                self.ask(Question::HostingTokenUrl, "Address at which the API key fetches a token", None)?;
-                if self.answers.get(Question::HostingTokenUrl).is_some() {
-                    self.ask(Question::HostingApiKey, "API key that fetches it", None)?;
-                }
-            }
-        }
-        let zone = time_zone();
-        self.ask(
-            Question::TimeZone,
-            "Time zone of the provider's dates, such as Europe/Moscow",
-            zone.as_deref(),
-        )?;
-        self.ask(Question::Currency, "Currency, such as RUB", None)
+        self.part(PROVIDER)
     }
 
     /// Mail server, sender and recipients.
     pub(super) fn mail(&mut self) -> Result<()> {
         print("\nThe mails (without a mail server hostwatch is an exporter only)\n\n")?;
-        let server =
-            "Mail server, such as smtps://user%40example.com@mail.example.com or smtp://127.0.0.1:25";
-        self.ask(Question::SmtpUrl, server, None)?;
-        if self.answers.get(Question::SmtpUrl).is_none() {
-            return Ok(());
-        }
-        if self.answers.logs_in() {
-            self.ask(Question::SmtpPassword, "Password of the mail server", None)?;
-        }
-        self.ask(Question::From, "Sender, such as hostwatch@example.com", None)?;
-        self.ask(Question::To, "Recipients of the mails; several with commas between", None)?;
+        self.part(MAIL)?;
         self.second_recipient()
     }
 
     /// Asks for a chat, beside mailboxes or in their place.
     pub(super) fn chat(&mut self) -> Result<()> {
-        self.ask(
-            Question::TelegramToken,
-            "Token of a Telegram bot that writes to you, from @BotFather",
-            None,
-        )?;
-        if self.answers.get(Question::TelegramToken).is_none() {
-            return Ok(());
+        self.part(CHAT)
+    }
+
+    fn part(&mut self, part: Part) -> Result<()> {
+        for &(key, question) in part {
+            if self.answers.lead_to(key) {
+                self.ask(key, question)?;
+            }
         }
-        self.ask(Question::TelegramChat, "Chat that it writes to: its number, or @name of a channel", None)?;
-        self.ask(
-            Question::TelegramProxy,
-            "Proxy, where Telegram is filtered, such as socks5h://127.0.0.1:1080",
-            None,
-        )
+        Ok(())
     }
 
     /// Asks for a second recipient: a mailbox that goes down with the account gets no mail.
     fn second_recipient(&mut self) -> Result<()> {
-        let Some(to) = self.answers.get(Question::To).filter(|to| !to.contains(',')).map(str::to_owned)
-        else {
-            return Ok(());
-        };
+        let only = self.answers.get(Question::To).filter(|to| !to.contains(','));
+        let only = only.filter(|_| self.answers.lead_to(Question::To));
+        let Some(to) = only.map(str::to_owned) else { return Ok(()) };
         let same = self.asker.confirm("Is this mailbox with the same provider?", false)?;
         let question = if same {
             print("  Then it may be off together with the account, and nobody reads that it was cut off.\n")?;
@@ -137,7 +110,7 @@ impl Interview<'_> {
              address of yours there once a minute, and the service alerts you when that stops (https://healthchecks.io\n\
              and others).\n\n",
         )?;
-        self.ask(Question::HeartbeatUrl, "Address to fetch", None)
+        self.ask(Question::HeartbeatUrl, "Address to fetch")
     }
 
     /// Asks for the names of container states, since the provider does not explain its numbers.
@@ -170,12 +143,13 @@ impl Interview<'_> {
         Ok(())
     }
 
-    fn ask(&mut self, key: Question, question: &str, default: Option<&str>) -> Result<()> {
+    fn ask(&mut self, key: Question, question: &str) -> Result<()> {
         if !self.again && self.answers.get(key).is_some() && self.answers.complaint(key).is_none() {
             return Ok(());
         }
+        let default = if key == Question::TimeZone { time_zone() } else { None };
         loop {
-            let stands = self.answers.get(key).or(default).map(str::to_owned);
+            let stands = self.answers.get(key).map(str::to_owned).or(default.clone());
             let typed = match &stands {
                 None if key.is_secret() => self.asker.secret(question)?,
                 None => self.asker.line(question)?,

@@ -39,7 +39,7 @@ pub(super) async fn run(args: cli::Init) -> Result<Answer> {
         complain(&anyhow!("stopped; nothing was written"));
         std::process::exit(1);
     });
-    match &asker {
+    match asker {
         Some(asker) => {
             place.refuse_taken(answers.secret_files())?;
             ask(&args, asker, &mut answers).await?;
@@ -61,13 +61,13 @@ pub(super) async fn run(args: cli::Init) -> Result<Answer> {
         return Ok(Answer::Fine);
     }
     tokio::select! {
-        answer = afterwards(&args, &settings, asker.as_ref()) => answer,
+        answer = afterwards(&args, &settings, asker) => answer,
         _ = interrupts.recv() => bail!("stopped; {file} is written: hostwatch doctor tries it"),
     }
 }
 
 /// Asks all questions. Answers that the provider, the mail server or Telegram refuses are asked again.
-async fn ask(args: &cli::Init, asker: &Asker, answers: &mut Answers) -> Result<()> {
+async fn ask(args: &cli::Init, asker: Asker, answers: &mut Answers) -> Result<()> {
     print(&in_columns(&format!(
         "hostwatch init asks what it needs, tries it, and then writes {} and a file for each secret. Ctrl-C stops it; \
          nothing is written until the end.\n",
@@ -84,11 +84,7 @@ async fn ask(args: &cli::Init, asker: &Asker, answers: &mut Answers) -> Result<(
         }
         print("\nAsking the provider …\n")?;
         let (failures, state) = provider_failures(&settings).await;
-        if failures.checks.is_empty() {
-            break Some(state);
-        }
-        print(&text(&[failures], style(SCREEN)))?;
-        if !asker.confirm("Answer these questions again?", true)? {
+        if stands(asker, failures)? {
             break Some(state);
         }
     };
@@ -102,19 +98,20 @@ async fn ask(args: &cli::Init, asker: &Asker, answers: &mut Answers) -> Result<(
         interview.chat()?;
         again = true;
         let Some(settings) = complete(&answers.before(Question::HeartbeatUrl))? else { continue };
-        if args.no_check {
-            break;
-        }
-        let failures = mail_failures(&settings).await;
-        if failures.checks.is_empty() {
-            break;
-        }
-        print(&text(&[failures], style(SCREEN)))?;
-        if !asker.confirm("Answer these questions again?", true)? {
+        if args.no_check || stands(asker, mail_failures(&settings).await)? {
             break;
         }
     }
     Interview { asker, answers, again: false }.heartbeat()
+}
+
+/// Whether the answers work, or are to stay although they do not.
+fn stands(asker: Asker, failures: CheckSection) -> Result<bool> {
+    if failures.checks.is_empty() {
+        return Ok(true);
+    }
+    print(&text(&[failures], style(SCREEN)))?;
+    Ok(!asker.confirm("Answer these questions again?", true)?)
 }
 
 /// The settings of these answers, if they are complete. Otherwise prints why they are not.
@@ -170,7 +167,7 @@ fn only_failures(section: CheckSection) -> CheckSection {
 }
 
 /// The steps after writing: doctor, the test mail, and the service.
-async fn afterwards(args: &cli::Init, settings: &Settings, asker: Option<&Asker>) -> Result<Answer> {
+async fn afterwards(args: &cli::Init, settings: &Settings, asker: Option<Asker>) -> Result<Answer> {
     print("\n")?;
     let doctor = cli::Doctor { screen: SCREEN, config: cli::Config { file: args.config.file.clone() } };
     let answer = doctor::run(doctor).await?;
@@ -178,12 +175,7 @@ async fn afterwards(args: &cli::Init, settings: &Settings, asker: Option<&Asker>
         settings.accounts.iter().flat_map(|account| &account.to).map(Recipient::address).collect();
     if !to.is_empty() {
         let question = format!("\nSend a test message to {}?", to.join(", "));
-        let wanted = args.test_mail
-            || match asker {
-                Some(asker) => confirm(asker, &question).await?,
-                None => false,
-            };
-        if wanted {
+        if is_wanted(args.test_mail, asker, &question).await? {
             test_message::run(&args.config.file, None).await?;
         }
     }
@@ -199,19 +191,14 @@ async fn afterwards(args: &cli::Init, settings: &Settings, asker: Option<&Asker>
 const UNIT: &str = "hostwatch.service";
 
 /// Starts the service, if systemd runs and has it.
-async fn start(args: &cli::Init, asker: Option<&Asker>) -> Result<()> {
+async fn start(args: &cli::Init, asker: Option<Asker>) -> Result<()> {
     let is_packaged =
         args.config.file == Path::new(cli::CONFIG_FILE) && Path::new("/run/systemd/system").is_dir();
     if !is_packaged {
         let file = args.config.file.display();
         return print(&format!("\nStart it: hostwatch run --config.file={file}\n"));
     }
-    let wanted = args.start
-        || match asker {
-            Some(asker) => confirm(asker, "\nStart hostwatch now, and at every boot?").await?,
-            None => false,
-        };
-    if !wanted {
+    if !is_wanted(args.start, asker, "\nStart hostwatch now, and at every boot?").await? {
         return print("\nStart it: systemctl enable --now hostwatch\n");
     }
     let status =
@@ -224,12 +211,9 @@ async fn start(args: &cli::Init, asker: Option<&Asker>) -> Result<()> {
     )
 }
 
-/// Asks on another thread, so that Ctrl-C works meanwhile.
-async fn confirm(_: &Asker, question: &str) -> Result<bool> {
+/// Whether a flag or the person wants it. The question waits on another thread, so that Ctrl-C works meanwhile.
+async fn is_wanted(flag: bool, asker: Option<Asker>, question: &str) -> Result<bool> {
+    let Some(asker) = asker.filter(|_| !flag) else { return Ok(flag) };
     let question = question.to_owned();
-    let asked = tokio::task::spawn_blocking(move || match Asker::new() {
-        Some(asker) => asker.confirm(&question, true),
-        None => Ok(false),
-    });
-    asked.await.context("asking")?
+    tokio::task::spawn_blocking(move || asker.confirm(&question, true)).await.context("asking")?
 }

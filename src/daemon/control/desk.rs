@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use super::protocol::{Asked, DaemonHealth, POLL_AT_MOST, Reply, Request, whole};
 use crate::daemon::common::Common;
 use crate::daemon::pipeline::Message;
-use crate::http::{Answering, Control};
+use crate::http::{self, Answering, Control, Reload};
 use crate::model::freshness::state_collectors;
 use crate::model::{AccountName, Collector, Language, Snapshot};
 use crate::view::records::IncidentRecords;
@@ -23,6 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 pub(in crate::daemon) struct Desk {
     pub(in crate::daemon) common: Arc<Common>,
     pub(in crate::daemon) about: About,
+    pub(in crate::daemon) reload: mpsc::Sender<Reload>,
 }
 
 /// A request that the pipeline answers.
@@ -76,6 +77,10 @@ impl Desk {
         match request {
             Request::Poll { account } => self.poll(account).await,
             Request::Health => Ok(Reply::Health(self.health())),
+            Request::Reload => match http::reload(&self.reload).await {
+                Ok(said) => Ok(Reply::Done(said.to_owned())),
+                Err((_, why)) => Err(why),
+            },
             Request::LastReading { account } => {
                 Ok(Reply::LastReading(self.last_reading(&account).map(Box::new)))
             }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use crate::http::RELOAD_AT_MOST;
 use crate::model::AccountName;
 use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecords};
 use crate::view::why::WhyRecord;
@@ -21,6 +22,8 @@ pub(super) const POLL_AT_MOST: Duration = Duration::from_secs(60);
 pub(crate) enum Request {
     /// Whether the daemon's loops run.
     Health,
+    /// Takes up the configuration.
+    Reload,
     /// Polls an account now, or all.
     Poll {
         account: Option<String>,
@@ -98,7 +101,7 @@ impl Request {
 
     /// Whether the request reads or writes the store.
     pub(crate) fn is_of_the_store(&self) -> bool {
-        !matches!(self, Self::Health | Self::Poll { .. } | Self::LastReading { .. })
+        !matches!(self, Self::Health | Self::Reload | Self::Poll { .. } | Self::LastReading { .. })
     }
 
     /// Whether the request changes the store.
@@ -113,6 +116,8 @@ impl Request {
             Duration::from_secs(20)
         } else if matches!(self, Self::Poll { .. }) {
             POLL_AT_MOST + Duration::from_secs(10)
+        } else if *self == Self::Reload {
+            RELOAD_AT_MOST + Duration::from_secs(10)
         } else {
             Duration::from_secs(5)
         }

@@ -67,6 +67,20 @@ impl Question {
         }
     }
 
+    /// The answer that gives this one a meaning.
+    const fn needs(self) -> Option<Self> {
+        match self {
+            Self::VmApiKey | Self::BillingUsername => Some(Self::PanelUrl),
+            Self::BillingPassword => Some(Self::BillingUsername),
+            Self::HostingToken | Self::HostingTokenUrl => Some(Self::BaseUrl),
+            Self::HostingApiKey | Self::HostingTokenFields => Some(Self::HostingTokenUrl),
+            Self::SmtpPassword | Self::From | Self::To => Some(Self::SmtpUrl),
+            Self::TelegramChat | Self::TelegramProxy | Self::TelegramApiUrl => Some(Self::TelegramToken),
+            Self::PanelUrl | Self::TimeZone | Self::Currency | Self::BaseUrl => None,
+            Self::SmtpUrl | Self::TelegramToken | Self::HeartbeatUrl => None,
+        }
+    }
+
     /// Whether the answer comes from a file, and goes to one.
     pub(super) fn is_secret(self) -> bool {
         self.row().2.ends_with("-file")
@@ -171,10 +185,22 @@ impl Answers {
         };
     }
 
-    /// Takes an answer back, and those after it that mean nothing alone; see `BLOCKS`.
+    /// Takes an answer back, and those to which it gives a meaning.
     pub(super) fn take_back(&mut self, key: Question) {
-        let last = BLOCKS.iter().find(|(first, _)| *first == key).map_or(key, |(_, last)| *last);
-        self.values.retain(|one, _| !(key..=last).contains(one));
+        self.values.remove(&key);
+        let others = Question::VARIANTS.iter().filter(|one| one.needs() == Some(key));
+        others.for_each(|&one| self.take_back(one));
+    }
+
+    /// Whether the other answers leave a question open.
+    pub(super) fn lead_to(&self, key: Question) -> bool {
+        let has = |one| self.get(one).is_some();
+        let is_spare = [
+            (Question::HostingToken, has(Question::HostingTokenUrl)),
+            (Question::HostingTokenUrl, has(Question::HostingToken)),
+            (Question::SmtpPassword, !self.logs_in()),
+        ];
+        key.needs().is_none_or(|one| has(one) && self.lead_to(one)) && !is_spare.contains(&(key, true))
     }
 
     /// All recipients, if a chat is among them. The account itself then names them.
@@ -185,7 +211,7 @@ impl Answers {
     }
 
     /// Whether the mail server needs a password.
-    pub(super) fn logs_in(&self) -> bool {
+    fn logs_in(&self) -> bool {
         let url = self.get(Question::SmtpUrl).and_then(|url| Url::parse(url).ok());
         url.is_some_and(|url| !url.username().is_empty())
     }
@@ -327,16 +353,6 @@ impl Answers {
         text
     }
 }
-
-/// Blocks of answers, by their first and last. The first one gives the others a meaning.
-const BLOCKS: [(Question, Question); 6] = [
-    (Question::PanelUrl, Question::BillingPassword),
-    (Question::BillingUsername, Question::BillingPassword),
-    (Question::BaseUrl, Question::HostingTokenFields),
-    (Question::HostingTokenUrl, Question::HostingTokenFields),
-    (Question::SmtpUrl, Question::To),
-    (Question::TelegramToken, Question::TelegramApiUrl),
-];
 
 const NOTHING: &str = "nothing to watch: no address of the provider with its credentials was given";
 
