@@ -57,7 +57,7 @@ fn status(names: &[String]) -> Value {
     json!({
         "generated_at": at, "version": name(0), "commit": name(1), "started_at": at, "verdict": verdict(2),
         "accounts": [{
-            "name": "main", "currency": name(4), "time_zone": name(5), "resources": 3, "verdict": verdict(6),
+            "name": "main", "currency": name(4), "time_zone": "Europe/Moscow", "resources": 3, "verdict": verdict(6),
             "billing": {
                 "read_at": at, "balance": "25.5", "expected_balance": "5", "horizon": at, "disconnect": "at", "disconnect_at": at, "disconnect_computed": true,
                 "pay_by": "2026-03-01", "pay_at_once": true, "pay": [{"days": 30, "amount": "45"}],
