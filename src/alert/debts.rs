@@ -102,7 +102,7 @@ impl Log {
         }
     }
 
-    /// Owes a digest to a recipient, once a date for each account. An older digest that did not leave lapses.
+    /// Owes a digest to a recipient, once a date for each account, in place of an older one that did not leave.
     pub(crate) fn owe_digest(&mut self, to: &str, mut digest: Digest) {
         let last = self.standing(to).map(|one| &one.digests);
         let is_new = |account: &AccountName| last.and_then(|last| last.get(account)) != Some(&digest.date);
@@ -114,7 +114,7 @@ impl Log {
         let dates: Vec<_> = dates.collect();
         self.change_addressee(to, |one| {
             one.standing.digests.extend(dates);
-            one.digest = Some(digest);
+            one.digest = Some(digest.instead_of(one.digest.take()));
         });
         self.tidings.has_news = true;
     }

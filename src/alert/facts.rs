@@ -94,9 +94,14 @@ impl<'a> Facts<'a> {
         self.cut_off(key)?.deletion(&watcher.settings, self.now)
     }
 
-    /// Whether this is a recipient of any account.
+    /// Whether this is a recipient of any account, and not of escalations alone.
     pub(super) fn is_anyones_recipient(&self, to: &str) -> bool {
         self.engine.watchers().values().flat_map(Watcher::all_recipients).any(|one| one == to)
+    }
+
+    /// Whether this is a recipient of any account.
+    pub(super) fn is_configured(&self, to: &str) -> bool {
+        self.engine.watchers().values().flat_map(Watcher::everybody).any(|one| one == to)
     }
 
     pub(crate) fn is_recipient(&self, to: &str, key: &Key) -> bool {

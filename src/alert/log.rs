@@ -36,13 +36,13 @@ pub(crate) struct Log {
 impl Log {
     /// Compares all incidents, since time alone may make something owed.
     pub(crate) fn note_all(&mut self, facts: &Facts<'_>) {
-        let recipients: BTreeSet<&String> =
-            facts.engine.watchers().values().flat_map(Watcher::all_recipients).collect();
+        let watchers = || facts.engine.watchers().values();
+        let recipients: BTreeSet<&String> = watchers().flat_map(Watcher::all_recipients).collect();
+        let everybody: BTreeSet<&String> = watchers().flat_map(Watcher::everybody).collect();
         // A recipient that left the configuration is owed no first mail and no digest.
-        self.addressees.change_all(
-            |to| !recipients.contains(to),
-            |one| (one.first, one.digest, one.standing.unsure_since) = (None, None, None),
-        );
+        self.addressees
+            .change_all(|to| !recipients.contains(to), |one| (one.first, one.digest) = (None, None));
+        self.addressees.change_all(|to| !everybody.contains(to), |one| one.standing.unsure_since = None);
         if !self.is_started && facts.engine.all_attempted(facts.snapshot) {
             self.is_started = true;
             for to in recipients {

@@ -77,6 +77,18 @@ pub(crate) struct Digest {
     pub accounts: Vec<DigestAccount>,
 }
 
+impl Digest {
+    /// The digest that also covers what an older one would have covered, which did not leave.
+    pub(super) fn instead_of(mut self, older: Option<Self>) -> Self {
+        let Some(older) = older else { return self };
+        self.from = self.from.min(older.from);
+        let lacks = |one: &DigestAccount| !self.accounts.contains(one);
+        let more: Vec<DigestAccount> = older.accounts.into_iter().filter(lacks).collect();
+        self.accounts.extend(more);
+        self
+    }
+}
+
 /// An account of a digest: an object with a name, as stores of earlier builds have it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub(crate) struct DigestAccount {

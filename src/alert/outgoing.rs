@@ -149,7 +149,7 @@ impl Log {
                 self.put_back(key, &place.0, before, true);
             }
         }
-        if facts.is_anyones_recipient(&place.0) {
+        if facts.is_configured(&place.0) {
             self.change_standing(&place.0, |standing| standing.unsure_since = Some(flight.first_try));
         }
     }
@@ -391,7 +391,10 @@ impl Log {
         }
         self.change_addressee(&place.0, |one| {
             one.first = flight.first.or(one.first);
-            one.digest = one.digest.take().or(flight.digest);
+            one.digest = match one.digest.take() {
+                Some(newer) => Some(newer.instead_of(flight.digest)),
+                None => flight.digest,
+            };
             one.standing.sent.get_mut(&place.1).and_then(Vec::pop);
         });
     }
@@ -415,7 +418,7 @@ impl Log {
 
     /// Other recipients of these accounts that are not reached.
     fn unreached_by(&self, to: &str, accounts: &[AccountName], facts: &Facts<'_>) -> Vec<NotReached> {
-        let is_other = |other: &str| other != to && facts.is_anyones_recipient(other);
+        let is_other = |other: &str| other != to && facts.is_configured(other);
         let others = self.addressees.iter().filter(|(other, _)| is_other(other));
         let unreached = others.filter_map(|(other, one)| {
             let unreached = one.standing.unreached.as_ref()?;

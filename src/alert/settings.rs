@@ -82,6 +82,11 @@ impl Watcher {
     pub(crate) fn all_recipients(&self) -> impl Iterator<Item = &String> {
         self.to.iter().chain(self.settings.rules.values().flat_map(|rule| &rule.to))
     }
+
+    /// All recipients, with those of an escalation.
+    pub(crate) fn everybody(&self) -> impl Iterator<Item = &String> {
+        self.all_recipients().chain(&self.settings.escalate_to)
+    }
 }
 
 impl AlertSettings {

@@ -169,19 +169,19 @@ impl Common {
     fn senders(&self, tasks: &mut Tasks, stop: &CancellationToken) -> Senders {
         let mut handles = BTreeMap::new();
         for (way, carrier) in &self.carriers {
-            let mut sender = || {
+            let mut sender = |number| {
                 let (handle, jobs): (mpsc::UnboundedSender<Job>, _) = mpsc::unbounded_channel();
                 let sender = Sender {
                     way: way.clone(),
                     carrier: carrier.clone(),
                     jobs,
                     results: self.messages.clone(),
-                    last_run: self.liveness.watch(Loop::Sender(way.clone())),
+                    last_run: self.liveness.watch(Loop::Sender(way.clone(), number)),
                 };
                 part(tasks, "sender", sender.run(stop.child_token()));
                 handle
             };
-            handles.insert(way.clone(), [sender(), sender()]);
+            handles.insert(way.clone(), [sender(0), sender(1)]);
         }
         Senders::new(handles)
     }

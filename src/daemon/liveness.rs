@@ -27,7 +27,8 @@ pub(super) enum Ended {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Loop {
     Pipeline,
-    Sender(Way),
+    /// A way has two of them.
+    Sender(Way, usize),
     Collectors(AccountName),
 }
 
@@ -35,7 +36,7 @@ impl Loop {
     fn name(&self) -> &'static str {
         match self {
             Self::Pipeline => "pipeline",
-            Self::Sender(_) => "sender",
+            Self::Sender(..) => "sender",
             Self::Collectors(_) => "collectors",
         }
     }
@@ -46,7 +47,7 @@ impl Loop {
             // The pipeline checks its store twice a second; a large sweep takes seconds.
             Self::Pipeline => 120,
             // The longest attempt at a mail takes two minutes.
-            Self::Sender(_) => 300,
+            Self::Sender(..) => 300,
             // Collectors run each minute or at the end of a request. The provider can ask for a pause of five
             // minutes at most.
             Self::Collectors(_) => 900,
@@ -97,7 +98,7 @@ impl Liveness {
     pub(super) fn keep_collectors(&self, of: impl Fn(&AccountName) -> bool) {
         self.loops.lock().retain(|one, _| match one {
             Loop::Collectors(account) => of(account),
-            Loop::Pipeline | Loop::Sender(_) => true,
+            Loop::Pipeline | Loop::Sender(..) => true,
         });
     }
 
@@ -130,7 +131,8 @@ mod tests {
         let Some(start) = Instant::now().checked_sub(Duration::from_secs(1000)) else { return };
         let liveness = Liveness { start, loops: Mutex::default() };
         let collectors = |name: &str| Loop::Collectors(name.parse().unwrap());
-        let all = [collectors("a"), collectors("b"), Loop::Sender(Way::Smtp), Loop::Pipeline];
+        let [money, other] = [0, 1].map(|number| Loop::Sender(Way::Smtp, number));
+        let all = [collectors("a"), collectors("b"), Loop::Pipeline, money, other];
         let watched = all.map(|one| liveness.watch(one));
         assert!(liveness.stuck().is_empty());
         // As if they had run only at the start.
@@ -141,7 +143,8 @@ mod tests {
         watched[0].now();
         assert_eq!(liveness.ages()["collectors"].as_secs(), 1000, "those that waited longest");
         liveness.keep_collectors(|account| account.as_str() == "a");
-        watched[3].now();
-        assert_eq!(liveness.stuck(), ["sender"]);
+        watched[2].now();
+        watched[4].now();
+        assert_eq!(liveness.stuck(), ["sender"], "one of two");
     }
 }

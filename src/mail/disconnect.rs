@@ -43,7 +43,7 @@ pub(super) fn body(item: &Item, context: &Context<'_>) -> Body {
             language.pick("Incident", "Ключ"),
             item.key
         )))
-        .chain(parts::foot(Some(item), 0, std::slice::from_ref(&item.key.account), language))
+        .chain(parts::foot(Some(item), &[], std::slice::from_ref(&item.key.account), language))
         .collect(),
         ..Body::default()
     }

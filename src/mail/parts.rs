@@ -157,29 +157,28 @@ pub(super) fn lives_on(accounts: &[AccountName], context: &Context<'_>) -> Optio
 }
 
 /// The end of a mail: command lines about the worst of its incidents, which can be copied, and the sender's
-/// line. `acks`: the number of incidents whose reminders an acknowledgement stops.
+/// line. `reminded`: the incidents whose reminders an acknowledgement stops.
 pub(super) fn foot(
     worst: Option<&Item>,
-    acks: usize,
+    reminded: &[&Item],
     accounts: &[AccountName],
     language: Language,
 ) -> Vec<FootLine> {
     let mut lines = Vec::new();
     if let Some(worst) = worst {
-        let key = &worst.key;
         let details = language.pick("Details", "Подробнее");
-        lines.push(FootLine::command(details, format!("hostwatch why {key}")));
-        if acks > 0 {
-            let stop = language.pick("Stop reminders", "Отключить напоминания");
-            lines.push(FootLine::command(stop, format!("hostwatch ack {key}")));
-        }
-        if acks > 1 {
-            let others = language.pick(
-                "To acknowledge another problem, use its name or ID.",
-                "Для другой проблемы укажите её имя или ID.",
-            );
-            lines.push(FootLine::text(others));
-        }
+        lines.push(FootLine::command(details, format!("hostwatch why {}", worst.key)));
+    }
+    if let Some(first) = reminded.first() {
+        let stop = language.pick("Stop reminders", "Отключить напоминания");
+        lines.push(FootLine::command(stop, format!("hostwatch ack {}", first.key)));
+    }
+    if reminded.len() > 1 {
+        let others = language.pick(
+            "To acknowledge another problem, use its name or ID.",
+            "Для другой проблемы укажите её имя или ID.",
+        );
+        lines.push(FootLine::text(others));
     }
     lines.push(sender_line(accounts, language));
     lines

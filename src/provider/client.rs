@@ -208,7 +208,10 @@ impl Client {
                     let (whole, _place) = (timing.whole, Some(place));
                     return Ok(AnswerBody { response, whole, left: limit, limit, _place, report });
                 }
-                Ok(response) => self.refusal(group, response).await,
+                Ok(response) if retry_in.is_none() || matches!(response.status().as_u16(), 401..=403) => {
+                    self.refusal(group, response).await
+                }
+                Ok(response) => ErrorKind::Status(response.status().as_u16(), String::new()),
                 Err(kind) => kind,
             };
             drop((report, place));

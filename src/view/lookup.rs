@@ -4,7 +4,7 @@
 use super::{forms, words};
 use crate::alert::{Debts, Event, Incident};
 use crate::model::sanitize::one_line;
-use crate::model::{Language, SeenResource, Snapshot, Sort};
+use crate::model::{AccountState, Language, SeenResource, Snapshot, Sort};
 
 /// The number of listed candidates; others are counted.
 const MOST: usize = 20;
@@ -71,13 +71,23 @@ fn unknown<'a>(known: impl Iterator<Item = &'a Incident>, snapshot: &Snapshot, w
     format!("no incident has the key, name or ID '{what}'; {hint}")
 }
 
-/// `VM web-1 (7, account main) was active when it was last read`: the watched resource of this name or id.
-fn without_incident(snapshot: &Snapshot, what: &str) -> Option<String> {
-    let mut all = snapshot.accounts.values().flat_map(|account| account.resources());
-    let seen = all.find(|seen| seen.name == Some(what) || seen.id.to_string() == what)?;
-    let SeenResource { account, kind, id, state, .. } = seen;
-    let (sort, name) = (words::sort_label(kind, Language::En), one_line(seen.name.unwrap_or(""), 80));
-    Some(format!("{sort} {name} ({id}, account {account}) was {} when it was last read", one_line(state, 80)))
+/// `VM web-1 (7, account main) was active when it was last read`: the watched resources of this name or id.
+fn without_incident<'a>(snapshot: &'a Snapshot, what: &str) -> Option<String> {
+    let of_account = |account: &'a AccountState| {
+        account.resources().filter(move |seen| {
+            let vm = account.vms.get(seen.id.into()).filter(|_| seen.kind == Sort::Vm);
+            let ids = [Some(seen.id.to_string()), vm.and_then(|vm| vm.vm_id.as_deref().map(str::to_owned))];
+            seen.name == Some(what) || ids.iter().flatten().any(|id| id == what)
+        })
+    };
+    let said = |seen: SeenResource<'_>| {
+        let (sort, name) =
+            (words::sort_label(seen.kind, Language::En), one_line(seen.name.unwrap_or(""), 80));
+        format!("{sort} {name} ({}, account {}) was {}", seen.id, seen.account, one_line(seen.state, 80))
+    };
+    let all: Vec<String> = snapshot.accounts.values().flat_map(|one| of_account(one)).map(said).collect();
+    (!all.is_empty())
+        .then(|| format!("{} when it was last read", words::first(all, MOST, Language::En).join(", ")))
 }
 
 /// `did you mean main/disconnect/account?`: the keys of incidents that are similar, if there are any.
@@ -125,7 +135,7 @@ mod tests {
             ("7", Ok("main/vm_error/7")),
             ("db 1", Ok("main/vm_error/8")),
             ("cvds-18", Ok("main/vm_stopped/18")),
-            ("cvds-17", Err("`hostwatch incidents` lists the keys")),
+            ("cvds-17", Err("; VM web-1 (17, account main) was active when it was last read")),
             (
                 "site104.example.com",
                 Err("; Site site104.example.com (104, account main) was Active when it was last read"),

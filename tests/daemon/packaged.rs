@@ -301,7 +301,6 @@ fn only_the_control_socket_answers_commands() {
     let (provider, smtp, mut daemon) = watching("");
     daemon.is_healthy();
     assert_eq!(daemon.request("POST", "/control/v1?%22health%22").0, 404);
-    assert_eq!(daemon.request("POST", "/control/v1/reload").0, 404);
     // More than the head of a request may have.
     provider.set_vm(10001, "error");
     wait_for(&smtp, "main/vm_error/10001 opened");

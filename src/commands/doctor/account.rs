@@ -122,12 +122,11 @@ impl Facts<'_> {
     }
 }
 
-/// Judging the facts.
 /// A check on facts; `None` if it does not apply.
-type Check<F> = fn(&F) -> Option<CheckVerdict>;
+type Check<'a> = fn(&Facts<'a>) -> Option<CheckVerdict>;
 
-impl Facts<'_> {
-    const CHECKS: [(&'static str, Check<Self>); 14] = [
+impl<'a> Facts<'a> {
+    const CHECKS: [(&'static str, Check<'a>); 14] = [
         ("vm", |facts| facts.off(Group::Vm, "vm_api_key")),
         ("VMs", |facts| Some(facts.on(Group::Vm)?.readings.vms.verdict(""))),
         ("VM data", |facts| Some(facts.on(Group::Vm)?.gives(Group::Vm))),

@@ -288,15 +288,11 @@ impl Pipeline {
 
 /// All recipients in the configuration.
 pub(in crate::daemon) fn everybody(engine: &Engine) -> BTreeSet<&str> {
-    engine.watchers().values().flat_map(recipients).map(String::as_str).collect()
+    engine.watchers().values().flat_map(Watcher::everybody).map(String::as_str).collect()
 }
 
 /// The accounts that write to this recipient.
 pub(super) fn writers_to<'a>(engine: &'a Engine, to: &'a str) -> impl Iterator<Item = &'a AccountName> {
     let watchers = engine.watchers().iter();
-    watchers.filter(move |(_, watcher)| recipients(watcher).any(|one| one == to)).map(|(account, _)| account)
-}
-
-fn recipients(watcher: &Watcher) -> impl Iterator<Item = &String> {
-    watcher.all_recipients().chain(&watcher.settings.escalate_to)
+    watchers.filter(move |(_, watcher)| watcher.everybody().any(|one| one == to)).map(|(account, _)| account)
 }

@@ -81,9 +81,12 @@ impl Bot {
         patience: Duration,
     ) -> Result<T, SendFailure> {
         let called = self.called(method, arguments, patience).await;
-        // An answer may quote the token.
-        let without_token = |error: String| error.replace(self.token.expose_secret(), "TOKEN");
-        called.map_err(|SendFailure { fault, error }| SendFailure { fault, error: without_token(error) })
+        called.map_err(|failure| SendFailure { error: self.without_token(&failure.error), ..failure })
+    }
+
+    /// The words of an answer, which may quote the token, without it.
+    fn without_token(&self, said: &str) -> String {
+        said.replace(self.token.expose_secret(), "TOKEN")
     }
 
     async fn called<T: DeserializeOwned>(
@@ -107,7 +110,8 @@ impl Bot {
         if let Some(Answer { ok: true, result, .. }) = answer.as_ref().filter(|_| status == 200) {
             return T::deserialize(result).map_err(|error| receiver.lost(&error.to_string()));
         }
-        let said = answer.as_ref().map(|answer| sanitize::one_line(&answer.description, 200));
+        let said =
+            answer.as_ref().map(|answer| sanitize::one_line(&self.without_token(&answer.description), 200));
         let fault = fault(status, answer);
         Err(SendFailure { fault, error: words(&self.name, fault, status, said.as_deref()) })
     }

@@ -119,7 +119,7 @@ impl<'a> DigestMail<'a> {
                 self.context.of_first(self.names).moment(self.context.now)
             ),
             sections,
-            foot: parts::foot(worst, 0, self.names, language),
+            foot: parts::foot(worst, &[], self.names, language),
             ..Body::default()
         }
     }

@@ -379,6 +379,31 @@ fn a_digest_that_falls_due_in_a_sleep_waits_for_the_first_readings() {
     assert_eq!(forms, ["digest"]);
 }
 
+#[test]
+fn a_digest_covers_the_time_and_accounts_of_one_that_did_not_leave() {
+    for fate in ["away", "defers", "refused"] {
+        let mut world = World::healthy();
+        let older = weekly_digest(world.now);
+        world.system.log.owe_digest("ops", older.clone());
+        world.live(&format!("everybody {fate}, 1d"));
+        let shop = vec![DigestAccount { name: "shop".parse().unwrap() }];
+        let newer = Digest { from: older.to, accounts: shop, ..weekly_digest(world.now) };
+        world.system.log.owe_digest("ops", newer.clone());
+        world.live("1d");
+        let accounts = newer.accounts.iter().chain(&older.accounts).cloned().collect();
+        let owed = world.system.log.addressees.get("ops").and_then(|one| one.digest.clone());
+        assert_eq!(owed, Some(Digest { from: older.from, accounts, ..newer }), "{fate}");
+    }
+}
+
+#[test]
+fn whoever_is_told_by_escalation_alone_is_named_when_a_mail_may_not_have_arrived() {
+    let mut world = World::with_boss();
+    world.live("boss: loses, vm1=error, 2d");
+    let debts = world.system.log.debts(world.now);
+    assert!(debts.iter().any(|one| one.recipient == "boss" && one.unsure_since.is_some()), "{debts:?}");
+}
+
 /// Lives through a story of each of eight VMs, where three mails an hour may go to one recipient.
 fn limited(story: &str) -> World {
     let mut world = World::healthy();
