@@ -223,7 +223,7 @@ pub(crate) fn is_bare(report: &Report) -> bool {
 /// The cut-off if a date may be known from before. A known date stays if the report's date cannot be read. It
 /// also stays if the date is null beside a report without charges, as long as such reports are new
 /// (`is_new_bare`). The balance of these may be that of the report's end, which is used up if a cut-off is
-/// ahead.
+/// ahead. A later date that is computed past unreadable charges proves nothing: one of these may come first.
 pub(crate) fn disconnect_after(
     report: &Report,
     known: Option<DateTime<Utc>>,
@@ -231,7 +231,13 @@ pub(crate) fn disconnect_after(
 ) -> Disconnect {
     let seen = disconnect(report);
     let is_doubtful = report.edd == Edd::Unknown || is_new_bare;
-    if seen == Disconnect::Now && is_doubtful && known.is_some() { Disconnect::Unknown } else { seen }
+    let is_past_gap =
+        |at| known.is_some_and(|known| known < at) && report.whole_until.is_some_and(|until| until < at);
+    match seen {
+        Disconnect::Now if is_doubtful && known.is_some() => Disconnect::Unknown,
+        Disconnect::At { at, computed: true } if is_past_gap(at) => Disconnect::Unknown,
+        Disconnect::At { .. } | Disconnect::Now | Disconnect::NotExpected | Disconnect::Unknown => seen,
+    }
 }
 
 /// The reason why a report is no proof that a known cut-off is gone. One reason is that reports without charges

@@ -177,6 +177,27 @@ fn charges_that_cannot_be_read_use_up_no_balance() {
 }
 
 #[test]
+fn a_later_date_that_is_computed_past_an_unreadable_charge_proves_nothing() {
+    let mut report = report("25.50", "10.00", 90, Edd::Null);
+    let seen = disconnect(&report);
+    let at = seen.at().unwrap();
+    // In hours from the computed date: all charges are read until then, the known date.
+    let table = [
+        (None, Some(-24), seen),
+        (Some(0), Some(-24), seen),
+        (Some(-24), Some(-24), Disconnect::Unknown),
+        (Some(-24), Some(0), seen),
+        (Some(-24), Some(24), seen),
+        (Some(-24), None, seen),
+    ];
+    for (until, known, want) in table {
+        let moment = |hours: Option<i64>| hours.map(|hours| at + Duration::hours(hours));
+        report.whole_until = moment(until);
+        assert_eq!(disconnect_after(&report, moment(known), false), want, "{until:?} {known:?}");
+    }
+}
+
+#[test]
 fn dear_orders_come_first_and_say_what_they_buy() {
     let mut report = report("25.50", "10.00", 90, Edd::Null);
     report.moments.edit(|moments| {
