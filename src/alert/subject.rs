@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::key::{Key, Target};
 use super::kind::Kind;
+use crate::model::forecast::Doubt;
 use crate::model::{Collector, Money, Sort};
 
 /// The subject of an incident.
@@ -88,6 +89,10 @@ pub(crate) enum Detail {
     },
     SitesBack,
     Answers,
+    /// The reason why the last report tells neither a cut-off nor its absence.
+    Unproven {
+        doubt: Doubt,
+    },
     Balance {
         foreseen: Money,
         actual: Money,

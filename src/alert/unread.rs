@@ -159,11 +159,12 @@ impl Engine {
     ) {
         let kind = Kind::BillingReport;
         let severity = settings.severity_at(kind, self.is_near(state, settings, now));
+        let dateless = state.billing.dateless.map(|dateless| dateless.since);
         self.change(&Key::account_wide(&state.profile.name, kind), |incident| {
             if incident.phase.is_open() {
                 incident.severity = severity;
             }
-            if let (Cause::SeenWrong, Some(since)) = (&incident.why, state.billing.dateless_since) {
+            if let (Cause::SeenWrong, Some(since)) = (&incident.why, dateless) {
                 let minutes = u64::try_from((now - since).num_minutes()).unwrap_or(0);
                 incident.why = Cause::Unchanged { minutes };
             }

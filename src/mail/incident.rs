@@ -137,7 +137,7 @@ pub(super) fn observed(item: &Item, language: Language) -> (&'static str, String
             (language.pick("Now", "Сейчас"), words::capital(&said))
         }
         (_, Kind::CollectorFailing | Kind::CredentialsRejected) => (error(language), said),
-        (_, Kind::BillingReport) => (error(language), words::capital(&said)),
+        (Detail::Text(_), Kind::BillingReport) => (error(language), words::capital(&said)),
         _ => (language.pick("Problem", "Проблема"), words::capital(&said)),
     }
 }

@@ -1,7 +1,7 @@
 //! Applies one listing to the known state of an account. Pure: a listing and a time in, a new state and
 //! observations out.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -10,10 +10,10 @@ use super::billing::Order;
 use super::freshness::is_fresh;
 use super::ids::{ContainerId, SiteId};
 use super::last_report::LastReport;
+use super::reports::{Believed, Reports};
 use super::resources::{Container, Resource, Site, Vm};
 use super::snapshot::{
-    AccountState, Believed, Charges, Collector, CollectorStatus, Listing, PollEnd, Profile, Read, Reports,
-    RowCount, Rows,
+    AccountState, Charges, Collector, CollectorStatus, Listing, PollEnd, Profile, Read, RowCount, Rows,
 };
 use super::states::VmState;
 
@@ -258,8 +258,7 @@ impl KnownAccount {
     ) -> Vec<Observed> {
         let state = self.state_mut();
         let before = state.sites.get(&container).and_then(|listing| listing.read_at);
-        let (homes, sites) = (&state.homes, &state.sites);
-        rows.rows.retain(|site| !is_at_home(site.id, container, before, homes, sites));
+        rows.rows.retain(|site| !is_at_home(state, site.id, container, before));
         for site in &rows.rows {
             let old = state.homes.get(&site.id).copied();
             if old == Some(container) {
@@ -288,16 +287,18 @@ impl KnownAccount {
 }
 
 /// Whether a site that this container lists stays with a container that lists it too. The lower number counts, so that
-/// it is the same one after each poll. `before`: the last reading of this container; an older listing shows nothing.
+/// it is the same one after each poll. `before`: the last reading of this container; an older listing shows nothing, nor
+/// does that of a container that is missing itself.
 fn is_at_home(
+    state: &AccountState,
     site: SiteId,
     container: ContainerId,
     before: Option<DateTime<Utc>>,
-    homes: &HashMap<SiteId, ContainerId>,
-    sites: &BTreeMap<ContainerId, Listing<Site>>,
 ) -> bool {
-    let home = homes.get(&site).filter(|home| **home < container);
-    home.and_then(|home| sites.get(home)).is_some_and(|listing| {
+    let is_there =
+        |home: &&ContainerId| **home < container && !state.containers.missing.contains(&home.get());
+    let home = state.homes.get(&site).filter(is_there);
+    home.and_then(|home| state.sites.get(home)).is_some_and(|listing| {
         listing.complete && listing.read_at >= before && !listing.missing.contains(&site.get())
     })
 }

@@ -44,6 +44,14 @@ impl Disconnect {
             Self::Now | Self::NotExpected | Self::Unknown => None,
         }
     }
+
+    /// Whether the account is cut off, or will be.
+    pub(crate) fn is_cut_off(self) -> bool {
+        match self {
+            Self::At { .. } | Self::Now => true,
+            Self::NotExpected | Self::Unknown => false,
+        }
+    }
 }
 
 /// The JSON form of the cut-off: every key is present, known or not.
@@ -62,7 +70,7 @@ impl From<Disconnect> for DisconnectJson {
 }
 
 /// The reason why a report does not prove that the account is safe.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Doubt {
     #[error("the report carries an error")]
@@ -240,18 +248,16 @@ pub(crate) fn disconnect_after(
     }
 }
 
-/// The reason why a report is no proof that a known cut-off is gone. One reason is that reports without charges
-/// are new.
+/// The reason why a report neither names a cut-off nor proves that there is none: that a `known` one is gone, or
+/// that none is ahead. New reports without charges leave a known one open.
 pub(crate) fn proves_nothing(report: &Report, known: Disconnect, is_new_bare: bool) -> Option<Doubt> {
-    let date = match known {
-        Disconnect::At { at, .. } => Some(at),
-        Disconnect::Now => None,
-        Disconnect::NotExpected | Disconnect::Unknown => return None,
-    };
-    let seen = disconnect_after(report, date, is_new_bare);
-    let takes_back = matches!(seen, Disconnect::NotExpected | Disconnect::Unknown);
-    let proof = if is_new_bare { Err(Doubt::NoCharges) } else { all_clear(report, date) };
-    proof.err().filter(|_| takes_back)
+    if disconnect_after(report, known.at(), is_new_bare).is_cut_off() {
+        return None;
+    }
+    match known.is_cut_off() && is_new_bare {
+        true => Some(Doubt::NoCharges),
+        false => all_clear(report, known.at()).err(),
+    }
 }
 
 /// The next charge after `from`, with all others at the same moment; `None` if one may be missing.

@@ -16,6 +16,7 @@ pub(crate) mod money;
 pub(crate) mod nearest;
 pub(crate) mod pattern;
 pub(crate) mod pay_by;
+mod reports;
 pub(crate) mod resources;
 pub(crate) mod sanitize;
 pub(crate) mod self_hosted;
@@ -36,11 +37,12 @@ pub(crate) use last_report::LastReport;
 pub(crate) use moments::Moments;
 pub(crate) use money::Money;
 pub(crate) use pay_by::PayBy;
+pub(crate) use reports::{Believed, Dateless};
 pub(crate) use resources::{Container, Counted, Ip, Resource, Site, Vm, VmIp};
 pub(crate) use self_hosted::{OwnVm, lives_on, site_of};
 pub(crate) use snapshot::{
-    AccountState, Believed, Collector, CollectorStatus, Failure, FailureKind, Group, Guide, Listing, PollEnd,
-    Profile, Read, Rows, Snapshot, account_of, zone_of,
+    AccountState, Collector, CollectorStatus, Failure, FailureKind, Group, Guide, Listing, PollEnd, Profile,
+    Read, Rows, Snapshot, account_of, zone_of,
 };
 pub(crate) use sort::{Health, SeenResource, Sort, Stated};
 pub(crate) use states::{ContainerState, OrderState, SiteState, VmState};

@@ -8,10 +8,10 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
 use super::billing::Report;
-use super::forecast::{self, Disconnect};
 use super::ids::{AccountName, ContainerId, SiteId};
 use super::language::Language;
 use super::money::Money;
+use super::reports::Reports;
 use super::resources::{Container, Counted, Ip, Resource, Site, Vm};
 
 /// A collector. `as_str` is its key in the schedule; sites follow their containers.
@@ -225,94 +225,6 @@ impl<T: Resource> Listing<T> {
 pub(crate) struct RowCount {
     pub count: u64,
     pub read_at: DateTime<Utc>,
-}
-
-/// The last good report that proves something, and the one before it, which may come from before the start.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Reports {
-    pub report: Option<Arc<Report>>,
-    pub read_at: Option<DateTime<Utc>>,
-    pub previous: Option<Arc<Report>>,
-    /// Until the first report since the start: the last report from before it, and its time. Rules and metrics
-    /// only use reports since the start.
-    pub remembered: Option<(Arc<Report>, DateTime<Utc>)>,
-    /// A newer report that names no cut-off while one is known and proves nothing, or that carries an error: no amount
-    /// is based on it.
-    pub doubted: Option<(Arc<Report>, DateTime<Utc>)>,
-    /// The time since when reports are without any charge.
-    bare_since: Option<DateTime<Utc>>,
-    /// The first of the last reports in a row that neither name a cut-off nor prove that there is none.
-    pub dateless_since: Option<DateTime<Utc>>,
-}
-
-/// The belief in an account's cut-off until it is over, since one good report does not end it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Believed {
-    pub cut_off: Option<Disconnect>,
-    /// The time since when reports are without any charge, including the time before the start.
-    pub bare_since: Option<DateTime<Utc>>,
-}
-
-impl Reports {
-    /// Takes in a report that was read at `at`.
-    pub(super) fn take(&mut self, report: Arc<Report>, believed: Believed, at: DateTime<Utc>) {
-        let bare_since = believed.bare_since.or(self.bare_since);
-        self.bare_since = forecast::is_bare(&report).then(|| bare_since.unwrap_or(at));
-        let is_new_bare = self.bare_since.is_some_and(|since| at - since < forecast::BARE);
-        let known =
-            self.last_known().map(|(kept, _)| believed.cut_off.unwrap_or_else(|| forecast::disconnect(kept)));
-        let date = known.and_then(Disconnect::at);
-        let is_dateless = forecast::disconnect_after(&report, date, false) == Disconnect::Unknown;
-        self.dateless_since = is_dateless.then(|| self.dateless_since.unwrap_or(at));
-        let is_doubted =
-            |known| report.error.is_some() || forecast::proves_nothing(&report, known, is_new_bare).is_some();
-        if known.is_some_and(is_doubted) {
-            if self.report.is_none() {
-                (self.report, self.read_at) = self.remembered.take().unzip();
-            }
-            self.doubted = Some((report, at));
-        } else {
-            let remembered = self.remembered.take().map(|(report, _)| report);
-            self.previous = self.report.replace(report).or(remembered);
-            (self.read_at, self.doubted) = (Some(at), None);
-        }
-        self.remembered = None;
-    }
-
-    /// The last report since the start, of any worth.
-    pub(crate) fn latest(&self) -> Option<(&Report, DateTime<Utc>)> {
-        let doubted = self.doubted.as_ref().map(|(report, at)| (&**report, *at));
-        doubted.or_else(|| self.report.as_deref().zip(self.read_at))
-    }
-
-    /// The time of the report that mails are based on, if a newer one contradicts it without a proof.
-    pub(crate) fn unconfirmed(&self) -> Option<DateTime<Utc>> {
-        self.read_at.filter(|_| self.doubted.is_some())
-    }
-
-    /// The cut-off by the last known report, or by a newer one with an error if that names one.
-    pub(crate) fn disconnect(&self) -> Option<Disconnect> {
-        let newest = self.doubted.as_ref().map(|(report, _)| forecast::disconnect(report));
-        let known = self.last_known().map(|(report, _)| forecast::disconnect(report));
-        newest.filter(|newest| newest.at().is_some()).or(known)
-    }
-
-    /// The error of the newest report.
-    pub(crate) fn error(&self) -> Option<&str> {
-        self.latest()?.0.error.as_deref()
-    }
-
-    /// The last known report and its time, on which mails are based.
-    pub(crate) fn last_known(&self) -> Option<(&Report, DateTime<Utc>)> {
-        let read = self.report.as_deref().zip(self.read_at);
-        read.or_else(|| self.remembered.as_ref().map(|(report, at)| (&**report, *at)))
-    }
-
-    fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
-        let Self { report: _, read_at, previous: _, remembered, doubted, bare_since, dateless_since } = self;
-        let reports = remembered.iter_mut().chain(doubted).map(|(_, at)| at);
-        read_at.iter_mut().chain(bare_since).chain(dateless_since).chain(reports)
-    }
 }
 
 /// The sum of the charges in the 30 days up to the day of the reading, in the account's zone.

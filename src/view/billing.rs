@@ -148,7 +148,7 @@ impl LastReading {
         let last = self.report.report();
         let known = self.cut_off.unwrap_or_else(|| forecast::disconnect(&last));
         let is_new_bare = forecast::is_bare(report) && !forecast::is_bare(&last);
-        forecast::proves_nothing(report, known, is_new_bare)
+        forecast::proves_nothing(report, known, is_new_bare).filter(|_| known.is_cut_off())
     }
 
     /// The cut-off that was mailed, unless this newer report shows a payment or an earlier date.

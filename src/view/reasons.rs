@@ -124,7 +124,7 @@ pub(crate) fn cause(cause: &Cause, language: Language) -> String {
         }
         Cause::KnownAtStart => pick("already so at the first start", "было так уже при первом запуске"),
         Cause::Doubt(doubt) => {
-            let doubt = self::doubt(doubt, language);
+            let doubt = self::doubt(*doubt, language);
             say!(language, "still open: {doubt}", "проблема остаётся: {doubt}")
         }
         Cause::NoFurtherReport => pick(
@@ -178,7 +178,7 @@ fn minutes_in_words(minutes: u64, language: Language) -> String {
 }
 
 /// The reason why a report proves nothing.
-pub(crate) fn doubt(doubt: &Doubt, language: Language) -> String {
+pub(crate) fn doubt(doubt: Doubt, language: Language) -> String {
     let russian = match doubt {
         _ if language == Language::En => return doubt.to_string(),
         Doubt::Error => "отчёт пришёл с ошибкой",
@@ -241,6 +241,7 @@ pub(crate) fn detail(detail: &Detail, language: Language) -> String {
             "его сайты больше не остановлены провайдером",
         ),
         Detail::Answers => pick("answers again", "снова отвечает"),
+        Detail::Unproven { doubt } => self::doubt(*doubt, language),
         Detail::Balance { foreseen, actual, currency } => {
             let [foreseen, actual] =
                 [foreseen, actual].map(|money| words::spaced_amount(*money, currency, language));

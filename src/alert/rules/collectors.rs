@@ -9,10 +9,9 @@ use crate::alert::key::{Key, Target};
 use crate::alert::kind::Kind;
 use crate::alert::settings::AlertSettings;
 use crate::alert::subject::{Detail, Subject};
-use crate::model::forecast::Disconnect;
 use crate::model::freshness::{has_looked, sees_states, state_collectors};
 use crate::model::sanitize::one_line as clean;
-use crate::model::{AccountState, Collector, CollectorStatus, FailureKind};
+use crate::model::{AccountState, Collector, CollectorStatus, Dateless, FailureKind};
 
 /// The findings at the end of a poll about the collector and its credentials.
 pub(crate) fn judge_collector(
@@ -47,10 +46,14 @@ pub(crate) fn judge_collector(
         ),
     ];
     if collector == Collector::ExpectedBalance {
-        let dateless = state.billing.dateless_since;
-        let subject = dateless.map_or(Subject::Report, |since| without_date(state, since));
-        let verdict = available(kind, dateless.map(|since| now - since));
-        findings.push(finding(Kind::BillingReport, Target::Account, verdict, subject));
+        let dateless = state.billing.dateless;
+        let subject = dateless.map_or(Subject::Report, |dateless| without_date(state, dateless));
+        let verdict = available(kind, dateless.map(|dateless| now - dateless.since));
+        let mut report = finding(Kind::BillingReport, Target::Account, verdict, subject);
+        if let (Detail::Answers, Some(Dateless { doubt, .. })) = (&report.detail, dateless) {
+            report.detail = Detail::Unproven { doubt };
+        }
+        findings.push(report);
     }
     findings
 }
@@ -113,11 +116,10 @@ fn is_in_part(state: &AccountState, collector: Collector) -> bool {
 }
 
 /// The account's cut-off while no report tells it.
-fn without_date(state: &AccountState, since: DateTime<Utc>) -> Subject {
-    let since = state.billing.unconfirmed().unwrap_or(since);
+fn without_date(state: &AccountState, dateless: Dateless) -> Subject {
+    let since = state.billing.unconfirmed().unwrap_or(dateless.since);
     let day = |at: DateTime<Utc>| at.with_timezone(&state.profile.zone()).date_naive();
-    let known = state.billing.disconnect().and_then(Disconnect::at);
-    Subject::NoDate { since: day(since), last: known.map(day) }
+    Subject::NoDate { since: day(since), last: dateless.known.map(day) }
 }
 
 /// Whether the credentials of the whole group are refused. `open`: another collector of the group works, or is

@@ -120,6 +120,35 @@ fn a_cut_off_date_that_is_not_known_for_an_hour_is_told() {
     assert!(severity_of(waits).contains(" critical 1"), "{}", severity_of(waits));
 }
 
+/// A report that is read whole can leave the known date open too. The mail names that date, whatever the report
+/// computes past unreadable charges.
+#[test]
+fn a_report_that_proves_nothing_names_the_date_known_before_it() {
+    let mut too_short = rich();
+    too_short.date = Some(start() + Duration::hours(50));
+    let mut bare = rich();
+    bare.moments.edit(Vec::clear);
+    let mut past_a_gap = report("250.50", Edd::Null);
+    past_a_gap.moments.edit(|all| drop(all.drain(..20)));
+    (past_a_gap.moments_rejected, past_a_gap.whole_until) = (20, Some(start()));
+    for (report, doubt) in [
+        (too_short, "the report ends before the cut-off date known so far"),
+        (bare, "an empty report is no proof yet"),
+        (past_a_gap, "the expected balance is not known to be above 0"),
+    ] {
+        let mut world = World::healthy();
+        world.report(cut_off_in(53));
+        world.report(report.clone());
+        world.pass(Duration::minutes(61));
+        world.report(report);
+        let mails = world.mails();
+        let mut told = mails.iter().flat_map(|mail| &mail.items);
+        let told = told.find(|one| one.key.kind == Kind::BillingReport).expect(doubt);
+        assert_eq!(told.words, "Cut-off date unknown since Mon 2 Mar, last known Wed 4 Mar", "{doubt}");
+        assert_eq!(told.detail, doubt);
+    }
+}
+
 #[test]
 fn a_cut_off_is_computed_from_the_charges_where_no_date_is_named() {
     let mut world = World::healthy();
@@ -147,19 +176,22 @@ fn a_report_without_charges_proves_nothing_until_it_held_for_a_day() {
     stories(
         World::healthy,
         "cut-off 13d 2550 => rung:14
-         bare -400, hourly 23 =>
+         bare -400, hourly 23 => billing_report opened
+         words: Cut-off date unknown since Mon 2 Mar, last known Sun 15 Mar
+         detail: an empty report is no proof yet
          hourly 1 => rung:0
          reason: the balance is used up
-         detail: the balance is used up; cut-off Sun 15 Mar 12:01 UTC",
+         detail: the balance is used up; cut-off Sun 15 Mar 12:01 UTC
+         hourly 1 => billing_report resolved",
     );
     stories(
         World::healthy,
         "bare -4 => rung:0
 
-         cut-off 53h, bare 50000, hourly 23 => rung:3
+         cut-off 53h, bare 50000, hourly 23 => rung:3 billing_report opened
          hourly 3 => .. resolved
 
-         cut-off 13d 2550, bare 0, hourly 23 => rung:14
+         cut-off 13d 2550, bare 0, hourly 23 => rung:14 billing_report opened
          hourly 3 => .. resolved
 
          bare 0, hourly 30 => ops[disconnect]:",
