@@ -155,6 +155,14 @@ fn a_site_lives_in_one_container_only_and_goes_with_it() {
     let Observed::Sites(_, seen) = &seen[0] else { panic!("{seen:?}") };
     assert!(seen.removed.is_empty());
     assert!(known.state().site(SiteId::new(11)).is_some());
+    // A container that is deleted keeps no site that another one lists.
+    let containers = |ids: &[u64]| {
+        Read::Containers(Rows::new(ids.iter().map(|&id| given::container(id, "ENABLED")).collect(), true))
+    };
+    for read in [containers(&[1, 2]), containers(&[2]), sites(2, &[20, 11, 10]), containers(&[2])] {
+        known.apply(read, at());
+    }
+    assert_eq!(known.state().all_sites().map(|site| site.id.get()).collect::<Vec<_>>(), [10, 11, 20]);
 }
 
 /// It does not move at each poll: its labels and its cause would change.

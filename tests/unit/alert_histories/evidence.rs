@@ -81,9 +81,17 @@ impl Witness {
             }
             Op::Sites { home, rows, complete, ended } => {
                 for &(id, state) in rows {
-                    self.homes.insert(id, *home);
-                    self.last_homes.insert(id, *home);
-                    sign(&mut evidence, id, &site(state));
+                    // Of two containers that list a site, the lowest one decides; by then it may have left that one.
+                    let other = self.homes.get(&id).filter(|other| *other != home).copied();
+                    let stands = other.map_or(*home, |other| other.min(*home));
+                    self.homes.insert(id, stands);
+                    self.last_homes.insert(id, stands);
+                    let says = site(state).into_iter().map(|(kind, sign)| match sign {
+                        Sign::Good if other.is_some() => (kind, Sign::Perhaps),
+                        Sign::Bad if other.is_some() => (kind, Sign::PerhapsBad),
+                        sign => (kind, sign),
+                    });
+                    sign(&mut evidence, id, &says.collect());
                     self.thawing.remove(&id);
                     if state == "Thawing" {
                         self.thawing.insert(id);
