@@ -28,5 +28,5 @@ pub(crate) use render::{first_lines_of, render, render_test};
 pub(crate) use settings::{
     Login, MailServer, MailSettings, Recipient, Security, Service, TelegramSettings, Way, WebhookSettings,
 };
-pub(crate) use telegram::{Press, SILENT_HOURS, noted, over, render_telegram, render_telegram_test};
+pub(crate) use telegram::{Press, SILENT_HOURS, noted, offers, over, render_telegram, render_telegram_test};
 pub(crate) use webhook::{WebhookTarget, render_webhook, render_webhook_test};

@@ -103,6 +103,14 @@ pub(crate) fn render_telegram_test(id: &str, context: &Context<'_>) -> Result<Re
     rendered(id, subject.line, &body, &[], false, None)
 }
 
+/// Whether a message still has a button.
+pub(crate) fn offers(raw: &[u8], press: Press) -> bool {
+    let message = serde_json::from_slice::<Message>(raw).ok();
+    let rows = message.and_then(|message| message.reply_markup).map(|keyboard| keyboard.inline_keyboard);
+    let data = |button: &Button| Press::of(&button.callback_data).is_some_and(|(one, _)| one == press);
+    rows.into_iter().flatten().flatten().any(|button| data(&button))
+}
+
 /// The edit of a message that adds a line and removes some buttons.
 pub(crate) fn noted(raw: &[u8], note: &str, without: &[Press]) -> Option<Vec<u8>> {
     let mut message: Message = serde_json::from_slice(raw).ok()?;

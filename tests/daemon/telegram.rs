@@ -271,6 +271,9 @@ fn buttons_acknowledge_and_silence() {
     assert_eq!(labels, ["Silent for 4 h"]);
     telegram.press(&post, "Silent for 4 h");
     assert!(telegram.answered(2).starts_with("Silent until "), "{:?}", telegram.answers());
+    // The client shows the button until the edit arrives.
+    telegram.press_data(post.number, CHAT, &post.buttons[1].1);
+    assert_eq!(telegram.answered(3), "It is done already");
     assert_eq!(silences(&daemon).len(), 1);
     until("it has no buttons", || telegram.now(&post).buttons.is_empty());
     provider.set_vm(vm(1), "active");
@@ -280,7 +283,7 @@ fn buttons_acknowledge_and_silence() {
     assert!(edited.contains("Seen by Ann") && edited.contains("\nSilent until "), "{edited}");
     // A client that still shows the old message.
     telegram.press_data(post.number, CHAT, &post.buttons[0].1);
-    assert_eq!(telegram.answered(3), "It is over already");
+    assert_eq!(telegram.answered(4), "It is over already");
     until("all is confirmed", || telegram.unconfirmed() == 0);
 }
 

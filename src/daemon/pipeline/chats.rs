@@ -8,7 +8,7 @@ use super::Pipeline;
 use super::housekeeping::writers_to;
 use crate::alert::{Key, Phase};
 use crate::failpoint;
-use crate::mail::{Press, SILENT_HOURS, Way, noted, over};
+use crate::mail::{Press, SILENT_HOURS, Way, noted, offers, over};
 use crate::model::{AccountName, Language, say};
 use crate::state::Shared;
 use crate::store::{self, ChatMessage, Rendered};
@@ -64,7 +64,7 @@ impl Pipeline {
         }
         let message = store.chat_message(to, id)?;
         let told = || message.iter().flat_map(|message| &message.told);
-        let open: Vec<(Key, u32)> = told().filter_map(|told| self.open(told)).collect();
+        let mut open: Vec<(Key, u32)> = told().filter_map(|told| self.open(told)).collect();
         let about: Vec<Key> = told().filter_map(|told| Some(episode_of(told)?.0)).collect();
         let until = self.now + Duration::hours(SILENT_HOURS.into());
         let account = open.first().and_then(|(key, _)| self.known.get(&key.account));
@@ -77,8 +77,14 @@ impl Pipeline {
         };
         let reader = Reader::new(language, self.now).of(account.map(|known| known.state()));
         let until_words = reader.moment(until);
+        let is_repeated = message.as_ref().is_some_and(|message| !offers(&message.raw, *press));
         let (words, note) = match (press, open.is_empty()) {
             (_, true) => (language.pick("It is over already", "Это уже позади").to_owned(), None),
+            // A client shows a button until the edit that takes it away arrives.
+            (_, false) if is_repeated => {
+                open.clear();
+                (language.pick("It is done already", "Это уже сделано").to_owned(), None)
+            }
             (Press::Seen, false) => (
                 language
                     .pick("Acknowledged: no more reminders", "Принято: напоминаний больше не будет")
