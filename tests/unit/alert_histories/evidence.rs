@@ -21,7 +21,7 @@ pub enum Sign {
     Good,
     /// Gone from the listing that had it. This witness does not know whether it moved or was missed.
     Perhaps,
-    /// Gone with its container, which two complete listings lack.
+    /// Gone with its container, which two complete listings lack, or from the one container of two that counted.
     GoneTwice,
     /// Seen wrong, but another fact that this witness does not know may decide.
     PerhapsBad,
@@ -32,9 +32,9 @@ pub enum Sign {
 /// Remembers facts that a single reading does not show.
 #[derive(Default)]
 pub struct Witness {
-    /// The container in which a site was last seen.
-    homes: BTreeMap<u64, u64>,
-    /// The same, including sites that are gone.
+    /// The containers whose last listings show a site.
+    homes: BTreeMap<u64, BTreeSet<u64>>,
+    /// The container in which a site was last seen, whether or not it is gone.
     last_homes: BTreeMap<u64, u64>,
     /// Complete listings in a row that lack a container.
     absent: BTreeMap<u64, u32>,
@@ -67,8 +67,10 @@ impl Witness {
                         *absent = if left(home) { 0 } else { *absent + 1 };
                     }
                     for id in SITES {
-                        let home = self.homes.get(&id).copied();
-                        if rows.is_empty() || home.is_none_or(|home| !left(home)) {
+                        let homes = self.homes.entry(id).or_default();
+                        let before = homes.len();
+                        homes.retain(|&home| left(home));
+                        if rows.is_empty() || homes.is_empty() || homes.len() < before {
                             let last = self.last_homes.get(&id);
                             let twice = last.is_some_and(|home| self.absent[home] >= 2);
                             let sign = if twice { Sign::GoneTwice } else { Sign::Perhaps };
@@ -81,14 +83,14 @@ impl Witness {
             }
             Op::Sites { home, rows, complete, ended } => {
                 for &(id, state) in rows {
-                    // Of two containers that list a site, the lowest one decides; by then it may have left that one.
-                    let other = self.homes.get(&id).filter(|other| *other != home).copied();
-                    let stands = other.map_or(*home, |other| other.min(*home));
-                    self.homes.insert(id, stands);
-                    self.last_homes.insert(id, stands);
+                    let homes = self.homes.entry(id).or_default();
+                    homes.insert(*home);
+                    // Of two containers that list a site the lowest decides, if it was read whole.
+                    let is_doubtful = homes.len() > 1;
+                    self.last_homes.insert(id, *home);
                     let says = site(state).into_iter().map(|(kind, sign)| match sign {
-                        Sign::Good if other.is_some() => (kind, Sign::Perhaps),
-                        Sign::Bad if other.is_some() => (kind, Sign::PerhapsBad),
+                        Sign::Good if is_doubtful => (kind, Sign::Perhaps),
+                        Sign::Bad if is_doubtful => (kind, Sign::PerhapsBad),
                         sign => (kind, sign),
                     });
                     sign(&mut evidence, id, &says.collect());
@@ -99,8 +101,12 @@ impl Witness {
                 }
                 for id in SITES.into_iter().filter(|id| *complete && rows.iter().all(|row| row.0 != *id)) {
                     // In another container it may be well or not: this listing says nothing about it.
-                    if self.homes.get(&id).is_none_or(|known| known == home) {
-                        self.gone(&mut evidence, id, Sign::Perhaps);
+                    let homes = self.homes.entry(id).or_default();
+                    let (was_here, is_elsewhere) = (homes.remove(home), !homes.is_empty());
+                    if was_here || !is_elsewhere {
+                        // The rows of the other container did not count up to now.
+                        let sign = if is_elsewhere { Sign::GoneTwice } else { Sign::Perhaps };
+                        self.gone(&mut evidence, id, sign);
                     }
                 }
                 if rows.iter().any(|row| row.1 == "Thawing") {
@@ -174,7 +180,6 @@ impl Witness {
     }
 
     fn gone(&mut self, evidence: &mut Evidence, site: u64, how: Sign) {
-        self.homes.remove(&site);
         self.thawing.remove(&site);
         let gone = self::site("gone").into_iter().map(|(kind, _)| (kind, how));
         sign(evidence, site, &gone.collect());
