@@ -57,10 +57,8 @@ impl Webhook {
         let refusal = refusal_in(&said);
         // A secret that the cut would split is hidden before.
         let said = self.without_secrets(&String::from_utf8_lossy(&said));
-        let said = match said.trim() {
-            "" => String::new(),
-            said => format!(": {}", sanitize::one_line(said, smtp::LONGEST_SAID)),
-        };
+        let said = sanitize::seen_line(&said, smtp::LONGEST_SAID);
+        let said = said.map_or_else(String::new, |said| format!(": {said}"));
         let answered = format!("webhook {name} answered {status}{said}");
         match status.as_u16() {
             200..=299 if !refusal => Ok(()),

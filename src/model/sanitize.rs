@@ -25,6 +25,11 @@ pub(crate) fn is_control(c: char) -> bool {
 /// One line of at most `most` characters, with `…` for a cut-off rest and single spaces between words; `(no
 /// name)` if nothing is left.
 pub(crate) fn one_line(text: &str, most: usize) -> String {
+    seen_line(text, most).unwrap_or_else(|| "(no name)".to_owned())
+}
+
+/// The same line; `None` if nothing is left.
+pub(crate) fn seen_line(text: &str, most: usize) -> Option<String> {
     // The limit is enough to notice a cut-off rest, in a text of any length.
     let seen = text.chars().filter(|&c| !is_unseen(c)).take(most.saturating_mul(4));
     let plain: String = seen.map(|c| if is_control(c) { ' ' } else { c }).collect();
@@ -33,7 +38,7 @@ pub(crate) fn one_line(text: &str, most: usize) -> String {
     if line.chars().nth(most).is_some() {
         out.push('…');
     }
-    if out.is_empty() { "(no name)".to_owned() } else { out }
+    (!out.is_empty()).then_some(out)
 }
 
 /// A whole document with its line breaks. HTML's escapes do not affect these characters, and a page may be read
