@@ -92,6 +92,10 @@ pub(super) fn unwatched(item: &Item, context: &Context<'_>) -> String {
     if incident.subject == Subject::Silent {
         return language.pick("provider API, did not answer", "API провайдера, не отвечал").to_owned();
     }
+    // These subjects name the problem.
+    if matches!(incident.subject, Subject::AllGone { .. } | Subject::NoDate { .. }) {
+        return past(item, language);
+    }
     let name = forms::name(&incident.subject, &item.key, language);
     if incident.wrong() == Wrong::Itself {
         return name;

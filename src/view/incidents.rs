@@ -166,8 +166,9 @@ impl IncidentRow {
             (Language::Ru, Some(why)) => {
                 let cause = self.caused_by.as_ref().map(|cause| sentence::covered_by(cause, language));
                 let seen = reasons::detail(&self.detail, language);
-                let why = reasons::cause(why, language);
-                format!("{seen}; {why}{}", cause.unwrap_or_default())
+                let why = (!says(why, &self.detail)).then(|| reasons::cause(why, language));
+                let why = why.map_or_else(String::new, |why| format!("; {why}"));
+                format!("{seen}{why}{}", cause.unwrap_or_default())
             }
             (Language::En | Language::Ru, _) => self.reason.clone(),
         }

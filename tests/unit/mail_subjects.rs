@@ -6,7 +6,7 @@ use super::account::*;
 use super::mail_support::catalogue::overview;
 use super::mail_support::*;
 
-use crate::alert::{CutOff, Decided, Event, Form, Item, Kind, Severity, Value};
+use crate::alert::{CutOff, Decided, Event, Form, Item, Kind, Severity, Subject, Value};
 use crate::model::*;
 use chrono::Duration;
 
@@ -56,6 +56,9 @@ fn providers(put: &mut impl FnMut(&str, Form, Vec<Item>, &KnownAccount)) {
     put("a listing, still", Form::Reminder, vec![still], &main);
     put("a listing that failed for a while", Form::Closed, vec![reading("sites", Event::WasDown)], &main);
     put("a listing, no longer watched", Form::Unwatched, vec![reading("sites", Event::Unwatched)], &main);
+    let mut gone = item(Kind::ResourceGone, "vms", "", Event::Unwatched);
+    gone.incident.subject = Subject::AllGone { sort: Sort::Vm, count: 3 };
+    put("an empty listing, no longer watched", Form::Unwatched, vec![gone], &main);
     for (form, event) in [
         (Form::Opened, Event::Opened),
         (Form::Reminder, Event::Reminder(1)),

@@ -60,6 +60,8 @@ fn incidents_that_ended_untold_or_are_unwatched_are_not_shown() {
     world.vms(&[(1, "active")]);
     world.vms(&[(1, "active")]);
     let gone = world.row(Kind::VmError, "2").unwrap();
+    assert_eq!(gone.reason, "no longer listed by the provider");
+    assert_eq!(gone.reason_in(Language::Ru), "провайдер больше не показывает это в списке");
     let state = serde_json::to_value(&gone).unwrap()["state"].clone();
     assert_eq!((gone.phase, state), (Phase::Resolved, "resolved".into()));
     world.vms(&[(1, "error")]);
