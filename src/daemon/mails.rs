@@ -9,6 +9,7 @@ use crate::alert::Notice;
 use crate::config::{AccountSettings, Settings};
 use crate::mail::{self, RenderError, Rendered, Service, Way, WebhookTarget};
 use crate::model::{AccountName, Language, Snapshot};
+use crate::provider::cron::Schedule;
 
 /// The settings that mails are made from, beside the notice.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub(crate) struct MailWriter {
     names: BTreeMap<String, Mailbox>,
     /// The highest threshold of each account.
     tightest_rungs: BTreeMap<AccountName, u32>,
+    /// The longest time between two digests, in days.
+    digest_days: usize,
     /// The hourly limit for one recipient.
     pub(crate) max_per_hour: usize,
     /// The address of the page.
@@ -51,6 +54,7 @@ impl MailWriter {
             from: from.or_else(|| NO_SENDER.parse().ok())?,
             names: names.collect(),
             tightest_rungs: tightest.collect(),
+            digest_days: settings.digest.as_ref().map_or(7, digest_days),
             max_per_hour: settings.max_per_hour as usize,
             page: settings.web.external_url.as_ref().map(ToString::to_string),
             buttons: settings.telegram.iter().filter(|one| one.buttons).map(|one| one.name.clone()).collect(),
@@ -127,8 +131,14 @@ impl MailWriter {
     ) -> mail::Context<'a> {
         let tightest_rungs = self.tightest_rungs.clone();
         let page = self.page.as_deref();
-        mail::Context { tightest_rungs, notes, page, ..mail::Context::new(&self.from, snapshot, now) }
+        let context = mail::Context::new(&self.from, snapshot, now);
+        mail::Context { tightest_rungs, digest_days: self.digest_days, notes, page, ..context }
     }
+}
+
+/// The days within which the next digest comes.
+fn digest_days(schedule: &Schedule) -> usize {
+    schedule.longest_gap().as_secs().div_ceil(24 * 60 * 60) as usize
 }
 
 fn languages(account: &AccountSettings) -> (AccountName, (Language, BTreeMap<String, Language>)) {

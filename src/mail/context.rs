@@ -25,6 +25,8 @@ pub(crate) struct Context<'a> {
     pub now: DateTime<Utc>,
     /// The last threshold before the cut-off, in days; 1 for an account that is absent.
     pub tightest_rungs: BTreeMap<AccountName, u32>,
+    /// The longest time between two digests, in days.
+    pub digest_days: usize,
     /// The watched VM that hostwatch itself runs on, if there is one.
     pub lives_on: Option<LivesOn>,
     /// The recipient as the configuration writes it. Without it `To` is the bare address.
@@ -78,6 +80,7 @@ impl<'a> Context<'a> {
             snapshot,
             now,
             tightest_rungs: BTreeMap::new(),
+            digest_days: 7,
             lives_on: None,
             to_name: None,
             notes: &[],

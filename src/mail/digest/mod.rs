@@ -1,4 +1,4 @@
-//! The digest: open and ended incidents and one row for each account, once a week, so that people know that
+//! The digest: open and ended incidents and one row for each account, regularly, so that people know that
 //! silence is health. Pure.
 
 mod accounts;
@@ -207,11 +207,12 @@ impl<'a> DigestMail<'a> {
     fn health(&self) -> Section {
         let language = self.context.language;
         let mut section = Section::new(language.pick("Monitoring health", "Работа самого наблюдения"));
-        let means = language.pick(
-            "A week without this mail means that hostwatch, its machine or its mail is down.",
-            "Если такого письма нет неделю, значит, не работает hostwatch, его машина или его почта.",
-        );
-        section.lines.push(means.to_owned());
+        let days = language.count(self.context.digest_days, words::DAYS);
+        section.lines.push(say!(
+            language,
+            "{days} without this mail means that hostwatch, its machine or its mail is down.",
+            "Если такого письма нет {days}, значит, не работает hostwatch, его машина или его почта."
+        ));
         section
     }
 }
