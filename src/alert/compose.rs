@@ -116,6 +116,7 @@ impl Log {
             covers: Vec::new(),
             says: Vec::new(),
             at: facts.now,
+            is_reminded: false,
             muted: facts.muted.decided(incident, facts.ack(incident), facts.now),
             deleted_at: facts.deleted_at(&incident.key),
             incident: incident.clone(),
@@ -223,6 +224,7 @@ impl Log {
         let case = self.case(incident, &entry, to, facts);
         let known = due::known(&case);
         let told = due::told_after(&case, known, &event, "");
+        let is_reminded = due::next_reminder(&case, &told).is_some();
         let as_of = facts
             .cut_off(key)
             .and_then(|one| one.as_of(facts.snapshot.accounts.get(&key.account)?, facts.now));
@@ -250,6 +252,7 @@ impl Log {
             covers,
             says,
             at: facts.now,
+            is_reminded,
             muted: None,
             deleted_at: facts.deleted_at(key),
         })

@@ -209,15 +209,20 @@ pub(crate) fn set(value: &Value) -> BTreeSet<String> {
     }
 }
 
-fn reminder(case: &Case<'_>, told: &Told) -> Due {
+/// The time of the next reminder for recipients in `to` that know as much, unless somebody acknowledges the incident.
+pub(super) fn next_reminder(case: &Case<'_>, told: &Told) -> Option<DateTime<Utc>> {
     let incident = case.incident;
-    let reminds = case.role == Role::To
+    let reminds = told.is_open()
+        && !case.is_acknowledged
         && !incident.key.is_told_once()
         && !told.by_first_mail
         && told.reminders < REMINDERS;
-    let every = case.settings.remind_every.get(&incident.severity).filter(|_| reminds);
-    let at = every.and_then(|&every| told.at.checked_add_signed(Duration::from_std(every).ok()?));
-    match at {
+    let every = case.settings.remind_every.get(&incident.severity).filter(|_| reminds)?;
+    told.at.checked_add_signed(Duration::from_std(*every).ok()?)
+}
+
+fn reminder(case: &Case<'_>, told: &Told) -> Due {
+    match next_reminder(case, told).filter(|_| case.role == Role::To) {
         _ if case.is_acknowledged => nothing(Why::Acknowledged),
         Some(at) if at <= case.now => {
             let count = told.reminders + 1;

@@ -59,9 +59,9 @@ impl Key {
         self.kind == Kind::ResourceGone && matches!(self.resource, Target::All(_))
     }
 
-    /// Somebody may have stopped a VM or emptied a listing on purpose: that is mailed once, without reminders.
-    pub(crate) fn is_told_once(&self) -> bool {
-        self.kind == Kind::VmStopped || self.is_of_empty_listing()
+    /// Whether it is mailed once, without reminders. Somebody may have stopped a VM or emptied a listing on purpose.
+    pub(super) fn is_told_once(&self) -> bool {
+        self.kind.is_momentary() || self.kind == Kind::VmStopped || self.is_of_empty_listing()
     }
 
     /// The collectors whose readings show whether the incident lasts.

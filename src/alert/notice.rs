@@ -120,6 +120,8 @@ pub(crate) struct Item {
     /// Of a cut-off: dearer orders and drops of the balance, which get no mail of their own beside this one.
     pub says: Vec<Incident>,
     pub at: DateTime<Utc>,
+    /// Whether reminders follow unless somebody acknowledges the incident.
+    pub is_reminded: bool,
     /// In a digest: people's decisions about it.
     pub muted: Option<Decided>,
     /// The time at which the provider deletes the data of a cut-off account, if it is known.

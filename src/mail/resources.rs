@@ -5,7 +5,7 @@ use super::body::{Body, Tone};
 use super::context::{Context, MOST_LISTED};
 use super::parts::{self, accounts};
 use super::{groups, incident, subject, tense};
-use crate::alert::{Cause, Form, Item, Notice, Severity, Subject, Summary};
+use crate::alert::{Cause, Form, Item, Notice, Subject, Summary};
 use crate::model::{sanitize, say};
 use crate::view::forms::{self, Clause, Tense};
 use crate::view::words::{self, capital};
@@ -18,14 +18,7 @@ pub(super) fn body(notice: &Notice, context: &Context<'_>) -> Body {
     let several = notice.accounts.len() > 1;
     let items = parts::open_first(&notice.items);
     let worst = items.first().copied();
-    let is_reminded = |item: &&Item| {
-        matches!(notice.form, Form::Opened | Form::Reminder)
-            && !item.event.is_end()
-            && !item.key.kind.is_momentary()
-            && !item.key.is_told_once()
-            && item.severity != Severity::Info
-    };
-    let reminded: Vec<&Item> = items.iter().copied().filter(is_reminded).collect();
+    let reminded: Vec<&Item> = items.iter().copied().filter(|item| item.is_reminded).collect();
     let held_back =
         if let Form::Summary(facts) = &notice.form { Some(held_back(notice, facts, context)) } else { None };
     Body {

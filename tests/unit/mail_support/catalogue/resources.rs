@@ -49,7 +49,7 @@ pub fn all() -> Vec<Entry> {
 
     let reminder = ago(Duration::days(3), web_1(Event::Reminder(3)));
     let why = Cause::Reminder { count: 3, most: 3 };
-    put("reminder_3", Form::Reminder, vec![Item { why, ..reminder }]);
+    put("reminder_3", Form::Reminder, vec![Item { why, is_reminded: false, ..reminder }]);
 
     let mut stable = over(web_1(Event::Resolved), "its state is now active");
     stable.why = Cause::Stable;
