@@ -9,7 +9,7 @@ use super::output::{print, warn};
 use crate::config::{self, AccountSettings, Environment, Settings};
 use crate::config_error::ConfigErrors;
 use crate::http::WebConfig;
-use crate::mail::Recipient;
+use crate::mail::address;
 use crate::model::Group;
 use crate::model::Language;
 use crate::terminal::in_columns;
@@ -77,7 +77,7 @@ fn summary(account: &AccountSettings, mails: bool) -> String {
     let polled = if polled.is_empty() { "nothing".to_owned() } else { polled.join(", ") };
     let off = GROUPS.iter().filter(|(group, _)| !account.has(*group));
     let off: String = off.map(|(group, key)| format!("\n  off: {}, no {key}", group.as_str())).collect();
-    let to: Vec<String> = account.to.iter().map(Recipient::address).collect();
+    let to: Vec<String> = account.to.iter().map(|to| address(to)).collect();
     let to = match (mails, to.is_empty()) {
         (false, _) => String::new(),
         (true, true) => "\n  mails nobody: name somebody in email.to, or in the account's to".to_owned(),

@@ -9,8 +9,8 @@ use super::output::{complain, print, warn};
 use crate::clock;
 use crate::config::{AccountSettings, Settings};
 use crate::daemon::carrier;
-use crate::daemon::mails::{MailWriter, address};
-use crate::mail::{Service, Way};
+use crate::daemon::mails::MailWriter;
+use crate::mail::{Service, Way, address};
 use crate::model::nearest::nearest;
 
 pub(super) async fn run(file: &Path, recipient: Option<&str>) -> Result<()> {

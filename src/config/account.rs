@@ -15,7 +15,6 @@ use super::values;
 use super::via;
 use super::view::View;
 use crate::alert::Kind;
-use crate::mail::Recipient;
 use crate::model::nearest::nearest;
 use crate::model::{AccountName, Collector, ContainerState, Group, Guide, Profile};
 use crate::provider::cron::{BadSchedule, Schedule};
@@ -27,7 +26,7 @@ const MIN_STALE_AFTER: Duration = Duration::from_secs(15 * 60);
 const STALE_AFTER_TICKS: u32 = 10;
 
 /// Reads one account. `shared_to` is `email.to`; `None` without `[email]`.
-pub(super) fn read(name: AccountName, view: &View<'_>, shared_to: Option<&[Recipient]>) -> AccountSettings {
+pub(super) fn read(name: AccountName, view: &View<'_>, shared_to: Option<&[String]>) -> AccountSettings {
     let api = endpoints(name.clone(), view);
     let schedules = schedules(view, &api);
     let mut collectors: BTreeSet<Collector> = schedules.keys().copied().collect();
@@ -232,7 +231,7 @@ fn stale_after(
     all
 }
 
-fn recipients(view: &View<'_>, shared: Option<&[Recipient]>) -> Vec<Recipient> {
+fn recipients(view: &View<'_>, shared: Option<&[String]>) -> Vec<String> {
     let own = alerts::recipients(view, "to");
     let Some(shared) = shared else { return own };
     // Errors in recipients that are named are reported elsewhere.
@@ -253,8 +252,8 @@ impl AccountSettings {
     /// All recipients of the account, as configured.
     pub(crate) fn everybody(&self) -> impl Iterator<Item = String> {
         let alert = &self.alert;
-        let others = alert.rules.values().flat_map(|rule| &rule.to).chain(&alert.escalate_to);
-        self.to.iter().map(ToString::to_string).chain(others.cloned())
+        let of_rules = alert.rules.values().flat_map(|rule| &rule.to);
+        self.to.iter().chain(of_rules).chain(&alert.escalate_to).cloned()
     }
 
     /// Whether this group is polled.

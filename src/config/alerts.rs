@@ -7,7 +7,7 @@ use super::recipient::Written;
 use super::values;
 use super::view::View;
 use crate::alert::{AlertSettings, Kind, Rule, Severity};
-use crate::mail::{Recipient, Way};
+use crate::mail::{Way, address};
 use crate::model::Language;
 use crate::model::nearest::nearest;
 
@@ -40,7 +40,7 @@ pub(super) fn settings(view: &View<'_>) -> AlertSettings {
         stuck_after_backup: defaults.stuck_after_backup.max(stuck_after),
         collector_failing_after,
         escalate_after,
-        escalate_to: written(&recipients(view, "alerts.escalate_to")),
+        escalate_to: recipients(view, "alerts.escalate_to"),
         remind_every: reminders(view),
         rules: rules(view),
         ..defaults
@@ -104,7 +104,7 @@ fn rules(view: &View<'_>) -> BTreeMap<Kind, Rule> {
         if kind == Kind::Disconnect && severity.is_some() {
             view.error(&key("severity"), "a disconnect mail takes its rung's severity; remove it");
         }
-        let to = written(&recipients(view, &key("to")));
+        let to = recipients(view, &key("to"));
         let rule = Rule {
             enabled: view.get(&key("enabled")),
             severity,
@@ -121,11 +121,6 @@ fn severity(text: &str) -> Result<Severity, String> {
     text.parse().map_err(|_| format!("'{text}' is no severity; use critical, warning or info"))
 }
 
-/// Recipients in the form that the engine uses.
-fn written(recipients: &[Recipient]) -> Vec<String> {
-    recipients.iter().map(ToString::to_string).collect()
-}
-
 /// The languages of recipients that name one. An address has one language in an account, in all of its lists:
 /// the account's, where none is named.
 pub(super) fn languages(view: &View<'_>, of_account: Language) -> BTreeMap<String, Language> {
@@ -134,8 +129,7 @@ pub(super) fn languages(view: &View<'_>, of_account: Language) -> BTreeMap<Strin
     let (mut named, mut all) = (BTreeMap::new(), BTreeMap::new());
     for key in [to.to_owned(), "alerts.escalate_to".to_owned()].into_iter().chain(of_rules) {
         for written in view.get::<Vec<Written>>(&key).unwrap_or_default() {
-            let address = written.address();
-            let Ok(recipient) = recipient(address, view) else { continue };
+            let Ok(recipient) = recipient(written.address(), view) else { continue };
             let language = match written.language().map_or(Ok(of_account), values::language) {
                 Ok(language) => language,
                 Err(message) => {
@@ -143,13 +137,12 @@ pub(super) fn languages(view: &View<'_>, of_account: Language) -> BTreeMap<Strin
                     continue;
                 }
             };
-            if all.insert(recipient.address(), language).is_some_and(|known| known != language) {
-                let message =
-                    format!("{address} has two languages in this account; name the same everywhere");
-                view.error(&key, message);
+            if all.insert(address(&recipient), language).is_some_and(|known| known != language) {
+                let message = "has two languages in this account; name the same everywhere";
+                view.error(&key, format!("{} {message}", written.address()));
             }
             if written.language().is_some() {
-                named.insert(recipient.address(), language);
+                named.insert(address(&recipient), language);
             }
         }
     }
@@ -157,7 +150,7 @@ pub(super) fn languages(view: &View<'_>, of_account: Language) -> BTreeMap<Strin
 }
 
 /// A list of mail addresses, webhooks and Telegram chats.
-pub(super) fn recipients(view: &View<'_>, key: &str) -> Vec<Recipient> {
+pub(super) fn recipients(view: &View<'_>, key: &str) -> Vec<String> {
     let mut recipients = Vec::new();
     for written in view.get::<Vec<Written>>(key).unwrap_or_default() {
         match recipient(written.address(), view) {
@@ -168,18 +161,18 @@ pub(super) fn recipients(view: &View<'_>, key: &str) -> Vec<Recipient> {
     recipients
 }
 
-fn recipient(text: &str, view: &View<'_>) -> Result<Recipient, String> {
+fn recipient(text: &str, view: &View<'_>) -> Result<String, String> {
     // The address is not shown, since it may be as secret as a password.
     if text.contains("://") {
         return Err(
             "holds a web address; write it as url into [webhooks.NAME], and \"webhook:NAME\" here".into()
         );
     }
-    let Way::Named(service, name) = Way::to(text) else { return values::mailbox(text).map(Recipient::Mail) };
+    let Way::Named(service, name) = Way::to(text) else { return Ok(values::mailbox(text)?.to_string()) };
     let (table, keys) = service.table();
     let known = view.names_below(table);
     if known.contains(&name) {
-        return Ok(Recipient::Named(service, name));
+        return Ok(text.to_owned());
     }
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     Err(match known.is_empty() {

@@ -78,7 +78,7 @@ pub(crate) struct AccountSettings {
     pub api: provider::ProviderSettings,
     pub alert: Arc<alert::AlertSettings>,
     /// The recipients of its mails: its own, otherwise those of `[email]`.
-    pub to: Vec<mail::Recipient>,
+    pub to: Vec<String>,
     /// The languages of recipients that read another one than the account's, by address.
     pub languages: BTreeMap<String, Language>,
     /// The schedules of the collectors that are on. Sites have none of their own.

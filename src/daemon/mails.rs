@@ -7,7 +7,7 @@ use lettre::message::Mailbox;
 
 use crate::alert::Notice;
 use crate::config::{AccountSettings, Settings};
-use crate::mail::{self, RenderError, Rendered, Service, Way, WebhookTarget};
+use crate::mail::{self, RenderError, Rendered, Service, Way, WebhookTarget, address};
 use crate::model::{AccountName, Language, Snapshot};
 use crate::provider::cron::Schedule;
 
@@ -43,11 +43,7 @@ impl MailWriter {
         let tightest = settings.accounts.iter().filter_map(|account| {
             Some((account.name().clone(), account.alert.disconnect_days.iter().copied().min()?))
         });
-        let named = settings.accounts.iter().flat_map(|account| {
-            let of_rules = account.alert.rules.values().flat_map(|rule| rule.to.iter().cloned());
-            let lists = account.to.iter().map(ToString::to_string).chain(of_rules);
-            lists.chain(account.alert.escalate_to.iter().cloned())
-        });
+        let named = settings.accounts.iter().flat_map(AccountSettings::everybody);
         let names = named.filter_map(|to| Some((address(&to), to.parse().ok()?)));
         let from = settings.email.as_ref().map(|email| email.from.clone());
         Some(Self {
@@ -144,16 +140,6 @@ fn digest_days(schedule: &Schedule) -> usize {
 fn languages(account: &AccountSettings) -> (AccountName, (Language, BTreeMap<String, Language>)) {
     let own = account.languages.iter().map(|(to, language)| (address(to), *language)).collect();
     (account.name().clone(), (account.profile.language, own))
-}
-
-/// A recipient as the notification log names it: the bare address with its domain in lower case. Names of
-/// webhooks and chats stay as they are.
-pub(crate) fn address(to: &str) -> String {
-    let bare = to.parse::<Mailbox>().map_or_else(|_| to.to_owned(), |mailbox| mailbox.email.to_string());
-    match bare.rsplit_once('@') {
-        Some((local, domain)) => format!("{local}@{}", domain.to_lowercase()),
-        None => bare,
-    }
 }
 
 /// The domain that distinguishes this installation's events from those of others: the sender's domain, or the

@@ -1,7 +1,6 @@
 //! The settings of `[email]`, `[webhooks]` and `[telegram]`, as transports and renderer need them, and the
-//! recipients. No I/O.
+//! ways to recipients. No I/O.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use lettre::message::Mailbox;
@@ -131,29 +130,12 @@ impl Way {
     }
 }
 
-/// A recipient.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Recipient {
-    Mail(Mailbox),
-    /// A service, by the name of its table.
-    Named(Service, String),
-}
-
-impl Recipient {
-    /// The bare address; for a service `webhook:NAME`.
-    pub(crate) fn address(&self) -> String {
-        match self {
-            Self::Mail(mailbox) => mailbox.email.to_string(),
-            Self::Named(..) => self.to_string(),
-        }
-    }
-}
-
-impl fmt::Display for Recipient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Mail(mailbox) => mailbox.fmt(f),
-            Self::Named(service, name) => write!(f, "{}{name}", service.prefix()),
-        }
+/// A recipient as the notification log names it: the bare address with its domain in lower case. Names of
+/// webhooks and chats stay as they are.
+pub(crate) fn address(to: &str) -> String {
+    let bare = to.parse::<Mailbox>().map_or_else(|_| to.to_owned(), |mailbox| mailbox.email.to_string());
+    match bare.rsplit_once('@') {
+        Some((local, domain)) => format!("{local}@{}", domain.to_lowercase()),
+        None => bare,
     }
 }

@@ -12,7 +12,7 @@ use crate::clock;
 use crate::commands::beside;
 use crate::config::{AccountSettings, Environment, Settings};
 use crate::daemon::machine;
-use crate::daemon::mails::address;
+use crate::mail::address;
 use crate::mail::smtp::{Timing, Transport};
 use crate::mail::{MailSettings, Way};
 use crate::model::{Language, Snapshot, Via, lives_on};

@@ -16,7 +16,7 @@ use super::output::{complain, print, style};
 use super::{doctor, test_message};
 use crate::cli::{self, Screen};
 use crate::config::{Environment, Settings};
-use crate::mail::Recipient;
+use crate::mail::address;
 use crate::model::AccountState;
 use crate::provider::Hosts;
 use crate::terminal::doctor::{CheckOutcome, CheckSection, text};
@@ -172,7 +172,7 @@ async fn afterwards(args: &cli::Init, settings: &Settings, asker: Option<Asker>)
     let doctor = cli::Doctor { screen: SCREEN, config: cli::Config { file: args.config.file.clone() } };
     let answer = doctor::run(doctor).await?;
     let to: Vec<String> =
-        settings.accounts.iter().flat_map(|account| &account.to).map(Recipient::address).collect();
+        settings.accounts.iter().flat_map(|account| &account.to).map(|to| address(to)).collect();
     if !to.is_empty() {
         let question = format!("\nSend a test message to {}?", to.join(", "));
         if is_wanted(args.test_mail, asker, &question).await? {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::alert::{AlertSettings, Watcher};
 use crate::config::Settings;
-use crate::daemon::mails::{MailWriter, address};
-use crate::mail::Way;
+use crate::daemon::mails::MailWriter;
+use crate::mail::{Way, address};
 use crate::metrics;
 use crate::model::{AccountName, Profile};
 use crate::provider::cron::Schedule;
@@ -28,7 +28,7 @@ impl Accounts {
         // Only recipients with a server are owed mails.
         let is_served = |to: &str| settings.serves(&Way::to(to));
         let watchers = settings.accounts.iter().map(|account| {
-            let to = account.to.iter().map(|to| address(&to.to_string())).filter(|to| is_served(to));
+            let to = account.to.iter().map(|to| address(to)).filter(|to| is_served(to));
             let watcher = Watcher { settings: by_address(&account.alert, is_served), to: to.collect() };
             (account.name().clone(), watcher)
         });
