@@ -151,15 +151,13 @@ fn incidents(pairs: &[(String, String)]) -> String {
 }
 
 fn alternative(draft: &Draft<'_>) -> Result<MultiPart, RenderError> {
+    let plain = SinglePart::plain(encoded(draft.body.text()));
+    let alternative = MultiPart::alternative().boundary(draft.boundary("alt")).singlepart(plain);
     if draft.context.is_light {
-        let plain = SinglePart::plain(encoded(draft.body.text()));
-        return Ok(MultiPart::alternative().boundary(draft.boundary("alt")).singlepart(plain));
+        return Ok(alternative);
     }
     let content_id = draft.content_id();
     let page = html::render(draft.body, &draft.subject, &content_id)?;
-    let alternative = MultiPart::alternative()
-        .boundary(draft.boundary("alt"))
-        .singlepart(SinglePart::plain(encoded(draft.body.text())));
     let page = SinglePart::html(encoded(page));
     Ok(match draft.body.figure() {
         Some(figure) => {
@@ -257,33 +255,17 @@ fn ascii_domain(domain: &str) -> String {
     }
 }
 
-/// The hash of these texts in this order: 32 digits.
+/// The hash of these texts in this order: 32 digits of FNV-1a of 128 bits. Different mails get different values; no
+/// secret depends on it. Each text is hashed with its length, so that neighbours cannot run together.
 pub(super) fn hash_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
-    let mut hash = Fnv::default();
-    for text in texts {
-        hash.part(text.as_bytes());
-    }
-    format!("{:032x}", hash.0)
+    let octets =
+        texts.into_iter().flat_map(|text| (text.len() as u64).to_le_bytes().into_iter().chain(text.bytes()));
+    let hash = octets.fold(FNV_BASIS, |hash, octet| (hash ^ u128::from(octet)).wrapping_mul(FNV_PRIME));
+    format!("{hash:032x}")
 }
 
-/// FNV-1a of 128 bits. Different mails get different values; no secret depends on it.
-struct Fnv(u128);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
-    }
-}
-
-impl Fnv {
-    /// Hashes one part with its length, so that neighbouring parts cannot run together.
-    fn part(&mut self, bytes: &[u8]) {
-        let length = (bytes.len() as u64).to_le_bytes();
-        for &byte in length.iter().chain(bytes) {
-            self.0 = (self.0 ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
-        }
-    }
-}
+const FNV_BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+const FNV_PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 
 #[cfg(test)]
 mod tests {
@@ -291,14 +273,12 @@ mod tests {
 
     #[test]
     fn the_hash_is_fnv_1a() {
-        let mut hash = Fnv::default();
         // The hash of an empty part: eight zero bytes for its length.
-        hash.part(b"");
-        let mut want = Fnv::default().0;
+        let mut want = FNV_BASIS;
         for _ in 0..8 {
             want = want.wrapping_mul(309_485_009_821_345_068_724_781_371);
         }
-        assert_eq!(hash.0, want);
+        assert_eq!(hash_of([""]), format!("{want:032x}"));
     }
 
     #[test]
