@@ -19,36 +19,32 @@ const MOST_ADVICE: usize = 3;
 struct Group<'a> {
     problem: Problem<'a>,
     items: Vec<&'a Item>,
+    /// The number of names that there is room for.
+    share: usize,
 }
 
 /// All groups, with at most `most` names.
 pub(super) fn sections(items: &[&Item], several: bool, most: usize, context: &Context<'_>) -> Vec<Section> {
     let language = context.language;
-    let groups = grouped(items, context);
-    let shares = shares(&groups, most);
+    let mut groups = grouped(items, context);
+    share_out(&mut groups, most);
     let mut room = most.saturating_sub(items.len());
     let mut sections = Vec::new();
-    for (group, &share) in groups.iter().zip(&shares).take(MOST_PARTS) {
+    for group in groups.iter().take(MOST_PARTS) {
         sections.push(match group.items.as_slice() {
             [item] => incident::section(item, several, &mut room, context),
-            _ => group.section(several, share, context),
+            _ => group.section(several, context),
         });
     }
     let rest = groups.get(MOST_PARTS..).unwrap_or_default();
     if !rest.is_empty() {
-        let count: usize = rest.iter().map(|group| group.items.len()).sum();
-        let mut section = Section::new(words::capital(&words::more(count, language)));
-        let mut hidden = 0;
-        for (group, &share) in rest.iter().zip(&shares[MOST_PARTS..]) {
-            match share {
-                0 => hidden += group.items.len(),
-                share => section.list.push(group.line(several, share, language)),
-            }
-        }
-        if hidden > 0 {
-            section.below.push(words::more(hidden, language));
-        }
-        sections.push(section);
+        let count = |groups: &[&Group<'_>]| groups.iter().map(|group| group.items.len()).sum::<usize>();
+        let (named, hidden): (Vec<&Group<'_>>, Vec<_>) = rest.iter().partition(|group| group.share > 0);
+        let hidden = count(&hidden);
+        let more = words::more(count(&named) + hidden, language);
+        let list = named.iter().map(|group| group.line(several, language)).collect();
+        let below = (hidden > 0).then(|| words::more(hidden, language)).into_iter().collect();
+        sections.push(Section { list, below, ..Section::new(words::capital(&more)) });
     }
     if items.len() > most
         && let Some(last) = sections.last_mut()
@@ -62,16 +58,15 @@ pub(super) fn sections(items: &[&Item], several: bool, most: usize, context: &Co
     sections
 }
 
-/// The number of names that fit into each group. Small groups leave their room to the others.
-fn shares(groups: &[Group<'_>], mut room: usize) -> Vec<usize> {
-    let mut by_size: Vec<usize> = (0..groups.len()).collect();
-    by_size.sort_by_key(|&index| groups[index].items.len());
-    let mut shares = vec![0; groups.len()];
-    for (done, index) in by_size.into_iter().enumerate() {
-        shares[index] = groups[index].items.len().min(room.div_ceil(groups.len() - done));
-        room -= shares[index];
+/// Shares the room for names. Small groups leave theirs to the others.
+fn share_out(groups: &mut [Group<'_>], mut room: usize) {
+    let mut left = groups.len();
+    let mut by_size: Vec<_> = groups.iter_mut().collect();
+    by_size.sort_by_key(|group| group.items.len());
+    for group in by_size {
+        group.share = group.items.len().min(room.div_ceil(left));
+        (room, left) = (room - group.share, left - 1);
     }
-    shares
 }
 
 /// The groups, in the order of their first items.
@@ -85,7 +80,7 @@ fn grouped<'a>(items: &[&'a Item], context: &Context<'_>) -> Vec<Group<'a>> {
                 group.problem.count += 1;
                 group.items.push(item);
             }
-            _ => groups.push(Group { problem, items: vec![item] }),
+            _ => groups.push(Group { problem, items: vec![item], share: 0 }),
         }
     }
     groups
@@ -99,18 +94,18 @@ impl Group<'_> {
     }
 
     /// `26 sites in error in agency: a.example.com, b.example.com and 24 more`.
-    fn line(&self, several: bool, most: usize, language: Language) -> String {
+    fn line(&self, several: bool, language: Language) -> String {
         let names: Vec<String> = self.items.iter().map(|item| name(item)).collect();
         match names.as_slice() {
             [_] => self.title(several, language),
-            _ => format!("{}: {}", self.title(several, language), words::few(&names, most, language)),
+            _ => format!("{}: {}", self.title(several, language), words::few(&names, self.share, language)),
         }
     }
 
-    fn section(&self, several: bool, most: usize, context: &Context<'_>) -> Section {
+    fn section(&self, several: bool, context: &Context<'_>) -> Section {
         let language = context.language;
         let mut section = Section::new(self.title(several, language));
-        let shown = &self.items[..most.min(self.items.len())];
+        let shown = &self.items[..self.share];
         let mut table =
             Table { head: vec![language.pick("Name", "Имя").into(), "ID".into()], ..Table::default() };
         table.rows = shown.iter().map(|item| vec![name(item), item.key.resource.to_string()]).collect();
