@@ -224,7 +224,7 @@ impl Log {
         let case = self.case(incident, &entry, to, facts);
         let known = due::known(&case);
         let told = due::told_after(&case, known, &event, "");
-        let is_reminded = due::next_reminder(&case, &told).is_some();
+        let is_reminded = !is_money(key) && due::next_reminder(&case, &told).is_some();
         let as_of = facts
             .cut_off(key)
             .and_then(|one| one.as_of(facts.snapshot.accounts.get(&key.account)?, facts.now));

@@ -42,6 +42,8 @@ pub(crate) enum Form {
     Summary(Summary),
     /// All incidents that are open or ended lately, once a week.
     Digest(Digest),
+    /// A sample for one recipient.
+    Test,
 }
 
 /// The facts of a first mail apart from its items.

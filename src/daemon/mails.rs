@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 use lettre::message::Mailbox;
 
-use crate::alert::Notice;
+use crate::alert::{Form, Notice};
 use crate::config::{AccountSettings, Settings};
-use crate::mail::{self, RenderError, Rendered, Service, Way, WebhookTarget, address};
+use crate::mail::{self, RenderError, Rendered, Service, Way, address};
 use crate::model::{AccountName, Language, Snapshot};
 use crate::provider::cron::Schedule;
 
@@ -75,10 +75,6 @@ impl MailWriter {
         mail::new_id(self.from.email.domain())
     }
 
-    fn target<'a>(&'a self, name: &'a str) -> WebhookTarget<'a> {
-        WebhookTarget { name, external_url: self.page.as_deref() }
-    }
-
     /// Renders a notice. The context has everything but the name of the recipient.
     ///
     /// # Errors
@@ -92,9 +88,7 @@ impl MailWriter {
         context.to_name = self.names.get(&notice.to).cloned();
         match Way::to(&notice.to) {
             Way::Smtp => mail::render(notice, id, &context),
-            Way::Named(Service::Webhook, name) => {
-                mail::render_webhook(notice, id, self.target(&name), &context)
-            }
+            Way::Named(Service::Webhook, _) => mail::render_webhook(notice, id, &context),
             Way::Named(Service::Telegram, name) => {
                 mail::render_telegram(notice, id, self.buttons.contains(&name), &context)
             }
@@ -106,16 +100,11 @@ impl MailWriter {
     /// # Errors
     /// If no mail can be made.
     pub(crate) fn write_test(&self, to: &str, now: DateTime<Utc>) -> Result<Rendered, RenderError> {
-        let (snapshot, id) = (Snapshot::default(), self.new_id());
+        let snapshot = Snapshot::default();
         let mut context = self.context(&snapshot, &[], now);
         context.language = self.language(to, self.languages.keys());
-        match Way::to(to) {
-            Way::Smtp => mail::render_test(to, &id, &context),
-            Way::Named(Service::Webhook, name) => {
-                mail::render_webhook_test(&id, self.target(&name), &context)
-            }
-            Way::Named(Service::Telegram, _) => mail::render_telegram_test(&id, &context),
-        }
+        let notice = Notice { form: Form::Test, items: Vec::new(), to: to.to_owned(), accounts: Vec::new() };
+        self.write(&notice, &self.new_id(), context)
     }
 
     /// The context in which a notice is rendered.

@@ -6,7 +6,6 @@ use std::fmt;
 use textwrap::{Options, WordSplitter};
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::alert::Severity;
 use crate::model::Language;
 use crate::view::Link;
 
@@ -119,16 +118,6 @@ impl Table {
     /// Whether the table has more columns than fit at the usual font size.
     pub(super) fn has_many_columns(&self) -> bool {
         self.head.len() > 4
-    }
-}
-
-impl From<Severity> for Tone {
-    fn from(severity: Severity) -> Self {
-        match severity {
-            Severity::Info => Self::Info,
-            Severity::Warning => Self::Warning,
-            Severity::Critical => Self::Critical,
-        }
     }
 }
 

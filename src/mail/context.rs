@@ -97,10 +97,6 @@ impl Context<'_> {
         self.snapshot.accounts.get(name).map(AsRef::as_ref)
     }
 
-    pub(super) fn all_accounts(&self) -> Vec<AccountName> {
-        self.snapshot.accounts.keys().cloned().collect()
-    }
-
     /// The reader of words about no single account.
     pub(super) fn reader(&self) -> Reader {
         Reader::new(self.language, self.now)

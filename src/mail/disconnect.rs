@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use super::body::{Body, FootLine, Section};
 use super::context::Context;
 use super::parts::{self, MOST_NAMES};
+use super::subject::{self, Bracket, Subject};
 use crate::alert::{CutOff, Event, Item, Kind};
 use crate::model::changes::{self, Change};
 use crate::model::forecast::{self, Disconnect};
@@ -13,16 +14,17 @@ use crate::model::{AccountState, Language, Money, PayBy, Report, sanitize, say};
 use crate::view::billing::{LONGEST_ERROR, order_of};
 use crate::view::{Payer, words};
 
-pub(super) mod news;
+mod news;
 mod pay;
 mod receipt;
 
 const MOST_CHANGES: usize = 10;
 
-/// The contents of such a mail.
-pub(super) fn body(item: &Item, context: &Context<'_>) -> Body {
-    let language = context.language;
+/// Subject and contents of such a mail.
+pub(super) fn write(item: &Item, context: &Context<'_>) -> (Subject, Body) {
+    let (accounts, language) = (std::slice::from_ref(&item.key.account), context.language);
     let facts = DisconnectMail::of(item, context);
+    let subject = subject::line(Bracket::of(item), &facts.words(), accounts, language);
     let mut sections: Vec<Section> = facts.receipt().into_iter().collect();
     if item.event.is_end() {
         sections.push(facts.over());
@@ -33,20 +35,16 @@ pub(super) fn body(item: &Item, context: &Context<'_>) -> Body {
         sections.push(facts.details());
         sections.extend(facts.changes());
     }
-    Body {
-        tone: parts::tone_of(item),
+    let incident = FootLine::text(&format!("{}: {}", language.pick("Incident", "Ключ"), item.key));
+    let body = Body {
+        tone: subject.bracket.into(),
         lead: facts.lead(),
         notes: facts.last_mail().into_iter().chain(facts.says()).collect(),
         sections,
-        foot: std::iter::once(FootLine::text(&format!(
-            "{}: {}",
-            language.pick("Incident", "Ключ"),
-            item.key
-        )))
-        .chain(parts::foot(Some(item), &[], std::slice::from_ref(&item.key.account), language))
-        .collect(),
+        foot: std::iter::once(incident).chain(parts::foot(&[item], accounts, language)).collect(),
         ..Body::default()
-    }
+    };
+    (subject, body)
 }
 
 /// The same as lines in a chat: the amounts to pay, the deletion of the data, the resources that go offline.

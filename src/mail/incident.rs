@@ -9,7 +9,7 @@ use super::parts::{self, MOST_NAMES, named, title};
 use crate::alert::{Cause, CutOff, Detail, Event, Item, Kind, Subject, Wrong};
 use crate::model::{AccountState, ContainerId, Language, sanitize, say};
 use crate::view::forms::{self, Clause, Tense};
-use crate::view::words::{all_of, collected, few, first};
+use crate::view::words::{all_of, collected, first};
 use crate::view::{advice, reasons, words};
 
 /// The duration of an incident is shown from here on.
@@ -48,11 +48,8 @@ pub(super) fn section(item: &Item, several: bool, room: &mut usize, context: &Co
         offline(item, state, room, &mut section, language);
     }
     let causes = parts::causes(item, context);
-    if !causes.is_empty() {
-        let names = few(&causes, take(room, causes.len()).max(1), language);
-        let no_mails = parts::no_separate_mails(language);
-        section.row(language.pick("Causes", "Следствия"), format!("{names} ({no_mails})"));
-    }
+    let most = take(room, causes.len()).max(1);
+    section.rows.extend(parts::causes_row(&causes, most, language));
     section
 }
 

@@ -24,9 +24,9 @@ mod webhook;
 
 pub(crate) use context::{Context, LivesOn, RenderError};
 pub(crate) use message::{Rendered, new_id};
-pub(crate) use render::{first_lines_of, render, render_test};
+pub(crate) use render::{first_lines_of, render};
 pub(crate) use settings::{
     Login, MailServer, MailSettings, Security, Service, TelegramSettings, Way, WebhookSettings, address,
 };
-pub(crate) use telegram::{Press, SILENT_HOURS, noted, offers, over, render_telegram, render_telegram_test};
-pub(crate) use webhook::{WebhookTarget, render_webhook, render_webhook_test};
+pub(crate) use telegram::{Press, SILENT_HOURS, noted, offers, over, render_telegram};
+pub(crate) use webhook::render_webhook;

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::body::{FootLine, Section, Tone};
+use super::body::{FootLine, Section};
 use super::context::Context;
 use crate::alert::{Event, Incident, Item, Key, Kind, Notice, Subject};
 use crate::model::{AccountName, Health, Language, SeenResource, Sort, sanitize, say};
@@ -11,17 +11,6 @@ use crate::view::{health, reasons, words};
 
 /// The number of names in a list of offline resources.
 pub(super) const MOST_NAMES: usize = 20;
-
-/// The colour of a mail whose worst item is this one.
-pub(super) fn tone_of(worst: &Item) -> Tone {
-    if worst.event == Event::Unwatched {
-        Tone::Info
-    } else if worst.event.is_end() {
-        Tone::Good
-    } else {
-        worst.severity.into()
-    }
-}
 
 /// `account main`, `3 accounts`.
 pub(super) fn accounts(notice: &Notice, language: Language) -> String {
@@ -59,6 +48,13 @@ pub(super) fn causes(item: &Item, context: &Context<'_>) -> Vec<String> {
     };
     let others = item.covers.iter().filter(|one| !is_same(&one.key) && !is_inside(&one.key));
     others.map(|one| listed(one, 80, context.language)).collect()
+}
+
+/// These incidents as a row, with at most `most` names; `None` without any.
+pub(super) fn causes_row(causes: &[String], most: usize, language: Language) -> Option<(String, String)> {
+    let (names, no_mails) = (words::few(causes, most, language), no_separate_mails(language));
+    let label = language.pick("Causes", "Следствия").to_owned();
+    (!causes.is_empty()).then(|| (label, format!("{names} ({no_mails})")))
 }
 
 /// An incident that another one explains: `VM web-1 blocked`.
@@ -156,19 +152,14 @@ pub(super) fn lives_on(accounts: &[AccountName], context: &Context<'_>) -> Optio
     Some(section)
 }
 
-/// The end of a mail: command lines about the worst of its incidents, which can be copied, and the sender's
-/// line. `reminded`: the incidents whose reminders an acknowledgement stops.
-pub(super) fn foot(
-    worst: Option<&Item>,
-    reminded: &[&Item],
-    accounts: &[AccountName],
-    language: Language,
-) -> Vec<FootLine> {
+/// The end of a mail: command lines about the worst of its incidents, which can be copied, and the sender's line.
+pub(super) fn foot(items: &[&Item], accounts: &[AccountName], language: Language) -> Vec<FootLine> {
     let mut lines = Vec::new();
-    if let Some(worst) = worst {
+    if let Some(worst) = items.first() {
         let details = language.pick("Details", "Подробнее");
         lines.push(FootLine::command(details, format!("hostwatch why {}", worst.key)));
     }
+    let reminded: Vec<_> = items.iter().filter(|item| item.is_reminded).collect();
     if let Some(first) = reminded.first() {
         let stop = language.pick("Stop reminders", "Отключить напоминания");
         lines.push(FootLine::command(stop, format!("hostwatch ack {}", first.key)));

@@ -4,8 +4,8 @@
 use super::body::{Body, Section};
 use super::context::{Context, RenderError};
 use super::message::{self, Draft, Rendered};
-use super::subject::{Bracket, Subject};
-use super::{digest, disconnect, parts, resources, sample, started, subject};
+use super::subject::Subject;
+use super::{digest, disconnect, parts, resources, sample, started};
 use crate::alert::{Event, Form, Item, Kind, NotReached, Notice};
 use crate::model::{AccountName, sanitize, say};
 use crate::view::Link;
@@ -36,13 +36,10 @@ pub(crate) fn first_lines_of(notice: &Notice, context: &Context<'_>) -> (String,
 /// Subject and contents, for every medium.
 pub(super) fn content(notice: &Notice, context: &Context<'_>) -> (Subject, Body) {
     let (subject, mut body) = match (&notice.form, notice.items.as_slice()) {
-        (Form::Started(facts), _) => {
-            (subject::of_start(notice, facts, context), started::body(notice, facts, context))
-        }
-        (Form::Disconnect, [item]) => {
-            (disconnect::news::subject(item, context), disconnect::body(item, context))
-        }
+        (Form::Started(facts), _) => started::write(notice, facts, context),
+        (Form::Disconnect, [item]) => disconnect::write(item, context),
         (Form::Digest(facts), _) => digest::write(notice, facts, context),
+        (Form::Test, _) => sample::write(notice, context),
         (
             Form::Disconnect
             | Form::Opened
@@ -51,45 +48,24 @@ pub(super) fn content(notice: &Notice, context: &Context<'_>) -> (Subject, Body)
             | Form::Unwatched
             | Form::Summary(_),
             _,
-        ) => (subject::of(notice, context), resources::body(notice, context)),
+        ) => resources::write(notice, context),
     };
     body.language = context.language;
     body.links = links(notice, context);
     body.notes.extend(pay_notes(notice, context));
-    add_notes(&mut body, &notice.accounts, context);
+    let list = about_mails(&notice.accounts, context);
+    if !list.is_empty() {
+        let title = context.language.pick("About these mails", "Об этих письмах");
+        body.sections.push(Section { list, ..Section::new(title) });
+    }
     (subject, body)
-}
-
-/// Writes the mail of `hostwatch test-message`: a sample alert, which proves that mails arrive.
-pub(crate) fn render_test(to: &str, id: &str, context: &Context<'_>) -> Result<Rendered, RenderError> {
-    let accounts = context.all_accounts();
-    let (subject, body) = test_content(context);
-    message::build(Draft {
-        id,
-        to,
-        context,
-        accounts: &accounts,
-        subject: subject.line,
-        body: &body,
-        pairs: vec![head(accounts.first(), "test", &Event::Test.to_string())],
-        references: Vec::new(),
-        calendar: Vec::new(),
-    })
-}
-
-/// Subject and contents of the test message.
-pub(super) fn test_content(context: &Context<'_>) -> (Subject, Body) {
-    let accounts = context.all_accounts();
-    let mut body = sample::body(&accounts, context);
-    add_notes(&mut body, &accounts, context);
-    body.language = context.language;
-    let said =
-        context.language.pick("sample alert, nothing is wrong", "пробное сообщение, ничего не случилось");
-    (subject::line(Bracket::Test, said, &accounts, context.language), body)
 }
 
 /// Links: to pay if money helps, to the provider's panel at the resource, to the status page.
 fn links(notice: &Notice, context: &Context<'_>) -> Vec<Link> {
+    if notice.form == Form::Test {
+        return Vec::new();
+    }
     let one = notice.accounts.first().filter(|_| notice.accounts.len() == 1);
     let guide = one.and_then(|account| context.account(account)).map(|state| &state.profile.guide);
     let pays =
@@ -123,14 +99,6 @@ pub(super) fn about_mails(accounts: &[AccountName], context: &Context<'_>) -> Ve
     notes.chain(unreached).collect()
 }
 
-fn add_notes(body: &mut Body, accounts: &[AccountName], context: &Context<'_>) {
-    let list = about_mails(accounts, context);
-    if !list.is_empty() {
-        let title = context.language.pick("About these mails", "Об этих письмах");
-        body.sections.push(Section { list, ..Section::new(title) });
-    }
-}
-
 /// `Mails to bob@example.com have not been delivered since Tue 24 Nov 07:15 MSK: 550 no such user`. No subject is quoted: its
 /// amount and day would be those of an old mail.
 fn not_reached(one: &NotReached, accounts: &[AccountName], context: &Context<'_>) -> String {
@@ -153,6 +121,7 @@ fn pairs(notice: &Notice) -> Vec<(String, String)> {
     let heads = match (&notice.form, notice.items.as_slice()) {
         (Form::Summary(_), _) => vec![head(first, SUMMARY, SUMMARY)],
         (Form::Started(_), []) => vec![head(first, "started", &Event::Started.to_string())],
+        (Form::Test, _) => vec![head(first, "test", &Event::Test.to_string())],
         (Form::Digest(facts), []) => {
             let event = Event::Digest(facts.date).to_string();
             notice.accounts.iter().map(|account| head(Some(account), "digest", &event)).collect()

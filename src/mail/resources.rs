@@ -1,11 +1,12 @@
 //! Mails about incidents of resources and collectors: opened, ended, still open, no longer watched, held back by
 //! the hourly limit. Pure.
 
-use super::body::{Body, Tone};
+use super::body::Body;
 use super::context::{Context, MOST_LISTED};
 use super::parts::{self, accounts};
-use super::{groups, incident, subject, tense};
-use crate::alert::{Cause, Form, Item, Notice, Subject, Summary};
+use super::subject::{self, Bracket, Subject};
+use super::{groups, incident, tense};
+use crate::alert::{self, Cause, Form, Item, Notice, Severity, Summary};
 use crate::model::{sanitize, say};
 use crate::view::forms::{self, Clause, Tense};
 use crate::view::words::{self, capital};
@@ -13,22 +14,23 @@ use crate::view::words::{self, capital};
 /// The length of a first line.
 const LONGEST_LEAD: usize = 300;
 
-/// The contents of a mail about incidents.
-pub(super) fn body(notice: &Notice, context: &Context<'_>) -> Body {
+/// Subject and contents of a mail about incidents.
+pub(super) fn write(notice: &Notice, context: &Context<'_>) -> (Subject, Body) {
     let several = notice.accounts.len() > 1;
     let items = parts::open_first(&notice.items);
-    let worst = items.first().copied();
-    let reminded: Vec<&Item> = items.iter().copied().filter(|item| item.is_reminded).collect();
+    let bracket = items.first().map_or(Bracket::Of(Severity::Info), |worst| Bracket::of(worst));
+    let said = subject::words(notice, &items, context);
     let held_back =
         if let Form::Summary(facts) = &notice.form { Some(held_back(notice, facts, context)) } else { None };
-    Body {
-        tone: worst.map_or(Tone::Info, parts::tone_of),
-        lead: lead(notice, context),
+    let body = Body {
+        tone: bracket.into(),
+        lead: lead(&said, notice, context),
         notes: held_back.into_iter().collect(),
         sections: groups::sections(&items, several, MOST_LISTED, context),
-        foot: parts::foot(worst, &reminded, &notice.accounts, context.language),
+        foot: parts::foot(&items, &notice.accounts, context.language),
         ..Body::default()
-    }
+    };
+    (subject::line(bracket, &said, &notice.accounts, context.language), body)
 }
 
 /// The note of a mail in place of several that the hourly limit held back.
@@ -45,20 +47,12 @@ fn held_back(notice: &Notice, facts: &Summary, context: &Context<'_>) -> String 
 }
 
 /// The first line: the subject's sentence with the time and the account.
-fn lead(notice: &Notice, context: &Context<'_>) -> String {
+fn lead(said: &str, notice: &Notice, context: &Context<'_>) -> String {
     let language = context.language;
-    let Some(first) = notice.items.first() else {
-        return language.pick("Nothing to tell.", "Сообщать не о чем.").to_owned();
-    };
     let what = match notice.items.as_slice() {
-        [one] => alone(one, notice, context),
-        _ => {
-            format!(
-                "{}, {}",
-                subject::words(notice, context),
-                context.of(&first.key.account).moment(first.at)
-            )
-        }
+        [one] => alone(one, said, context),
+        [first, ..] => format!("{said}, {}", context.of(&first.key.account).moment(first.at)),
+        [] => said.to_owned(),
     };
     let what = capital(&sanitize::one_line(&what, LONGEST_LEAD));
     let lead = format!("{what} ({}).", accounts(notice, language));
@@ -72,14 +66,13 @@ fn lead(notice: &Notice, context: &Context<'_>) -> String {
     )
 }
 
-fn alone(item: &Item, notice: &Notice, context: &Context<'_>) -> String {
+fn alone(item: &Item, words: &str, context: &Context<'_>) -> String {
     let language = context.language;
-    let words = subject::words(notice, context);
     let until = parts::until(item);
     let reader = context.of(&item.key.account);
     let (since, period) = (reader.since(item.began), reader.period(item.began, until));
     let times = parts::times(item, language);
-    match tense::clause(item, context.account(&item.key.account)).tense {
+    match tense::clause(item, context).tense {
         Tense::Again | Tense::NoLonger => over(item, &period, context),
         Tense::NotListed => {
             let name = forms::name(&item.incident.subject, &item.key, language);
@@ -105,7 +98,7 @@ fn alone(item: &Item, notice: &Notice, context: &Context<'_>) -> String {
             say!(language, "{words}, seen {seen}", "{words}, замечено {seen}")
         }
         // Its words begin with the day on which the date was last known.
-        Tense::Is if matches!(item.incident.subject, Subject::NoDate { .. }) => words,
+        Tense::Is if matches!(item.incident.subject, alert::Subject::NoDate { .. }) => words.to_owned(),
         Tense::Is => format!("{words} {since}"),
     }
 }
@@ -114,10 +107,10 @@ fn alone(item: &Item, notice: &Notice, context: &Context<'_>) -> String {
 fn over(item: &Item, period: &str, context: &Context<'_>) -> String {
     let language = context.language;
     let lasted = words::lasted(parts::until(item) - item.began, language);
-    let clause = tense::clause(item, context.account(&item.key.account));
+    let clause = tense::clause(item, context);
     let is_right = clause.tense == Tense::Again && item.key.kind.sort().is_some();
     let is = forms::one(&item.incident.subject, &item.key, &[Clause { is_full: true, ..clause }], language);
-    if item.incident.subject == Subject::Silent {
+    if item.incident.subject == alert::Subject::Silent {
         return say!(
             language,
             "the provider's API works again. Nothing was watched {period}, {lasted}",

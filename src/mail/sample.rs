@@ -1,13 +1,16 @@
 //! The mail of `hostwatch test-message`: an invented alert, marked as such. Pure.
 
-use super::body::{Body, Section, Tone};
+use super::body::{Body, Section};
 use super::context::Context;
+use super::subject::{self, Bracket, Subject};
 use super::{incident, parts, started};
-use crate::model::{AccountName, say};
+use crate::alert::Notice;
+use crate::model::say;
 
-/// The contents of a test mail.
-pub(super) fn body(accounts: &[AccountName], context: &Context<'_>) -> Body {
-    let language = context.language;
+/// Subject and contents of a test mail.
+pub(super) fn write(notice: &Notice, context: &Context<'_>) -> (Subject, Body) {
+    let (accounts, language) = (notice.accounts.as_slice(), context.language);
+    let said = language.pick("sample alert, nothing is wrong", "пробное сообщение, ничего не случилось");
     let at = context.of_first(accounts).moment(context.now);
     let title = language.pick("VM web-1 in error (invented)", "Сервер web-1: ошибка (это выдуманный пример)");
     let mut sample = Section::new(title);
@@ -22,20 +25,15 @@ pub(super) fn body(accounts: &[AccountName], context: &Context<'_>) -> Body {
             "Ничего: письма доходят. Проверьте, не попало ли это в спам.",
         ),
     );
-    let mut sections = vec![sample];
-    let overview = started::overview(accounts, context);
-    if !overview.is_empty() {
-        sections.push(overview);
-    }
-    Body {
-        tone: Tone::Info,
+    let body = Body {
         lead: say!(
             language,
             "Test: mails of hostwatch arrive here; nothing is wrong (sent {at}).",
             "Проверка: письма hostwatch сюда доходят; ничего не случилось (отправлено {at})."
         ),
-        sections,
+        sections: vec![sample, started::overview(accounts, context)],
         foot: vec![parts::sender_line(accounts, language)],
         ..Body::default()
-    }
+    };
+    (subject::line(Bracket::Test, said, accounts, language), body)
 }

@@ -3,18 +3,21 @@
 
 use super::body::{Body, Section, Table};
 use super::context::{Context, MOST_LISTED, MOST_STARTED};
-use super::{groups, parts, subject};
-use crate::alert::{Item, Notice, Started};
-use crate::model::forecast;
+use super::subject::{self, Bracket, Subject};
+use super::{groups, parts};
+use crate::alert::{Item, Notice, Severity, Started};
+use crate::model::forecast::{self, Disconnect};
 use crate::model::{AccountName, AccountState, Language, Sort, say};
-use crate::view::words;
+use crate::view::sentence::{self, Part};
+use crate::view::words::{self, PROBLEMS};
 
-/// The contents of a first-start mail.
-pub(super) fn body(notice: &Notice, facts: &Started, context: &Context<'_>) -> Body {
+/// Subject and contents of a first-start mail.
+pub(super) fn write(notice: &Notice, facts: &Started, context: &Context<'_>) -> (Subject, Body) {
     let language = context.language;
-    let severity = subject::started_severity(notice, facts, context);
-    let watching = words::capital(&subject::watching(notice, facts, context));
-    let mut sections = Vec::new();
+    let not_known = parts::not_known(&notice.accounts, context);
+    let bracket = Bracket::Of(severity(notice, facts, &not_known));
+    let said = watching(notice, facts, &not_known, context);
+    let subject = subject::line(bracket, &said, &notice.accounts, language);
     let several = notice.accounts.len() > 1;
     let problems = groups::sections(&parts::open_first(&notice.items), several, MOST_STARTED, context);
     // Severity comes first, then money.
@@ -22,19 +25,61 @@ pub(super) fn body(notice: &Notice, facts: &Started, context: &Context<'_>) -> B
     let money = facts.disconnect.then(|| cut_off(facts, language));
     let is_money_first = facts.severity >= worst;
     let (before, after) = if is_money_first { (money, None) } else { (None, money) };
-    sections.extend(before.into_iter().chain(problems).chain(after));
-    sections.push(parts::not_known(&notice.accounts, context));
+    let mut sections: Vec<Section> = before.into_iter().chain(problems).chain(after).collect();
+    sections.push(not_known);
     sections.push(overview(&notice.accounts, context));
     sections.extend(parts::lives_on(&notice.accounts, context));
     sections.push(next(facts, &notice.items, language));
     let at = context.of_first(&notice.accounts).moment(context.now);
-    Body {
-        tone: severity.into(),
-        lead: format!("{watching} ({at})."),
+    let body = Body {
+        tone: bracket.into(),
+        lead: format!("{} ({at}).", words::capital(&said)),
         sections,
         foot: vec![parts::sender_line(&notice.accounts, language)],
         ..Body::default()
+    };
+    (subject, body)
+}
+
+/// `watching 43 resources; everything is fine`. Nothing is called fine unless everything is known.
+fn watching(notice: &Notice, facts: &Started, not_known: &Section, context: &Context<'_>) -> String {
+    let language = context.language;
+    let mut parts = subject::by_resource(&notice.items, context);
+    // A cut-off has a mail of its own.
+    let cut_offs = facts.needs.saturating_sub(notice.items.len());
+    if cut_offs > 0 {
+        let text = match facts.overdue {
+            true => language.pick("account overdue", "просрочена оплата"),
+            false => language.pick("cut-off ahead", "впереди отключение"),
+        };
+        let severity = facts.severity.unwrap_or(Severity::Warning);
+        parts.push(Part { text: text.to_owned(), count: cut_offs, severity, is_money: true });
+        parts.sort_by_key(|part| sentence::urgency(part.severity, part.is_money));
     }
+    let needs = match parts.as_slice() {
+        [] => None,
+        [one] if one.count == 1 => {
+            let problem = &one.text;
+            Some(say!(language, "1 problem: {problem}", "1 проблема: {problem}"))
+        }
+        parts => Some(sentence::several(parts, PROBLEMS, language)),
+    };
+    let missing = (!not_known.is_empty())
+        .then(|| language.pick("some data is missing", "часть данных не получена").to_owned());
+    let mut said: Vec<String> = [needs, missing].into_iter().flatten().collect();
+    if said.is_empty() {
+        said.push(language.pick("everything is fine", "всё в порядке").to_owned());
+    }
+    let (resources, said) = (language.count(facts.resources, words::RESOURCES), said.join("; "));
+    say!(language, "watching {resources}; {said}", "наблюдение: {resources}; {said}")
+}
+
+/// The severity of a first-start mail.
+fn severity(notice: &Notice, facts: &Started, not_known: &Section) -> Severity {
+    let severities = notice.items.iter().map(|item| item.severity);
+    let worst = severities.chain(facts.severity).max().unwrap_or(Severity::Info);
+    let wants_someone = facts.needs > 0 || facts.disconnect || !not_known.is_empty();
+    if wants_someone { worst.max(Severity::Warning) } else { worst }
 }
 
 fn cut_off(facts: &Started, language: Language) -> Section {
@@ -98,9 +143,18 @@ pub(super) fn overview(accounts: &[AccountName], context: &Context<'_>) -> Secti
     );
     let rows = accounts.iter().take(MOST_LISTED).filter_map(|name| {
         let state = context.account(name)?;
-        let (balance, disconnect) = billing(state, context);
+        let payer = context.payer(name);
+        let balance = payer.report.and_then(forecast::balance_now);
+        let balance = words::known_spaced_amount(balance, payer.currency, language);
+        let cut_off = payer.report.map_or(Disconnect::Unknown, forecast::disconnect);
         let counts = Sort::ALL.map(|sort| known(state, sort, language));
-        Some([name.to_string()].into_iter().chain(counts).chain([balance, disconnect]).collect())
+        Some(
+            [name.to_string()]
+                .into_iter()
+                .chain(counts)
+                .chain([balance, payer.reader.cut_off(cut_off)])
+                .collect(),
+        )
     });
     let rows: Vec<Vec<String>> = rows.collect();
     if !rows.is_empty() {
@@ -122,11 +176,38 @@ fn known(state: &AccountState, sort: Sort, language: Language) -> String {
     }
 }
 
-fn billing(state: &AccountState, context: &Context<'_>) -> (String, String) {
-    let language = context.language;
-    let not_known = || words::not_known(language).to_owned();
-    let Some((report, _)) = state.billing.last_known() else { return (not_known(), not_known()) };
-    let balance =
-        words::known_spaced_amount(forecast::balance_now(report), &state.profile.currency, language);
-    (balance, context.reader().of(Some(state)).cut_off(forecast::disconnect(report)))
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alert::Form;
+    use crate::unit::account::{book, full, profile, read_at, snapshot};
+
+    #[test]
+    fn unread_resources_are_never_called_fine() {
+        let from = "hostwatch <hostwatch@example.com>".parse().unwrap();
+        let of = |needs| Started { resources: 43, needs, disconnect: needs > 0, ..Started::default() };
+        let off = Started { overdue: true, severity: Some(Severity::Critical), ..of(1) };
+        let (known, unread) = (full("main"), book(profile("main")));
+        for (facts, account, severity, want) in [
+            (of(0), &known, Severity::Info, "watching 43 resources; everything is fine"),
+            (of(1), &known, Severity::Warning, "watching 43 resources; 1 problem: cut-off ahead"),
+            (off, &known, Severity::Critical, "watching 43 resources; 1 problem: account overdue"),
+            (of(0), &unread, Severity::Warning, "watching 43 resources; some data is missing"),
+            (
+                of(1),
+                &unread,
+                Severity::Warning,
+                "watching 43 resources; 1 problem: cut-off ahead; some data is missing",
+            ),
+        ] {
+            let snapshot = snapshot([account]);
+            let context = Context::new(&from, &snapshot, read_at());
+            let accounts = vec![account.state().profile.name.clone()];
+            let form = Form::Started(facts.clone());
+            let notice = Notice { form, items: Vec::new(), to: String::new(), accounts };
+            let (subject, _) = write(&notice, &facts, &context);
+            assert_eq!(subject.sentence, format!("{} (main)", words::capital(want)));
+            assert_eq!(subject.bracket, Bracket::Of(severity), "{want}");
+        }
+    }
 }

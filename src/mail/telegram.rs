@@ -7,8 +7,9 @@ use super::body::{Body, Section};
 use super::context::{Context, RenderError};
 use super::message::Rendered;
 use super::parts::MOST_NAMES;
-use super::render::{about_mails, content, test_content};
-use super::{disconnect, parts, started, subject};
+use super::render::{about_mails, content};
+use super::subject::Bracket;
+use super::{disconnect, parts, started};
 use crate::alert::{Form, Item, Notice, Severity};
 use crate::model::{Language, sanitize, say};
 use crate::view::{Link, advice, words};
@@ -93,14 +94,17 @@ pub(crate) fn render_telegram(
 ) -> Result<Rendered, RenderError> {
     let (subject, body) = content(notice, context);
     let lines = facts(notice, &body, context);
-    let keyboard = (buttons && has_problem(notice)).then(|| keyboard(id, context.language));
-    rendered(id, subject.line, &body, &lines, !is_loud(notice, context), keyboard)
-}
-
-/// Writes the test message of `hostwatch test-message`, with the sound of a critical alert.
-pub(crate) fn render_telegram_test(id: &str, context: &Context<'_>) -> Result<Rendered, RenderError> {
-    let (subject, body) = test_content(context);
-    rendered(id, subject.line, &body, &[], false, None)
+    // A critical incident makes a sound, and so does a test.
+    let is_loud = matches!(subject.bracket, Bracket::Of(Severity::Critical) | Bracket::Test);
+    let message = Message {
+        text: text(&subject.line, &body, &lines),
+        disable_notification: !is_loud,
+        link_preview_options: LinkPreview { is_disabled: true },
+        reply_markup: (buttons && has_problem(notice)).then(|| keyboard(id, context.language)),
+    };
+    let raw = serde_json::to_vec(&message).map_err(RenderError::Json)?;
+    // No column holds the chat, since a group that becomes a supergroup gets another number.
+    Ok(Rendered { message_id: id.to_owned(), sender: String::new(), subject: subject.line, raw })
 }
 
 /// Whether a message still has a button.
@@ -135,22 +139,6 @@ pub(crate) fn noted(raw: &[u8], note: &str, without: &[Press]) -> Option<Vec<u8>
 /// The edit of a message whose problems are all over: it removes all buttons.
 pub(crate) fn over(raw: &[u8], note: &str) -> Option<Vec<u8>> {
     noted(raw, note, &Press::ALL)
-}
-
-fn rendered(
-    id: &str,
-    subject: String,
-    body: &Body,
-    facts: &[String],
-    disable_notification: bool,
-    reply_markup: Option<Keyboard>,
-) -> Result<Rendered, RenderError> {
-    let text = text(&subject, body, facts);
-    let link_preview_options = LinkPreview { is_disabled: true };
-    let message = Message { text, disable_notification, link_preview_options, reply_markup };
-    let raw = serde_json::to_vec(&message).map_err(RenderError::Json)?;
-    // No column holds the chat, since a group that becomes a supergroup gets another number.
-    Ok(Rendered { message_id: id.to_owned(), sender: String::new(), subject, raw })
 }
 
 /// The subject, the mail's first line, the facts, and the links.
@@ -247,15 +235,6 @@ fn list(items: &[Item], body: &Body, language: Language) -> String {
 fn listed(body: &Body) -> String {
     let lists = body.sections.iter().flat_map(|section| &section.list);
     lists.map(String::as_str).collect::<Vec<_>>().join("; ")
-}
-
-/// Whether the message makes a sound: a critical incident is open.
-fn is_loud(notice: &Notice, context: &Context<'_>) -> bool {
-    if let Form::Started(facts) = &notice.form {
-        return subject::started_severity(notice, facts, context) == Severity::Critical;
-    }
-    let is_open = |item: &Item| !item.event.is_end() && item.severity == Severity::Critical;
-    !matches!(notice.form, Form::Digest(_)) && notice.items.iter().any(is_open)
 }
 
 /// Whether the message has an open problem that can be acknowledged.

@@ -1,28 +1,23 @@
 //! The tense in which a mail speaks of an incident. Pure.
 
+use super::context::Context;
 use crate::alert::{Event, Item, Kind};
-use crate::model::AccountState;
 use crate::view::forms::{self, Clause, Tense};
 
 /// The predicate that a mail gives an item.
-pub(super) fn clause(item: &Item, state: Option<&AccountState>) -> Clause {
+pub(super) fn clause(item: &Item, context: &Context<'_>) -> Clause {
     let incident = &item.incident;
     let of = |tense| Clause::new(incident.wrong(), tense);
     match item.event {
-        Event::Resolved => of(over(item, state)),
+        Event::Resolved => of(over(item, context)),
         Event::Removed => of(Tense::NotListed),
         Event::WasDown => of(Tense::Was),
         Event::Unwatched => of(Tense::Unwatched),
-        Event::Reminder(_) | Event::Escalated | Event::Overdue(_) | Event::Deletion(_)
-            if !incident.is_flapping() =>
-        {
-            Clause { tense: Tense::Still, ..Clause::open(incident) }
+        Event::Reminder(_) | Event::Escalated | Event::Overdue(_) | Event::Deletion(_) => {
+            let open = Clause::open(incident);
+            if incident.is_flapping() { open } else { Clause { tense: Tense::Still, ..open } }
         }
-        Event::Reminder(_)
-        | Event::Escalated
-        | Event::Overdue(_)
-        | Event::Deletion(_)
-        | Event::Started
+        Event::Started
         | Event::Opened
         | Event::Worse
         | Event::Rung(_)
@@ -36,9 +31,11 @@ pub(super) fn clause(item: &Item, state: Option<&AccountState>) -> Clause {
 }
 
 /// The tense of an end. It says what the resource is now, but never more than is known.
-fn over(item: &Item, state: Option<&AccountState>) -> Tense {
+fn over(item: &Item, context: &Context<'_>) -> Tense {
     let is_right = match item.key.kind.sort() {
-        Some(_) => state.is_some_and(|state| forms::is_right(&item.incident, state)),
+        Some(_) => {
+            context.account(&item.key.account).is_some_and(|state| forms::is_right(&item.incident, state))
+        }
         None => !matches!(
             item.key.kind,
             Kind::OrderSuspended | Kind::Disconnect | Kind::BalanceDrop | Kind::OrderCost

@@ -9,7 +9,7 @@ use super::mail_support::catalogue::{overview, resources};
 use super::mail_support::*;
 
 use crate::alert::{Event, Form, Item, Kind, NotReached, Notice, Severity, Started};
-use crate::mail::{Context, Press, Rendered, noted, over, render_telegram, render_telegram_test};
+use crate::mail::{Context, Press, Rendered, noted, over, render_telegram};
 use crate::model::*;
 use serde_json::Value;
 
@@ -109,7 +109,8 @@ fn messages() {
 #[test]
 fn a_sample_makes_a_sound() {
     let (from, snapshot) = (from(), snapshot([&full("main")]));
-    let rendered = render_telegram_test(ID, &context(&from, &snapshot)).unwrap();
+    let test = notice(Form::Test, vec![]);
+    let rendered = render_telegram(&test, ID, true, &context(&from, &snapshot)).unwrap();
     fits(&rendered);
     assert_eq!(json(&rendered)["disable_notification"], false);
     assert!(rendered.subject.starts_with("[TEST] ") && labels(&rendered.raw).is_empty());

@@ -5,23 +5,19 @@ use super::account;
 use super::mail_support;
 
 use crate::alert::{Event, Form, Item, Key, Kind, NotReached, Notice, Started};
-use crate::mail::{Rendered, WebhookTarget, render_webhook, render_webhook_test};
+use crate::mail::{Context, Rendered, render_webhook};
 use account::*;
 use chrono::{DateTime, Duration, Utc};
 use mail_support::*;
 use serde_json::Value;
-
-fn target(url: Option<&str>) -> WebhookTarget<'_> {
-    WebhookTarget { name: "team", external_url: url }
-}
 
 fn posted(form: Form, items: Vec<Item>) -> (Rendered, Value) {
     let (from, snapshot) = (from(), snapshot([&full("main")]));
     let notice = Notice { to: "webhook:team".into(), ..notice(form, items) };
     let recipient = "ann@example.com".to_owned();
     let unreached = [NotReached { recipient, since: now(), error: "550".to_owned() }];
-    let context = crate::mail::Context { unreached: &unreached, ..context(&from, &snapshot) };
-    let rendered = render_webhook(&notice, ID, target(None), &context).unwrap();
+    let context = Context { unreached: &unreached, ..context(&from, &snapshot) };
+    let rendered = render_webhook(&notice, ID, &context).unwrap();
     let json = serde_json::from_slice(&rendered.raw).unwrap();
     (rendered, json)
 }
@@ -115,8 +111,8 @@ fn one_incident_in_full() {
 fn a_post_that_was_refused_has_less_text() {
     let (from, snapshot) = (from(), snapshot([&full("main")]));
     let notice = Notice { to: "webhook:team".into(), ..notice(Form::Opened, vec![vm(17, Event::Opened)]) };
-    let context = crate::mail::Context { is_light: true, ..context(&from, &snapshot) };
-    let rendered = render_webhook(&notice, ID, target(None), &context).unwrap();
+    let context = Context { is_light: true, ..context(&from, &snapshot) };
+    let rendered = render_webhook(&notice, ID, &context).unwrap();
     let json: Value = serde_json::from_slice(&rendered.raw).unwrap();
     assert_eq!(
         json["alerts"][0]["annotations"]["description"],
@@ -169,9 +165,8 @@ fn a_message_about_everything_is_one_alert() {
     };
     assert_eq!(lasts(&json), ("firing".into(), Duration::days(1)));
     let from = from();
-    let test =
-        render_webhook_test(ID, target(Some("https://watch.example.com/")), &context(&from, &snapshot))
-            .unwrap();
+    let context = Context { page: Some("https://watch.example.com/"), ..context(&from, &snapshot) };
+    let test = render_webhook(&notice(Form::Test, vec![]), ID, &context).unwrap();
     let json: Value = serde_json::from_slice(&test.raw).unwrap();
     assert_eq!(lasts(&json), ("firing".into(), Duration::days(1)));
     assert_eq!(json["alerts"][0]["generatorURL"], "https://watch.example.com/");
@@ -208,7 +203,8 @@ fn the_page_of_a_resource_is_below_the_path_of_the_status_page() {
     for page in ["https://watch.example.com/hw", "https://watch.example.com/hw/"] {
         let notice = notice(Form::Opened, vec![vm(17, Event::Opened)]);
         let notice = Notice { to: "webhook:team".into(), ..notice };
-        let rendered = render_webhook(&notice, ID, target(Some(page)), &context(&from, &snapshot)).unwrap();
+        let context = Context { page: Some(page), ..context(&from, &snapshot) };
+        let rendered = render_webhook(&notice, ID, &context).unwrap();
         let json: Value = serde_json::from_slice(&rendered.raw).unwrap();
         let link = "https://watch.example.com/hw/resource?account=main&kind=vm&id=17";
         assert_eq!(json["alerts"][0]["generatorURL"], link);

@@ -104,13 +104,13 @@ impl<'a> DigestMail<'a> {
             sections.push(self.incidents(title, &self.open, MOST_LISTED));
         }
         sections.push(self.table());
-        sections.extend(unused::section(&self.open, &self.accounts, self.context));
+        sections.push(unused::section(&self.open, &self.accounts, self.context));
         let from = self.context.of_first(self.names).since(self.facts.from);
         let title = say!(language, "Resolved {from}", "Решено {from}");
         let room = MOST_LISTED.saturating_sub(self.open.len());
         sections.push(self.incidents(title, &self.ended, room));
         sections.push(self.health());
-        let worst = self.open.first().or(self.ended.first()).copied();
+        let listed = if self.open.is_empty() { &self.ended } else { &self.open };
         Body {
             tone: self.tone(),
             lead: format!(
@@ -119,7 +119,7 @@ impl<'a> DigestMail<'a> {
                 self.context.of_first(self.names).moment(self.context.now)
             ),
             sections,
-            foot: parts::foot(worst, &[], self.names, language),
+            foot: parts::foot(listed, self.names, language),
             ..Body::default()
         }
     }
@@ -129,7 +129,7 @@ impl<'a> DigestMail<'a> {
             return Tone::Critical;
         }
         match self.needs().map(|item| item.severity).max() {
-            Some(worst) => worst.into(),
+            Some(worst) => Bracket::Of(worst).into(),
             None if self.not_known.is_empty() => Tone::Good,
             None => Tone::Warning,
         }

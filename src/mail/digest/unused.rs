@@ -15,12 +15,8 @@ use crate::view::words;
 /// The time for which a VM has been stopped.
 const STOPPED_FOR: Duration = Duration::days(30);
 
-/// A line for each of both; `None` if there are neither.
-pub(super) fn section(
-    open: &[&Item],
-    accounts: &[AccountWeek<'_>],
-    context: &Context<'_>,
-) -> Option<Section> {
+/// A line for each of them.
+pub(super) fn section(open: &[&Item], accounts: &[AccountWeek<'_>], context: &Context<'_>) -> Section {
     let language = context.language;
     let several = accounts.len() > 1;
     let whose = |name: String, account: &AccountName| {
@@ -49,8 +45,7 @@ pub(super) fn section(
         format!("{}: {}.", language.pick(en, ru), words::few(&names, MOST_NAMES, language))
     });
     let title = language.pick("Perhaps no longer needed", "Возможно, больше не нужно");
-    let section = Section { lines: lines.collect(), ..Section::new(title) };
-    (!section.is_empty()).then_some(section)
+    Section { lines: lines.collect(), ..Section::new(title) }
 }
 
 /// VMs that were stopped before they were first seen, or while nobody watched: no incident tells since when.

@@ -5,36 +5,27 @@ use chrono::{DateTime, Utc};
 
 use super::DisconnectMail;
 use super::pay::ByCharges;
-use crate::alert::{Event, Item, days_until};
-use crate::mail::context::Context;
+use crate::alert::{Event, days_until};
 use crate::mail::parts;
-use crate::mail::subject::{self, Bracket, Subject};
 use crate::model::{forecast, say};
 use crate::view::{CutOff, words};
 
-/// The subject: what, when, how much, by which day.
-pub(in crate::mail) fn subject(item: &Item, context: &Context<'_>) -> Subject {
-    let account = std::slice::from_ref(&item.key.account);
-    subject::line(Bracket::of(item), &words(item, context), account, context.language)
-}
-
-/// The subject without severity and account, for the inside of a sentence.
-pub(in crate::mail) fn words(item: &Item, context: &Context<'_>) -> String {
-    let mail = DisconnectMail::of(item, context);
-    let language = context.language;
-    if item.event == Event::WasDown {
-        let (times, until) = (parts::times(item, language), parts::until(item));
-        let span = mail.payer.reader.span(item.began, until);
-        let now = mail.no_cut_off();
-        say!(language, "payment was due{times} {span}; {now}", "нужна была оплата{times}, {span}; {now}")
-    } else if item.event.is_end() {
-        mail.no_cut_off()
-    } else {
-        mail.news(&mail.cut_off())
-    }
-}
-
 impl<'a> DisconnectMail<'a> {
+    /// The subject without severity and account: what, when, how much, by which day.
+    pub(super) fn words(&self) -> String {
+        let language = self.context.language;
+        if self.item.event == Event::WasDown {
+            let (times, until) = (parts::times(self.item, language), parts::until(self.item));
+            let span = self.payer.reader.span(self.item.began, until);
+            let now = self.no_cut_off();
+            say!(language, "payment was due{times} {span}; {now}", "нужна была оплата{times}, {span}; {now}")
+        } else if self.item.event.is_end() {
+            self.no_cut_off()
+        } else {
+            self.news(&self.cut_off())
+        }
+    }
+
     fn cut_off(&self) -> CutOff<'a> {
         CutOff::of(self.cut_off.disconnect(), self.payer).telling(self.item.event == Event::BalanceUsedUp)
     }

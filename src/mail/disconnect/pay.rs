@@ -203,11 +203,7 @@ impl DisconnectMail<'_> {
             }
         }
         let causes = parts::causes(self.item, self.context);
-        if !causes.is_empty() {
-            let names = words::few(&causes, MOST_NAMES, language);
-            let no_mails = parts::no_separate_mails(language);
-            section.row(language.pick("Causes", "Следствия"), format!("{names} ({no_mails})"));
-        }
+        section.rows.extend(parts::causes_row(&causes, MOST_NAMES, language));
         section
     }
 }

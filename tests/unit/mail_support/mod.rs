@@ -80,7 +80,8 @@ pub fn item(kind: Kind, resource: impl std::fmt::Display, subject: &str, event: 
     if event.is_end() {
         (incident.phase, incident.ended) = (Phase::Resolved, Some(now()));
     }
-    let is_told_once = kind == Kind::VmStopped || kind.is_momentary() || event.is_end();
+    let is_told_once = matches!(kind, Kind::VmStopped | Kind::Disconnect) || kind.is_momentary();
+    let is_told_once = is_told_once || event.is_end() || matches!(event, Event::Digest(_));
     Item {
         is_reminded: !is_told_once && incident.severity != Severity::Info,
         key: incident.key.clone(),

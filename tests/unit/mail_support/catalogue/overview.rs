@@ -3,7 +3,7 @@
 use crate::alert::{
     Decided, Digest, DigestAccount, Event, Form, Incident, Item, Kind, Notice, Phase, Severity, Started,
 };
-use crate::mail::{Context, LivesOn, Rendered, render, render_test};
+use crate::mail::{Context, LivesOn, Rendered, render};
 use crate::model::*;
 use chrono::Duration;
 
@@ -19,8 +19,7 @@ pub fn all() -> Vec<Entry> {
     let gone = item(Kind::SiteError, 7, "Site a.example.com", Event::Unwatched);
     all.push(("summary_unwatched".to_owned(), summary_all_over(vec![gone])));
     all.extend(digests());
-    let (from, main) = (from(), snapshot([&full("main")]));
-    all.push(("test".to_owned(), render_test("ops@example.com", ID, &context(&from, &main)).unwrap()));
+    all.push(("test".to_owned(), mail(&notice(Form::Test, vec![]), &snapshot([&full("main")]))));
     all
 }
 
