@@ -27,8 +27,8 @@ pub(crate) struct Context<'a> {
     pub tightest_rungs: BTreeMap<AccountName, u32>,
     /// The longest time between two digests, in days.
     pub digest_days: usize,
-    /// The watched VM that hostwatch itself runs on, if there is one.
-    pub lives_on: Option<LivesOn>,
+    /// The watched VM that hostwatch itself runs on, if there is one. If its account is cut off, hostwatch stops.
+    pub lives_on: Option<OwnVm>,
     /// The recipient as the configuration writes it. Without it `To` is the bare address.
     pub to_name: Option<Mailbox>,
     /// Lines that go into this mail beside its notice.
@@ -41,20 +41,6 @@ pub(crate) struct Context<'a> {
     pub language: Language,
     /// Text alone, without picture and files: the server refused more.
     pub is_light: bool,
-}
-
-/// The watched VM on which hostwatch itself runs. If its account is cut off, hostwatch stops.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct LivesOn {
-    pub account: AccountName,
-    /// The VM's name, or its id.
-    pub vm: String,
-}
-
-impl From<OwnVm> for LivesOn {
-    fn from(home: OwnVm) -> Self {
-        Self { vm: home.vm_name.map_or_else(|| home.vm.to_string(), String::from), account: home.account }
-    }
 }
 
 /// The reason why a mail could not be made. Another attempt does not help.

@@ -173,7 +173,7 @@ impl<'a> DisconnectMail<'a> {
         let here = self.context.lives_on.as_ref().filter(|here| here.account == *account)?;
         let Event::Rung(rung) = self.item.event else { return None };
         (rung <= self.context.tightest_rung(account)).then(|| {
-            let vm = sanitize::one_line(&here.vm, 60);
+            let vm = here.name();
             say!(
                 self.context.language,
                 "hostwatch itself runs on {vm}: no mail after the cut-off.",

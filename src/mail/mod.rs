@@ -22,7 +22,7 @@ mod telegram;
 mod tense;
 mod webhook;
 
-pub(crate) use context::{Context, LivesOn, RenderError};
+pub(crate) use context::{Context, RenderError};
 pub(crate) use message::{Rendered, new_id};
 pub(crate) use render::{first_lines_of, render};
 pub(crate) use settings::{

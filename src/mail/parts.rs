@@ -141,7 +141,7 @@ pub(super) fn lives_on(accounts: &[AccountName], context: &Context<'_>) -> Optio
     let title =
         language.pick("hostwatch runs on what it watches", "hostwatch работает на том, за чем наблюдает");
     let mut section = Section::new(title);
-    let (vm, account) = (sanitize::one_line(&here.vm, 60), &here.account);
+    let (vm, account) = (here.name(), &here.account);
     section.lines.push(say!(
         language,
         "It runs on VM {vm} of account {account}. If this VM goes down you get no mail. Set heartbeat.url so that an \

@@ -5,6 +5,7 @@
 use core::net::IpAddr;
 
 use super::ids::{AccountName, VmId};
+use super::sanitize;
 use super::snapshot::{AccountState, Snapshot};
 
 /// A watched VM that has an address of this machine.
@@ -15,6 +16,13 @@ pub(crate) struct OwnVm {
     /// The provider's name for it, any text.
     pub vm_name: Option<Box<str>>,
     pub address: IpAddr,
+}
+
+impl OwnVm {
+    /// Its name, or its id.
+    pub(crate) fn name(&self) -> String {
+        self.vm_name.as_deref().map_or_else(|| self.vm.to_string(), |name| sanitize::one_line(name, 60))
+    }
 }
 
 /// The first watched VM that has one of these addresses. Loopback, link-local and unspecified addresses do not

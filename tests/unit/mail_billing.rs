@@ -5,11 +5,12 @@ use super::account;
 use super::mail_support;
 
 use crate::alert::{CutOff, Event, Form, Kind, Severity};
-use crate::mail::{Context, LivesOn, render};
+use crate::mail::{Context, render};
 use crate::model::*;
 use account::*;
 use chrono::Duration;
 use mail_support::catalogue::billing::running_dry;
+use mail_support::catalogue::overview;
 use mail_support::*;
 
 /// The report names one date, and its charges lead to another.
@@ -44,7 +45,7 @@ fn the_last_mail_says_so() {
         let (from, snapshot) = (from(), snapshot([&running_dry()]));
         let item = disconnect(Event::Rung(rung), Severity::Critical, Some(cut_off("2026-03-02T11:00:00")));
         let tightest_rungs = tightest.map(|rung| ("main".parse().unwrap(), rung)).into_iter().collect();
-        let lives_on = Some(LivesOn { account: account.parse().unwrap(), vm: vm.to_owned() });
+        let lives_on = Some(overview::here(account, vm));
         let context = Context { lives_on, tightest_rungs, ..context(&from, &snapshot) };
         text(&render(&notice(Form::Disconnect, vec![item]), ID, &context).unwrap())
             .contains("hostwatch itself runs on db-1: no mail after")

@@ -15,7 +15,7 @@ use super::decide::facts;
 use super::{Message, Paced, Pipeline, story};
 use crate::alert::{Attempt, Debts, Lane, NotReached, Notice, Outgoing};
 use crate::failpoint;
-use crate::mail::{self, LivesOn, Way};
+use crate::mail::{self, Way};
 use crate::metrics::own::Notification;
 use crate::model::lives_on;
 use crate::store::{Flying, Rendered, StoreError};
@@ -208,7 +208,7 @@ impl Pipeline {
         let mut notes = self.housekeeping.store_notes.for_recipient(&notice.to, language);
         let difference = self.common.clock.difference().filter(|(_, decides)| *decides);
         notes.extend(difference.map(|(words, _)| format!("{words}.")));
-        let lives_on = lives_on(&snapshot, &self.addresses).map(LivesOn::from);
+        let lives_on = lives_on(&snapshot, &self.addresses);
         let context = writer.context(&snapshot, &notes, self.now);
         let context = mail::Context { language, lives_on, unreached, is_light, ..context };
         match writer.write(notice, id, context) {

@@ -1,12 +1,12 @@
 //! Mails of the disconnect ladder.
 
 use crate::alert::{Cause, CutOff, Event, Form, Incident, Item, Kind, Notice, Severity, Value};
-use crate::mail::{Context, LivesOn, render};
+use crate::mail::{Context, render};
 use crate::model::*;
 use chrono::Duration;
 
 use super::Entry;
-use super::resources::dearer_order;
+use super::{overview, resources::dearer_order};
 use crate::unit::account::*;
 use crate::unit::mail_support::*;
 
@@ -148,9 +148,8 @@ pub fn all() -> Vec<Entry> {
     let disagreeing = Item { cut_off: Some(cut_off("2026-03-08T11:00:00")), ..near() };
     put("dates_disagree", mail_about(disagreeing, &later));
 
-    let here = LivesOn { account: "main".parse().unwrap(), vm: "web-1".into() };
     let (from, snapshot) = (from(), snapshot([&left("5.50", Edd::At(t("2026-03-02T11:00:00")))]));
-    let context = Context { lives_on: Some(here), ..context(&from, &snapshot) };
+    let context = Context { lives_on: Some(overview::here("main", "web-1")), ..context(&from, &snapshot) };
     let last = reasoned(Event::Rung(1), Severity::Critical, cut_off("2026-03-02T11:00:00"), crossed(1));
     put("last_mail", render(&notice(Form::Disconnect, vec![last]), ID, &context).unwrap());
     all

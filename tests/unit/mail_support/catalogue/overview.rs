@@ -3,7 +3,7 @@
 use crate::alert::{
     Decided, Digest, DigestAccount, Event, Form, Incident, Item, Kind, Notice, Phase, Severity, Started,
 };
-use crate::mail::{Context, LivesOn, Rendered, render};
+use crate::mail::{Context, Rendered, render};
 use crate::model::*;
 use chrono::Duration;
 
@@ -23,8 +23,9 @@ pub fn all() -> Vec<Entry> {
     all
 }
 
-pub fn here() -> LivesOn {
-    LivesOn { account: "main".parse().unwrap(), vm: "web-1".into() }
+pub fn here(account: &str, vm: &str) -> OwnVm {
+    let address = "192.0.2.5".parse().unwrap();
+    OwnVm { account: account.parse().unwrap(), vm: VmId::new(17), vm_name: Some(vm.into()), address }
 }
 
 fn started() -> Vec<Entry> {
@@ -40,7 +41,7 @@ fn started() -> Vec<Entry> {
         &snapshot([&unread]),
     );
     let (from, context_of) = (from(), |from| context(from, &main));
-    let context = Context { lives_on: Some(here()), ..context_of(&from) };
+    let context = Context { lives_on: Some(here("main", "web-1")), ..context_of(&from) };
     let at_home = render(&notice(Form::Started(fine.clone()), vec![]), ID, &context).unwrap();
     [
         ("started_healthy", write(fine, vec![])),
@@ -128,7 +129,7 @@ fn digests() -> Vec<Entry> {
     let past = over_since(now() - Duration::days(2) + Duration::minutes(42), past);
     let needs = digest(&dry, vec![gone_dark, broken, quiet, past]);
     let (from, snapshot_of_dry) = (from(), snapshot(&dry));
-    let context = Context { lives_on: Some(here()), ..context(&from, &snapshot_of_dry) };
+    let context = Context { lives_on: Some(here("main", "web-1")), ..context(&from, &snapshot_of_dry) };
     all.push(("digest_needs_you".to_owned(), render(&needs, ID, &context).unwrap()));
 
     let several = several();
