@@ -53,8 +53,12 @@ fn is_about(incident: &Incident, snapshot: &Snapshot, what: &str) -> bool {
 /// The provider's text id of the VM that an incident is about.
 fn vm_id<'a>(incident: &Incident, snapshot: &'a Snapshot) -> Option<&'a str> {
     let key = &incident.key;
-    let id = key.id().filter(|_| key.kind.sort() == Some(Sort::Vm))?;
-    snapshot.accounts.get(&key.account)?.vms.get(id.into())?.vm_id.as_deref()
+    text_id(snapshot.accounts.get(&key.account)?, key.kind.sort()?, key.id()?)
+}
+
+/// The provider's text id of a resource, which only VMs have.
+fn text_id(account: &AccountState, sort: Sort, id: u64) -> Option<&str> {
+    account.vms.get(id.into()).filter(|_| sort == Sort::Vm)?.vm_id.as_deref()
 }
 
 fn ambiguous(candidates: &[&Incident], what: &str) -> String {
@@ -75,9 +79,8 @@ fn unknown<'a>(known: impl Iterator<Item = &'a Incident>, snapshot: &Snapshot, w
 fn without_incident<'a>(snapshot: &'a Snapshot, what: &str) -> Option<String> {
     let of_account = |account: &'a AccountState| {
         account.resources().filter(move |seen| {
-            let vm = account.vms.get(seen.id.into()).filter(|_| seen.kind == Sort::Vm);
-            let ids = [Some(seen.id.to_string()), vm.and_then(|vm| vm.vm_id.as_deref().map(str::to_owned))];
-            seen.name == Some(what) || ids.iter().flatten().any(|id| id == what)
+            let names = [seen.name, text_id(account, seen.kind, seen.id)];
+            names.contains(&Some(what)) || seen.id.to_string() == what
         })
     };
     let said = |seen: SeenResource<'_>| {
