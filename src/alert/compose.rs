@@ -136,7 +136,7 @@ impl Log {
             Some(First::Refused(hold)) => hold.until() <= facts.now,
             Some(First::Told) | None => false,
         };
-        is_due && facts.is_anyones_recipient(to) && !facts.is_looking()
+        is_due && facts.recipients().contains(to) && !facts.is_looking()
     }
 
     /// Whether a recipient gets the mail about the first start. A recipient that only rules name gets mails

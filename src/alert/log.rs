@@ -15,7 +15,7 @@ use super::key::Key;
 use super::kind::{Kind, Severity};
 use super::notified::{Notified, Owed, What};
 use super::noting::{Entries, Noting, Tidings, pull_back};
-use super::settings::{AlertSettings, Watcher};
+use super::settings::AlertSettings;
 
 /// The contents of the log: what recipients were told, and the mails on their way.
 #[derive(Clone, Debug, Default)]
@@ -36,9 +36,7 @@ pub(crate) struct Log {
 impl Log {
     /// Compares all incidents, since time alone may make something owed.
     pub(crate) fn note_all(&mut self, facts: &Facts<'_>) {
-        let watchers = || facts.engine.watchers().values();
-        let recipients: BTreeSet<&String> = watchers().flat_map(Watcher::all_recipients).collect();
-        let everybody: BTreeSet<&String> = watchers().flat_map(Watcher::everybody).collect();
+        let (recipients, everybody) = (facts.recipients(), facts.everybody());
         // A recipient that left the configuration is owed no first mail and no digest.
         self.addressees
             .change_all(|to| !recipients.contains(to), |one| (one.first, one.digest) = (None, None));

@@ -97,7 +97,7 @@ impl Log {
     /// Whether a mail that may have arrived still says what is true.
     fn still(&self, flight: &Flight, to: &str, facts: &Facts<'_>) -> Still {
         // A recipient that left is told of no start.
-        if flight.first.is_some() && !facts.is_anyones_recipient(to) {
+        if flight.first.is_some() && !facts.recipients().contains(to) {
             return Still::Over;
         }
         flight.items.iter().map(|item| self.still_of(item, flight, to, facts)).max().unwrap_or(Still::So)
@@ -149,7 +149,7 @@ impl Log {
                 self.put_back(key, &place.0, before, true);
             }
         }
-        if facts.is_configured(&place.0) {
+        if facts.everybody().contains(&place.0) {
             self.change_standing(&place.0, |standing| standing.unsure_since = Some(flight.first_try));
         }
     }
@@ -418,7 +418,7 @@ impl Log {
 
     /// Other recipients of these accounts that are not reached.
     fn unreached_by(&self, to: &str, accounts: &[AccountName], facts: &Facts<'_>) -> Vec<NotReached> {
-        let is_other = |other: &str| other != to && facts.is_configured(other);
+        let is_other = |other: &str| other != to && facts.everybody().contains(other);
         let others = self.addressees.iter().filter(|(other, _)| is_other(other));
         let unreached = others.filter_map(|(other, one)| {
             let unreached = one.standing.unreached.as_ref()?;
