@@ -28,7 +28,7 @@ use super::supervise::Running;
 use super::telegram::{Edit, Listener};
 use super::watchdog::Watchdog;
 use super::{Settings, Start};
-use crate::alert::{Engine, Log, Muted};
+use crate::alert::{Engine, Lane, Log, Muted};
 use crate::clock::Clock;
 use crate::http::{self, AllowedHosts, Reload};
 use crate::mail::{Service, Way};
@@ -169,19 +169,19 @@ impl Common {
     fn senders(&self, tasks: &mut Tasks, stop: &CancellationToken) -> Senders {
         let mut handles = BTreeMap::new();
         for (way, carrier) in &self.carriers {
-            let mut sender = |number| {
+            let mut sender = |lane| {
                 let (handle, jobs): (mpsc::UnboundedSender<Job>, _) = mpsc::unbounded_channel();
                 let sender = Sender {
                     way: way.clone(),
                     carrier: carrier.clone(),
                     jobs,
                     results: self.messages.clone(),
-                    last_run: self.liveness.watch(Loop::Sender(way.clone(), number)),
+                    last_run: self.liveness.watch(Loop::Sender(way.clone(), lane)),
                 };
                 part(tasks, "sender", sender.run(stop.child_token()));
                 handle
             };
-            handles.insert(way.clone(), [sender(0), sender(1)]);
+            handles.insert(way.clone(), [sender(Lane::Money), sender(Lane::Other)]);
         }
         Senders::new(handles)
     }

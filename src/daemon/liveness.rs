@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
+use crate::alert::Lane;
 use crate::mail::Way;
 use crate::model::AccountName;
 
@@ -27,8 +28,8 @@ pub(super) enum Ended {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Loop {
     Pipeline,
-    /// A way has two of them.
-    Sender(Way, usize),
+    /// A way has two of them: one for mails about money, and one for the mails of all other lanes.
+    Sender(Way, Lane),
     Collectors(AccountName),
 }
 
@@ -131,7 +132,7 @@ mod tests {
         let Some(start) = Instant::now().checked_sub(Duration::from_secs(1000)) else { return };
         let liveness = Liveness { start, loops: Mutex::default() };
         let collectors = |name: &str| Loop::Collectors(name.parse().unwrap());
-        let [money, other] = [0, 1].map(|number| Loop::Sender(Way::Smtp, number));
+        let [money, other] = [Lane::Money, Lane::Other].map(|lane| Loop::Sender(Way::Smtp, lane));
         let all = [collectors("a"), collectors("b"), Loop::Pipeline, money, other];
         let watched = all.map(|one| liveness.watch(one));
         assert!(liveness.stuck().is_empty());
