@@ -84,7 +84,7 @@ pub(super) fn rehearse(
     if let (Ok(report), Some(watcher)) = (&report, watch.watchers.get(account.name())) {
         if let Some(mail_writer) = &watch.mail_writer {
             let told = rehearsal::rehearse(&account.profile, report, off, watcher, now);
-            mails.extend(told.into_iter().map(|told| mail(told, mail_writer)));
+            mails = to_all(told.into_iter().map(|told| mail(told, mail_writer)));
         }
         let cut_off = off.unwrap_or_else(|| disconnect(report));
         never.extend(left_out(account, watch, report, cut_off, now));
@@ -113,6 +113,19 @@ fn mail(told: Told, mail_writer: &MailWriter) -> Mail {
     };
     let (subject, lead) = mail::first_lines_of(&notice, &mail_writer.context(&snapshot, &[], at));
     Mail { at, severity, subject, lead, to }
+}
+
+/// Each mail once, with all of its recipients: an escalation says the same as the mail that the others get.
+fn to_all(mails: impl Iterator<Item = Mail>) -> Vec<Mail> {
+    let mut all: Vec<Mail> = Vec::new();
+    for mail in mails {
+        let says = |one: &Mail| (one.at, one.severity, one.subject.clone(), one.lead.clone());
+        match all.iter_mut().find(|one| says(one) == says(&mail)) {
+            Some(same) => same.to.extend(mail.to),
+            None => all.push(mail),
+        }
+    }
+    all
 }
 
 /// Mails about the cut-off that these settings prevent, and the reason.
@@ -195,6 +208,7 @@ fn bare(days: u32, now: DateTime<Utc>) -> Report {
 mod tests {
     use super::*;
     use crate::alert::{AlertSettings, Watcher};
+    use crate::config::Environment;
     use crate::model::forecast;
     use crate::model::forecast::tests::{report, t};
 
@@ -218,5 +232,27 @@ mod tests {
             assert!(all.iter().any(|event| event == "rung:0"), "{days}: {all:?}");
             assert_eq!(events(&lasting(&real, days, now)), all, "{days}");
         }
+    }
+
+    #[test]
+    fn an_escalation_that_says_the_same_is_one_mail_to_all() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("hostwatch.toml");
+        let text = "[accounts.main]\npanel_url = 'https://panel.example.com'\ntime_zone = 'UTC'\n\
+                    billing_username = 'u'\nbilling_password = 'p'\n[alerts]\nescalate_to = ['boss@example.com']\n\
+                    [email]\nsmtp_url = 'smtps://mail.example.com'\nfrom = 'h@example.com'\nto = ['ops@example.com']\n";
+        std::fs::write(&file, text).unwrap();
+        let settings = crate::config::load(Some(&file), &Environment::of_process()).unwrap();
+        let (account, now) = (&settings.accounts[0], t("2026-03-01T12:00:00"));
+        let report = Ok(Arc::new(report("5000", "10", 90, Edd::Null)));
+        let all = rehearse(account, &Accounts::of(&settings), report, Some(9), None, now).mails;
+        let to = |days: i64| -> Vec<&str> {
+            let until = now + Duration::days(days);
+            let before: Vec<&Mail> = all.iter().filter(|mail| mail.at <= until).collect();
+            before.last().unwrap().to.iter().map(String::as_str).collect()
+        };
+        assert_eq!((to(4), to(5)), (vec!["ops@example.com"], vec!["boss@example.com", "ops@example.com"]));
+        let mails_at = |at: DateTime<Utc>| all.iter().filter(|mail| mail.at == at).count();
+        assert!(all.iter().all(|mail| mails_at(mail.at) == 1), "{all:?}");
     }
 }
