@@ -126,27 +126,27 @@ fn severity(text: &str) -> Result<Severity, String> {
 pub(super) fn languages(view: &View<'_>, of_account: Language) -> BTreeMap<String, Language> {
     let to = if view.get::<Vec<Written>>("to").is_some_and(|to| !to.is_empty()) { "to" } else { "email.to" };
     let of_rules = view.names_below("alerts.rules").into_iter().map(|kind| format!("alerts.rules.{kind}.to"));
-    let (mut named, mut all) = (BTreeMap::new(), BTreeMap::new());
+    let mut named: BTreeMap<String, Option<Language>> = BTreeMap::new();
     for key in [to.to_owned(), "alerts.escalate_to".to_owned()].into_iter().chain(of_rules) {
         for written in view.get::<Vec<Written>>(&key).unwrap_or_default() {
-            let Ok(recipient) = recipient(written.address(), view) else { continue };
-            let language = match written.language().map_or(Ok(of_account), values::language) {
+            let said = written.address();
+            let Ok(recipient) = recipient(said, view) else { continue };
+            let language = match written.language().map(values::language).transpose() {
                 Ok(language) => language,
                 Err(message) => {
                     view.error(&key, message);
                     continue;
                 }
             };
-            if all.insert(address(&recipient), language).is_some_and(|known| known != language) {
-                let message = "has two languages in this account; name the same everywhere";
-                view.error(&key, format!("{} {message}", written.address()));
+            let known = named.entry(address(&recipient)).or_insert(language);
+            if known.unwrap_or(of_account) != language.unwrap_or(of_account) {
+                let message = format!("{said} has two languages in this account; name the same everywhere");
+                view.error(&key, message);
             }
-            if written.language().is_some() {
-                named.insert(address(&recipient), language);
-            }
+            *known = known.or(language);
         }
     }
-    named
+    named.into_iter().filter_map(|(to, language)| Some((to, language?))).collect()
 }
 
 /// A list of mail addresses, webhooks and Telegram chats.
