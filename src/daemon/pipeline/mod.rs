@@ -141,10 +141,7 @@ impl Pipeline {
                 // still be crossed in time.
                 _ = tick.tick() => Message::Tick,
                 _ = check.tick() => Message::Check,
-                message = messages.recv() => match message {
-                    Some(message) => message,
-                    None => return,
-                },
+                Some(message) = messages.recv() => message,
             };
             self.notice_sleep();
             match message {
