@@ -14,7 +14,8 @@ use crate::view::resource::ResourceId;
 
 /// A part of the page that is folded until a link opens it. The address holds the open parts, so that a reload
 /// keeps them open.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub(super) enum Fold {
     /// Resources that are fine.
     Fine,
@@ -63,20 +64,6 @@ impl PageQuery {
     }
 }
 
-impl Fold {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Fine => "fine",
-            Self::Orders => "orders",
-            Self::Data => "data",
-        }
-    }
-
-    fn read(word: &str) -> Option<Self> {
-        [Self::Fine, Self::Orders, Self::Data].into_iter().find(|fold| fold.as_str() == word)
-    }
-}
-
 /// Reads a query. Each part is optional.
 pub(super) fn parse(query: &str) -> PageQuery {
     let list = Query { page: 1, ..Query::default() };
@@ -104,7 +91,7 @@ pub(super) fn parse(query: &str) -> PageQuery {
             "state" => parsed.query.state = some,
             "q" => parsed.query.text = value.to_owned(),
             "page" => parsed.query.page = value.parse().unwrap_or(1),
-            "show" => parsed.open.extend(Fold::read(value)),
+            "show" => parsed.open.extend(value.parse::<Fold>()),
             "all" => parsed.all = value == "1",
             "refresh" => parsed.refresh = value != "0",
             "lang" => parsed.language = value.parse().ok(),
@@ -126,11 +113,10 @@ pub(super) fn link(asked: &PageQuery, part: &str) -> String {
     let page = page.to_string();
     pairs.extend((!text.is_empty()).then_some(("q", text.as_str())));
     pairs.extend((page != "1").then_some(("page", page.as_str())));
-    pairs.extend(open.iter().map(|fold| ("show", fold.as_str())));
+    pairs.extend(open.iter().map(|fold| ("show", <&str>::from(fold))));
     pairs.extend(all.then_some(("all", "1")));
     pairs.extend((!refresh).then_some(("refresh", "0")));
-    pairs.extend(language.map(|language| ("lang", language.code())));
-    address("./", &pairs) + part
+    address("./", pairs, *language) + part
 }
 
 /// The page of an incident's resource; `None` if the incident is about none. `asked` is the language that the address
@@ -142,9 +128,7 @@ pub(super) fn of_incident(key: &Key, asked: Option<Language>) -> Option<String> 
 /// The page of a resource.
 pub(super) fn of_resource(account: &AccountName, kind: Sort, id: u64, asked: Option<Language>) -> String {
     let id = id.to_string();
-    let mut pairs = vec![("account", account.as_str()), ("kind", kind.as_str()), ("id", &id)];
-    pairs.extend(asked.map(|language| ("lang", language.code())));
-    address("./resource", &pairs)
+    address("./resource", vec![("account", account.as_str()), ("kind", kind.as_str()), ("id", &id)], asked)
 }
 
 /// The page with the incidents of a number of days.
@@ -152,17 +136,16 @@ pub(super) fn of_past(days: i64, account: Option<&str>, asked: Option<Language>)
     let days = days.to_string();
     let mut pairs = vec![("days", days.as_str())];
     pairs.extend(account.map(|account| ("account", account)));
-    pairs.extend(asked.map(|language| ("lang", language.code())));
-    address("./incidents", &pairs)
+    address("./incidents", pairs, asked)
 }
 
 /// The status page.
 pub(super) fn home(asked: Option<Language>) -> String {
-    let pairs: Vec<_> = asked.map(|language| ("lang", language.code())).into_iter().collect();
-    address("./", &pairs)
+    address("./", Vec::new(), asked)
 }
 
-fn address(path: &str, pairs: &[(&str, &str)]) -> String {
+fn address(path: &str, mut pairs: Vec<(&str, &str)>, asked: Option<Language>) -> String {
+    pairs.extend(asked.map(|language| ("lang", language.code())));
     if pairs.is_empty() {
         return path.to_owned();
     }
