@@ -18,8 +18,15 @@ pub(crate) fn in_memory(done: &str) -> String {
 }
 
 /// The answer to `ack`; `cut_off` is set for a cut-off.
-pub(crate) fn acknowledged(key: &Key, cut_off: Option<&CutOff>, now: DateTime<Utc>) -> String {
-    let effect = if key.kind != Kind::Disconnect {
+pub(crate) fn acknowledged(
+    key: &Key,
+    cut_off: Option<&CutOff>,
+    mails: bool,
+    now: DateTime<Utc>,
+) -> String {
+    let effect = if !mails {
+        NO_MAILS
+    } else if key.kind != Kind::Disconnect {
         "no more reminders, a mail when it is over"
     } else if cut_off.is_some_and(|cut_off| cut_off.is_overdue(now)) {
         "no reminders for 3 days; mails before the data are deleted, and when it is over"
@@ -27,11 +34,6 @@ pub(crate) fn acknowledged(key: &Key, cut_off: Option<&CutOff>, now: DateTime<Ut
         "you will still be mailed as the date comes nearer"
     };
     format!("{key}: acknowledged; {effect}")
-}
-
-/// The answer of a daemon that sends no mails.
-pub(crate) fn acknowledged_without_mails(key: &Key) -> String {
-    format!("{key}: acknowledged; {NO_MAILS}")
 }
 
 pub(crate) fn no_longer_acknowledged(key: &Key) -> String {

@@ -117,11 +117,7 @@ impl World<'_> {
 
     /// The incident with this key, or with this name or number if only one has it.
     fn find(&self, what: &str) -> Answered<&Incident> {
-        let all = self.engine.incidents();
-        match what.parse::<Key>().ok().and_then(|key| all.get(&key)) {
-            Some(incident) => Ok(incident),
-            None => lookup::find(all.values(), self.snapshot, what),
-        }
+        lookup::find(self.engine.incidents().values(), self.snapshot, what)
     }
 
     fn outbox(&self) -> Answered {
@@ -175,10 +171,8 @@ impl World<'_> {
             return Err(decided::not_open(&incident.key));
         }
         self.store.acknowledge(&incident.key, incident.episode, comment, self.now).map_err(failed)?;
-        Ok(Reply::Done(match self.mails {
-            true => decided::acknowledged(&incident.key, self.facts().cut_off(&incident.key), self.now),
-            false => decided::acknowledged_without_mails(&incident.key),
-        }))
+        let (facts, key) = (self.facts(), &incident.key);
+        Ok(Reply::Done(decided::acknowledged(key, facts.cut_off(key), self.mails, self.now)))
     }
 
     fn take_back_ack(&mut self, what: &str) -> Answered {
