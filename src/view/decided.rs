@@ -18,12 +18,7 @@ pub(crate) fn in_memory(done: &str) -> String {
 }
 
 /// The answer to `ack`; `cut_off` is set for a cut-off.
-pub(crate) fn acknowledged(
-    key: &Key,
-    cut_off: Option<&CutOff>,
-    mails: bool,
-    now: DateTime<Utc>,
-) -> String {
+pub(crate) fn acknowledged(key: &Key, cut_off: Option<&CutOff>, mails: bool, now: DateTime<Utc>) -> String {
     let effect = if !mails {
         NO_MAILS
     } else if key.kind != Kind::Disconnect {
