@@ -25,17 +25,16 @@ pub(super) enum Coding {
 impl PageFormat {
     /// The content type, with the requested escaping if there was one.
     pub(super) fn content_type(self, escaping: Option<&str>) -> String {
-        let plain = match self {
-            Self::Text => "text/plain; version=0.0.4; charset=utf-8",
-            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
-        };
-        escaping.map_or(plain.to_owned(), |escaping| format!("{plain}; escaping={escaping}"))
+        let (name, version) = self.media_type();
+        let escaping = escaping.map_or_else(String::new, |escaping| format!("; escaping={escaping}"));
+        format!("{name}; version={version}; charset=utf-8{escaping}")
     }
 
-    const fn version(self) -> &'static str {
+    /// The media type and its version.
+    const fn media_type(self) -> (&'static str, &'static str) {
         match self {
-            Self::Text => "0.0.4",
-            Self::OpenMetrics => "1.0.0",
+            Self::Text => ("text/plain", "0.0.4"),
+            Self::OpenMetrics => ("application/openmetrics-text", "1.0.0"),
         }
     }
 }
@@ -53,14 +52,12 @@ pub(super) fn format(headers: &HeaderMap) -> (PageFormat, Option<&'static str>) 
         };
         *best = item.quality.max(*best);
     }
-    let (format, name) = if openmetrics > 0 && openmetrics >= text {
-        (PageFormat::OpenMetrics, "application/openmetrics-text")
-    } else {
-        (PageFormat::Text, "text/plain")
-    };
+    let is_openmetrics = openmetrics > 0 && openmetrics >= text;
+    let format = if is_openmetrics { PageFormat::OpenMetrics } else { PageFormat::Text };
+    let (name, version) = format.media_type();
     let served = |item: &&Item| {
-        let version = item.parameter("version").is_none_or(|version| version == format.version());
-        item.name == name && item.quality > 0 && version
+        let is_its = item.parameter("version").is_none_or(|asked| asked == version);
+        item.name == name && item.quality > 0 && is_its
     };
     // The first item of those with the highest q-value.
     let asked = items.iter().filter(served).rev().max_by_key(|item| item.quality);
