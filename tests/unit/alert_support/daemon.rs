@@ -360,6 +360,7 @@ const fn name_of(form: &Form) -> FormName {
         Form::Unwatched => "unwatched",
         Form::Summary(_) => "summary",
         Form::Digest(_) => "digest",
+        Form::Test => "test",
     }
 }
 

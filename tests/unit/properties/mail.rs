@@ -20,7 +20,7 @@ use proptest::prelude::*;
 use crate::unit::properties::account::{self, read_at};
 use crate::unit::properties::given;
 use crate::unit::properties::mail_support::{
-    ID, context, cut_off, disconnect, from, html, incident, item, mail, notice, now, parse, summary, text,
+    cut_off, disconnect, html, incident, item, mail, notice, now, parse, summary, text,
 };
 use crate::unit::properties::markup::{self, Allowed};
 
