@@ -76,29 +76,16 @@ impl Pipeline {
             (None, None) => Language::default(),
         };
         let reader = Reader::new(language, self.now).of(account.map(|known| known.state()));
-        let until_words = reader.moment(until);
         let is_repeated = message.as_ref().is_some_and(|message| !offers(&message.raw, *press));
-        let (words, note) = match (press, open.is_empty()) {
-            (_, true) => (language.pick("It is over already", "Это уже позади").to_owned(), None),
+        let (words, note) = if open.is_empty() {
+            (language.pick("It is over already", "Это уже позади").to_owned(), None)
+        } else if is_repeated {
             // A client shows a button until the edit that takes it away arrives.
-            (_, false) if is_repeated => {
-                open.clear();
-                (language.pick("It is done already", "Это уже сделано").to_owned(), None)
-            }
-            (Press::Seen, false) => (
-                language
-                    .pick("Acknowledged: no more reminders", "Принято: напоминаний больше не будет")
-                    .to_owned(),
-                Some(say!(language, "Seen by {who}", "Этим занимается {who}")),
-            ),
-            (Press::Silence, false) => (
-                say!(language, "Silent until {until_words}", "Тишина до {until_words}"),
-                Some(say!(
-                    language,
-                    "Silent until {until_words}, by {who}",
-                    "Тишина до {until_words}, включил {who}"
-                )),
-            ),
+            open.clear();
+            (language.pick("It is done already", "Это уже сделано").to_owned(), None)
+        } else {
+            let (words, note) = effect_of(*press, &reader.moment(until), who, language);
+            (words, Some(note))
         };
         let edited = message.zip(note).and_then(|(message, note)| {
             let raw = noted(&message.raw, &note, &[*press])?;
@@ -199,6 +186,22 @@ impl Pipeline {
         if is_done && let Err(error) = self.common.store.lock().end_chat_message(recipient, message_id) {
             tracing::debug!(%error, "a message in a chat is edited once more");
         }
+    }
+}
+
+/// The answer to a press, and the line that it adds to the message.
+fn effect_of(press: Press, until: &str, who: &str, language: Language) -> (String, String) {
+    match press {
+        Press::Seen => (
+            language
+                .pick("Acknowledged: no more reminders", "Принято: напоминаний больше не будет")
+                .to_owned(),
+            say!(language, "Seen by {who}", "Этим занимается {who}"),
+        ),
+        Press::Silence => (
+            say!(language, "Silent until {until}", "Тишина до {until}"),
+            say!(language, "Silent until {until}, by {who}", "Тишина до {until}, включил {who}"),
+        ),
     }
 }
 
