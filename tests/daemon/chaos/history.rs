@@ -61,6 +61,8 @@ pub struct History {
     pub lines: BTreeMap<String, Line>,
     /// Spans in which a fault could look like the incident of a key, so that mails about it are allowed.
     pub may: BTreeMap<String, Vec<Span>>,
+    /// Moments at which no mail waited and none of these incidents was shown: its end, if one was due, had been mailed.
+    pub over: BTreeMap<String, Vec<Moment>>,
     /// The facts about the cut-off in reports, by account.
     pub ladder: BTreeMap<&'static str, Vec<Fact>>,
     /// The number of reports with much less money than the one before, by account.

@@ -46,7 +46,7 @@ impl Doing for FaultRun {
                     }
                     // If every field is mistyped, "no error" looks like an error.
                     let mistyped = fault.kind == FaultKind::WrongTypes && fault.fields.is_none();
-                    if fault.on == "billing" && (code == Some(404) || mistyped) {
+                    if fault.on == "billing" && mistyped {
                         may(format!("{name}/billing_report/account"));
                     }
                     format!("{:?}", fault.kind)
