@@ -139,12 +139,13 @@ const CASES: &[Case] = &[
     Case { name: "half a letter in a name", on: LISTS, answer: |endpoint| json(in_field(endpoint, r#""\ud800""#)), want: |_| Reads },
     Case { name: "a name that is no UTF-8", on: LISTS, answer: |endpoint| json(bytes(&in_field(endpoint, "\"%\""), b"\xcf\xf0\xff")), want: |_| Reads },
     Case { name: "a NUL in a name, as no JSON has it", on: LISTS, answer: |endpoint| json(bytes(&in_field(endpoint, "\"%\""), b"\0")), want: |_| Reads },
-    Case { name: "every member twice", on: ALL, answer: |endpoint| json(twice(endpoint)), want: |endpoint| if endpoint == Endpoint::ExpectedBalance { Rejects } else { Fails } },
+    Case { name: "every member twice", on: ALL, answer: |endpoint| json(twice(endpoint)), want: |endpoint| if endpoint == Endpoint::ExpectedBalance { Rejects } else { Reads } },
     // Counts and pages.
     Case { name: "a huge count", on: &[Endpoint::Vms, Endpoint::Charges], answer: |endpoint| { let (before, behind) = endpoint.page(u64::MAX); json(before + &endpoint.row("901", "") + &behind) }, want: |_| Short },
     Case { name: "a huge count, and no rows", on: &[Endpoint::Containers, Endpoint::Sites, Endpoint::Databases], answer: |endpoint| { let (before, behind) = endpoint.page(u64::MAX); json(before + &behind) }, want: |_| Short },
     Case { name: "a negative count", on: &[Endpoint::Vms], answer: |endpoint| json(endpoint.page_of(&[endpoint.row("901", "")]).replace(":1,", ":-1,")), want: |_| Reads },
-    Case { name: "a next of 31 MiB", on: VMS, answer: |endpoint| long(&endpoint.page_of(&[endpoint.row("901", "")]).replace(r#""next":null"#, r#""next":%"#).replace(":1,", ":2,"), LONG), want: |_| Short },
+    // It has no query, so it leads to the page itself.
+    Case { name: "a next of 31 MiB", on: VMS, answer: |endpoint| long(&endpoint.page_of(&[endpoint.row("901", "")]).replace(r#""next":null"#, r#""next":%"#).replace(":1,", ":2,"), LONG), want: |_| Fails },
     // Compressed.
     Case { name: "64 GiB of blanks", on: ALL, answer: |_| bomb("", b' ', 64), want: |_| Fails },
     Case { name: "64 GiB of a string", on: ALL, answer: |_| bomb("{\"x\":\"", b'x', 64), want: |_| Fails },
@@ -181,7 +182,7 @@ fn endless(start: &'static str, piece: &'static [u8]) -> Answer {
     })
 }
 
-/// A page with records whose members come twice: first wrong, then right.
+/// A page with records whose members come twice: first wrong, then right. The last one counts, except in a charge moment, which is left out.
 fn twice(endpoint: Endpoint) -> String {
     let page = endpoint.page_of(&[endpoint.row("901", ""), endpoint.row("902", "")]);
     let twice = |page: String, name: &str| page.replace(name, &format!("{name}\"x\",{name}"));
