@@ -186,8 +186,7 @@ fn worse_at(case: &Case<'_>, told: &Told) -> Option<DateTime<Utc>> {
             let joins = |(&collector, one): (&Collector, &Failing)| {
                 sees_states(collector) && one.lasts && !told.set.contains(collector.as_str())
             };
-            let all_last = all.values().all(|one| one.lasts || one.good > 0);
-            let is_worse = all_last && told.severity.is_some_and(|known| known < incident.severity);
+            let is_worse = told.severity.is_some_and(|known| known < incident.severity);
             (is_worse || all.iter().any(joins)).then_some(case.now)
         }
         Value::States(states) => (!told.set.is_superset(states)).then(|| told.at + DAY),

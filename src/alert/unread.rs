@@ -8,7 +8,7 @@ use super::engine::Engine;
 use super::finding::{Failing, Finding, Value, Verdict};
 use super::incident::{Incident, Phase};
 use super::key::Key;
-use super::kind::Kind;
+use super::kind::{Kind, Severity};
 use super::reason::Cause;
 use super::rules;
 use super::settings::AlertSettings;
@@ -113,6 +113,10 @@ impl Engine {
             let lasting: BTreeSet<Collector> =
                 all.iter().filter(|one| lasts(*one)).map(|(one, _)| *one).collect();
             all.iter_mut().for_each(|(collector, one)| one.lasts = lasting.contains(collector));
+            // It gets worse for good: one failed poll beside a collector that fails for long may be the last one.
+            let all_last = all.values().all(|one| one.lasts || one.good > 0);
+            let may_rise = !is_open || incident.severity == Severity::Critical || all_last;
+            let is_critical = is_critical && may_rise;
             let opens = !is_open && !lasting.is_empty();
             let is_failing = all.values().any(|one| one.good == 0);
             let since = all.values().map(|one| one.since).min();

@@ -39,6 +39,22 @@ fn an_open_incident_is_1_and_0_for_a_day_after_its_end() {
     assert_eq!(world.exported(), ["vm_error/1 shop critical 1"], "a new name replaces the old one");
 }
 
+/// Prometheus is not told of a worse severity before mails are: one failed poll may be the last one.
+#[test]
+fn failing_collectors_are_critical_once_all_of_them_fail_for_long() {
+    let [warning, critical] = ["warning", "critical"].map(|how| format!("collector_failing/account {how} 1"));
+    shows(
+        World::healthy(),
+        &[
+            ("fail vms, fail containers, 20m", &[&warning]),
+            ("fail sites, idle 10m", &[&warning]),
+            ("idle 6m, look", &[&critical]),
+            ("heal sites, sites", &[&warning]),
+            ("fail sites", &[&warning]),
+        ],
+    );
+}
+
 #[test]
 fn an_incident_that_was_explained_from_its_first_moment_is_not_shown() {
     let [on, off] = [1, 0].map(|is| format!("container_disabled/10 cont-10 critical {is}"));
