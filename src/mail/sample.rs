@@ -3,7 +3,7 @@
 use super::body::{Body, Section};
 use super::context::Context;
 use super::subject::{self, Bracket, Subject};
-use super::{incident, parts, started};
+use super::{incident, parts};
 use crate::alert::Notice;
 use crate::model::say;
 
@@ -31,7 +31,7 @@ pub(super) fn write(notice: &Notice, context: &Context<'_>) -> (Subject, Body) {
             "Test: mails of hostwatch arrive here; nothing is wrong (sent {at}).",
             "Проверка: письма hostwatch сюда доходят; ничего не случилось (отправлено {at})."
         ),
-        sections: vec![sample, started::overview(accounts, context)],
+        sections: vec![sample],
         foot: vec![parts::sender_line(accounts, language)],
         ..Body::default()
     };
