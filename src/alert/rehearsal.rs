@@ -24,11 +24,11 @@ use super::silence::Muted;
 use crate::model::forecast::Disconnect;
 use crate::model::{AccountName, Collector, KnownAccount, PollEnd, Profile, Read, Report, Snapshot};
 
-/// A mail at one moment: its recipients, and the knowledge at that time.
+/// A mail to one recipient at one moment, and the knowledge at that time.
 #[derive(Clone, Debug)]
 pub(crate) struct Told {
     pub at: DateTime<Utc>,
-    pub to: Vec<String>,
+    pub to: String,
     pub item: Item,
     pub snapshot: Snapshot,
 }
@@ -110,20 +110,13 @@ impl Walk {
         for to in log.recipients() {
             while let Some(mail) = log.claim(&to, &format!("{}@rehearsal", told.len()), &facts) {
                 log.settle(&to, mail.lane, &mail.id, Attempt::Sent, &facts);
-                for item in mail.notice.into_iter().flat_map(|notice| notice.items) {
-                    match told
-                        .iter_mut()
-                        .find(|one| one.at == now && one.item.event_key() == item.event_key())
-                    {
-                        Some(same) => same.to.push(to.clone()),
-                        None => told.push(Told {
-                            at: now,
-                            to: vec![to.clone()],
-                            item,
-                            snapshot: snapshot.clone(),
-                        }),
-                    }
-                }
+                let items = mail.notice.into_iter().flat_map(|notice| notice.items);
+                told.extend(items.map(|item| Told {
+                    at: now,
+                    to: to.clone(),
+                    item,
+                    snapshot: snapshot.clone(),
+                }));
             }
         }
     }
@@ -215,15 +208,13 @@ mod tests {
         let watcher = Watcher { settings: settings.into(), to: vec!["ops".into(), "ann".into()] };
         let dry = report("250", "10", 90, Edd::Null);
         let told = rehearse(&crate::unit::account::profile("main"), &dry, None, &watcher, now());
-        let to = |event: &str| -> Vec<Vec<String>> {
-            told.iter()
-                .filter(|told| told.item.event.to_string() == event)
-                .map(|told| told.to.clone())
-                .collect()
+        let to = |event: &str| -> Vec<&str> {
+            let mails = told.iter().filter(|told| told.item.event.to_string() == event);
+            mails.map(|told| told.to.as_str()).collect()
         };
-        assert_eq!(to("rung:7"), [["ann", "ops"]]);
-        assert_eq!(to("escalated"), [["boss"]]);
-        assert_eq!(to("rung:0"), [["ann", "boss", "ops"]]);
+        assert_eq!(to("rung:7"), ["ann", "ops"]);
+        assert_eq!(to("escalated"), ["boss"]);
+        assert_eq!(to("rung:0"), ["ann", "boss", "ops"]);
     }
 
     /// The report of an account that is off names its next charge, but not the time at which it was cut off.

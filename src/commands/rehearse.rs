@@ -101,7 +101,7 @@ pub(super) fn rehearse(
     }
 }
 
-/// One moment of a rehearsal as the mail that it causes.
+/// The mail to one recipient.
 fn mail(told: Told, mail_writer: &MailWriter) -> Mail {
     let Told { at, to, item, snapshot } = told;
     let severity = item.severity;
@@ -112,7 +112,7 @@ fn mail(told: Told, mail_writer: &MailWriter) -> Mail {
         to: String::new(),
     };
     let (subject, lead) = mail::first_lines_of(&notice, &mail_writer.context(&snapshot, &[], at));
-    Mail { at, severity, subject, lead, to }
+    Mail { at, severity, subject, lead, to: vec![to] }
 }
 
 /// Each mail once, with all of its recipients: an escalation says the same as the mail that the others get.
