@@ -113,10 +113,6 @@ impl Engine {
             let lasting: BTreeSet<Collector> =
                 all.iter().filter(|one| lasts(*one)).map(|(one, _)| *one).collect();
             all.iter_mut().for_each(|(collector, one)| one.lasts = lasting.contains(collector));
-            // It gets worse for good: one failed poll beside a collector that fails for long may be the last one.
-            let all_last = all.values().all(|one| one.lasts || one.good > 0);
-            let may_rise = !is_open || incident.severity == Severity::Critical || all_last;
-            let is_critical = is_critical && may_rise;
             let opens = !is_open && !lasting.is_empty();
             let is_failing = all.values().any(|one| one.good == 0);
             let since = all.values().map(|one| one.since).min();
@@ -194,7 +190,10 @@ fn name_failing(
     } else {
         Subject::Unread { collectors }
     };
-    incident.severity = settings.severity_at(Kind::CollectorFailing, is_critical);
+    // One failed poll beside a collector that fails for long may be the last one: it gets worse for good.
+    let all_last = all.values().all(|one| one.lasts || one.good > 0);
+    let may_rise = !incident.phase.is_open() || incident.severity == Severity::Critical || all_last;
+    incident.severity = settings.severity_at(Kind::CollectorFailing, is_critical && may_rise);
     let statuses = all.keys().filter_map(|one| state.collectors.get(one));
     let said = |status: &CollectorStatus| {
         let failure = status.failure.as_ref().map(|failure| failure.message.clone());
