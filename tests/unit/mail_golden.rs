@@ -46,6 +46,20 @@ fn every_mail_reads_as_it_did() {
     }
 }
 
+/// Each mail, and the same as a post to a webhook, below the build directory for `.ci/full spam posts`.
+#[test]
+fn each_mail_and_its_post_are_left_for_other_programs() {
+    let folder = crate::unit::tools::scratch().join("mails");
+    std::fs::create_dir_all(&folder).unwrap();
+    for language in [Language::En, Language::Ru] {
+        let mails = written_in(language, catalogue::all).into_iter().map(|one| ("eml", one));
+        let posts = written_in(language, || posted(catalogue::all)).into_iter().map(|one| ("json", one));
+        for (kind, (name, rendered)) in mails.chain(posts) {
+            std::fs::write(folder.join(format!("{name}.{}.{kind}", language.code())), rendered.raw).unwrap();
+        }
+    }
+}
+
 #[test]
 fn every_kind_is_there_and_each_mail_once() {
     let names: Vec<String> = catalogue::all().into_iter().map(|(name, _)| name).collect();

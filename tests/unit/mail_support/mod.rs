@@ -7,7 +7,7 @@ use crate::alert::{
     Cause, CutOff, Detail, Event, Form, Incident, Item, Key, Kind, Notice, Phase, Severity, Subject, Summary,
     Told,
 };
-use crate::mail::{Context, Rendered, render};
+use crate::mail::{Context, Rendered, render, render_webhook};
 use crate::model::{Collector, KnownAccount, Language, Snapshot, Sort};
 use base64::Engine as _;
 use chrono::{DateTime, Duration, Utc};
@@ -21,6 +21,8 @@ pub mod catalogue;
 thread_local! {
     /// The language of the mails in these tests.
     static LANGUAGE: Cell<Language> = const { Cell::new(Language::En) };
+    /// Whether posts to a webhook are written in place of these mails.
+    static POSTED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Calls `write` with another language.
@@ -29,6 +31,24 @@ pub fn written_in<T>(language: Language, write: impl FnOnce() -> T) -> T {
     let written = write();
     LANGUAGE.set(Language::En);
     written
+}
+
+/// Calls `write` with posts to a webhook in place of mails.
+pub fn posted<T>(write: impl FnOnce() -> T) -> T {
+    POSTED.set(true);
+    let written = write();
+    POSTED.set(false);
+    written
+}
+
+/// A mail, or within [`posted`] a post.
+pub fn written(notice: &Notice, context: &Context<'_>) -> Rendered {
+    if !POSTED.get() {
+        return render(notice, ID, context).unwrap();
+    }
+    let notice = Notice { to: "webhook:team".to_owned(), ..notice.clone() };
+    let page = Some("https://watch.example.com/");
+    render_webhook(&notice, ID, &Context { page, ..context.clone() }).unwrap()
 }
 
 /// The id of each mail here.
@@ -181,7 +201,7 @@ pub fn summary(max_per_hour: usize) -> Form {
 /// Renders at [`now`], with three days for a payment.
 pub fn mail(notice: &Notice, snapshot: &Snapshot) -> Rendered {
     let from = from();
-    render(notice, ID, &context(&from, snapshot)).unwrap()
+    written(notice, &context(&from, snapshot))
 }
 
 /// The mail about a cut-off, based on the report of this account.

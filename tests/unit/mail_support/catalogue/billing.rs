@@ -1,7 +1,7 @@
 //! Mails of the disconnect ladder.
 
 use crate::alert::{Cause, CutOff, Event, Form, Incident, Item, Kind, Notice, Severity, Value};
-use crate::mail::{Context, render};
+use crate::mail::Context;
 use crate::model::*;
 use chrono::Duration;
 
@@ -50,7 +50,7 @@ pub fn of_owner() -> KnownAccount {
 pub fn with_links(notice: &Notice) -> crate::mail::Rendered {
     let (from, snapshot) = (from(), snapshot([&of_owner()]));
     let page = Some("https://watch.example.com/");
-    render(notice, ID, &Context { page, ..context(&from, &snapshot) }).unwrap()
+    written(notice, &Context { page, ..context(&from, &snapshot) })
 }
 
 pub fn all() -> Vec<Entry> {
@@ -151,7 +151,7 @@ pub fn all() -> Vec<Entry> {
     let (from, snapshot) = (from(), snapshot([&left("5.50", Edd::At(t("2026-03-02T11:00:00")))]));
     let context = Context { lives_on: Some(overview::here("main", "web-1")), ..context(&from, &snapshot) };
     let last = reasoned(Event::Rung(1), Severity::Critical, cut_off("2026-03-02T11:00:00"), crossed(1));
-    put("last_mail", render(&notice(Form::Disconnect, vec![last]), ID, &context).unwrap());
+    put("last_mail", written(&notice(Form::Disconnect, vec![last]), &context));
     all
 }
 

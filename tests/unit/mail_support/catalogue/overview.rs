@@ -3,7 +3,7 @@
 use crate::alert::{
     Decided, Digest, DigestAccount, Event, Form, Incident, Item, Kind, Notice, Phase, Severity, Started,
 };
-use crate::mail::{Context, Rendered, render};
+use crate::mail::{Context, Rendered};
 use crate::model::*;
 use chrono::Duration;
 
@@ -42,7 +42,7 @@ fn started() -> Vec<Entry> {
     );
     let (from, context_of) = (from(), |from| context(from, &main));
     let context = Context { lives_on: Some(here("main", "web-1")), ..context_of(&from) };
-    let at_home = render(&notice(Form::Started(fine.clone()), vec![]), ID, &context).unwrap();
+    let at_home = written(&notice(Form::Started(fine.clone()), vec![]), &context);
     [
         ("started_healthy", write(fine, vec![])),
         ("started_unhealthy", mail(&notice(Form::Started(needs), few), &dry)),
@@ -130,7 +130,7 @@ fn digests() -> Vec<Entry> {
     let needs = digest(&dry, vec![gone_dark, broken, quiet, past]);
     let (from, snapshot_of_dry) = (from(), snapshot(&dry));
     let context = Context { lives_on: Some(here("main", "web-1")), ..context(&from, &snapshot_of_dry) };
-    all.push(("digest_needs_you".to_owned(), render(&needs, ID, &context).unwrap()));
+    all.push(("digest_needs_you".to_owned(), written(&needs, &context)));
 
     let several = several();
     let notice = digest(&several, vec![]);
