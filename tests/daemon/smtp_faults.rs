@@ -43,6 +43,16 @@ fn counted(daemon: &Daemon, result: &str) -> u64 {
     page.lines().find_map(|line| line.strip_prefix(&start)).unwrap().parse().unwrap()
 }
 
+/// Checks the mails of [`OPS`] after the fault of this name, and prints its row (`-- --nocapture`): news that came,
+/// that waited for the server, that are lost, and copies. The last are returned.
+fn row(fault: &str, smtp: &SmtpServer, held: usize, events: &[&str]) -> usize {
+    let ledger = Ledger::of(smtp, OPS);
+    let (came, copies) = (ledger.events().len(), ledger.repeats());
+    let lost = events.iter().filter(|event| !ledger.events().contains(event)).count();
+    println!("| {fault} | {came} delivered | {held} held | {lost} lost | {copies} doubled |");
+    has(smtp, OPS, events)
+}
+
 /// Checks the mails of a recipient. Returns the number of copies beyond the first.
 fn has(smtp: &SmtpServer, to: &str, events: &[&str]) -> usize {
     let ledger = Ledger::of(smtp, to);
@@ -169,7 +179,7 @@ fn refused(stage: Stage, code: &str) {
     wait_for(&smtp, &first);
     wait_for(&smtp, &second);
     daemon.owes_nothing();
-    assert_eq!(has(&smtp, OPS, &[STARTED, &first, &second]), 0);
+    assert_eq!(row(&format!("{code} at {stage:?}"), &smtp, 2, &[STARTED, &first, &second]), 0);
     assert!(daemon.outbox().starts_with("nothing is owed"), "{}", daemon.outbox());
     let secret = |line: &String| line.contains("hunter2-secret");
     assert!(!daemon.log.lines().iter().any(secret) && !list.contains("hunter2-secret"));
@@ -204,7 +214,7 @@ fn breaks() -> Vec<(Stage, Act)> {
     let mut cases: Vec<(Stage, Act)> = [Greeting, Ehlo, Mail, Rcpt, Data, Dot].map(drop_at).to_vec();
     cases.extend([(Dot, Act::DropEarly), (Dot, Act::AcceptAndDrop)]);
     // No reply at all: the limits here are half a minute, and a minute for the mail itself.
-    cases.extend([Greeting, Mail, Dot].map(|stage| (stage, Act::Stall)));
+    cases.extend([Greeting, Ehlo, Mail, Rcpt, Data, Dot].map(|stage| (stage, Act::Stall)));
     cases
 }
 
@@ -239,7 +249,7 @@ fn broken(stage: Stage, act: &Act) {
     provider.all_polled(2);
     // The server took it and could not say so.
     let lost = usize::from(matches!(act, Act::AcceptAndDrop));
-    assert_eq!(has(&smtp, OPS, &[STARTED, &first]), lost, "copies");
+    assert_eq!(row(&format!("{act:?} at {stage:?}"), &smtp, 1, &[STARTED, &first]), lost, "copies");
     assert_eq!((counted(&daemon, "retry"), counted(&daemon, "sent"), counted(&daemon, "refused")), (1, 2, 0));
     let waits = fate_of_broken(stage) == Fate::Waits;
     let words = if waits { "the mail server cannot be used" } else { "mail will be tried again" };
