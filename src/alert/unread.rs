@@ -161,12 +161,14 @@ impl Engine {
         let severity = settings.severity_at(kind, self.is_near(state, settings, now));
         let dateless = state.billing.dateless.map(|dateless| dateless.since);
         self.change(&Key::account_wide(&state.profile.name, kind), |incident| {
-            if incident.phase.is_open() {
-                incident.severity = severity;
+            if !incident.phase.is_open() {
+                return;
             }
-            if let (Cause::SeenWrong, Some(since)) = (&incident.why, dateless) {
+            incident.severity = severity;
+            // It began with the first of these reports, and opened an hour later.
+            if let Some(since) = dateless.filter(|since| incident.since - *since >= Duration::hours(1)) {
                 let minutes = u64::try_from((now - since).num_minutes()).unwrap_or(0);
-                incident.why = Cause::Unchanged { minutes };
+                (incident.since, incident.why) = (since, Cause::Unchanged { minutes });
             }
         });
     }

@@ -135,7 +135,11 @@ pub(super) fn observed(item: &Item, language: Language) -> (&'static str, String
         (_, Kind::BalanceDrop) => (language.pick("Balance", "Баланс"), words::capital(&said)),
         (_, Kind::OrderCost) => (language.pick("Cost", "Стоимость"), words::capital(&said)),
         _ if item.event.is_end() && item.event != Event::Unwatched => {
-            (language.pick("Now", "Сейчас"), words::capital(&said))
+            // A report that proved nothing was an answer too.
+            let is_report = (detail, item.key.kind) == (&Detail::Answers, Kind::BillingReport);
+            let whole = language.pick("The report is whole again", "Отчёт снова полный");
+            let said = if is_report { whole.to_owned() } else { words::capital(&said) };
+            (language.pick("Now", "Сейчас"), said)
         }
         (_, Kind::CollectorFailing | Kind::CredentialsRejected) => (error(language), said),
         (Detail::Text(_), Kind::BillingReport) => (error(language), words::capital(&said)),

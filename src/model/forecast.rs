@@ -89,7 +89,7 @@ pub(crate) enum Doubt {
     BalanceNow,
     #[error("the report ends before the cut-off date known so far")]
     TooShort,
-    #[error("an empty report is no proof yet")]
+    #[error("only a day of reports without charges is a proof")]
     NoCharges,
 }
 

@@ -189,7 +189,7 @@ pub(crate) fn doubt(doubt: Doubt, language: Language) -> String {
         Doubt::MomentsRejected => "часть начислений прочитать не удалось",
         Doubt::BalanceNow => "сейчас баланс не больше нуля",
         Doubt::TooShort => "отчёт кончается раньше известной даты отключения",
-        Doubt::NoCharges => "отчёт без единого начисления пока ничего не доказывает",
+        Doubt::NoCharges => "отчёты без начислений доказывают что-то только через сутки",
     };
     russian.to_owned()
 }

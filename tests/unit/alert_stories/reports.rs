@@ -3,7 +3,7 @@
 use super::{World, cut_off_in, money, report, rich, start, stories};
 use crate::alert::{Cause, Kind, Severity};
 use crate::model::forecast::Disconnect;
-use crate::model::{Edd, Report};
+use crate::model::{Collector, Edd, Report};
 use crate::view::headline::Urgency;
 use chrono::Duration;
 
@@ -133,19 +133,23 @@ fn a_report_that_proves_nothing_names_the_date_known_before_it() {
     (past_a_gap.moments_rejected, past_a_gap.whole_until) = (20, Some(start()));
     for (report, doubt) in [
         (too_short, "the report ends before the cut-off date known so far"),
-        (bare, "an empty report is no proof yet"),
+        (bare, "only a day of reports without charges is a proof"),
         (past_a_gap, "the expected balance is not known to be above 0"),
     ] {
         let mut world = World::healthy();
         world.report(cut_off_in(53));
         world.report(report.clone());
+        assert!(world.awaited().contains(&Collector::ExpectedBalance), "it is asked again soon: {doubt}");
         world.pass(Duration::minutes(61));
         world.report(report);
+        assert!(!world.awaited().contains(&Collector::ExpectedBalance), "it is told: {doubt}");
         let mails = world.mails();
         let mut told = mails.iter().flat_map(|mail| &mail.items);
         let told = told.find(|one| one.key.kind == Kind::BillingReport).expect(doubt);
         assert_eq!(told.words, "Cut-off date unknown since Mon 2 Mar, last known Wed 4 Mar", "{doubt}");
         assert_eq!(told.detail, doubt);
+        let began = start() + Duration::seconds(61)..start() + Duration::minutes(5);
+        assert!(began.contains(&told.since), "since the first of them: {}", told.since);
     }
 }
 
@@ -178,7 +182,7 @@ fn a_report_without_charges_proves_nothing_until_it_held_for_a_day() {
         "cut-off 13d 2550 => rung:14
          bare -400, hourly 23 => billing_report opened
          words: Cut-off date unknown since Mon 2 Mar, last known Sun 15 Mar
-         detail: an empty report is no proof yet
+         detail: only a day of reports without charges is a proof
          hourly 1 => rung:0
          reason: the balance is used up
          detail: the balance is used up; cut-off Sun 15 Mar 12:01 UTC
