@@ -25,7 +25,7 @@ mod collectors;
 mod rows;
 mod stopped;
 
-pub(crate) use self::collectors::{failure_of, judge_collector, told_after};
+pub(crate) use self::collectors::{IN_PART_FOR, failure_of, judge_collector, told_after};
 
 /// One reading of an account.
 pub(crate) fn judge(

@@ -165,8 +165,11 @@ impl Engine {
                 return;
             }
             incident.severity = severity;
-            // It began with the first of these reports, and opened an hour later.
-            if let Some(since) = dateless.filter(|since| incident.since - *since >= Duration::hours(1)) {
+            // It began with the first of these reports, and opened when they had gone on for that long.
+            let is_first = |since: &DateTime<Utc>| {
+                (incident.since - *since).to_std().is_ok_and(|time| time >= rules::IN_PART_FOR)
+            };
+            if let Some(since) = dateless.filter(is_first) {
                 let minutes = u64::try_from((now - since).num_minutes()).unwrap_or(0);
                 (incident.since, incident.why) = (since, Cause::Unchanged { minutes });
             }

@@ -64,7 +64,7 @@ pub(crate) fn failure_of(state: &AccountState, collector: Collector) -> Option<F
 }
 
 /// Incomplete readings, and reports without a date, are told after this time.
-const IN_PART_FOR: Duration = Duration::from_secs(3600);
+pub(crate) const IN_PART_FOR: Duration = Duration::from_secs(3600);
 
 /// The time after which polls like the last one are told; `None` if that was a good one.
 pub(crate) fn told_after(
