@@ -1,8 +1,8 @@
 //! Mends what JSON forbids and providers send: a byte order mark, bytes that are not UTF-8, raw control characters,
 //! halves of surrogate pairs, NaN, Infinity and numbers past every float. Of members with the same name the last counts.
 
-use std::collections::VecDeque;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Cursor, Read};
+use std::mem;
 use std::ops::RangeInclusive;
 
 use serde::de::DeserializeOwned;
@@ -11,6 +11,7 @@ use serde_json::Value;
 /// The letter in place of a bad one.
 const REPLACEMENT: &str = "\u{fffd}";
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+const BETWEEN_WORDS: &[u8] = b"{}[],:\" \t\r\n";
 const FIRST_HALVES: RangeInclusive<u16> = 0xd800..=0xdbff;
 const SECOND_HALVES: RangeInclusive<u16> = 0xdc00..=0xdfff;
 
@@ -34,47 +35,71 @@ pub(crate) struct Mended<R> {
     token: Vec<u8>,
     in_text: bool,
     is_escaped: bool,
-    out: VecDeque<u8>,
+    out: Cursor<Vec<u8>>,
 }
 
 impl<R> Mended<R> {
     pub(crate) fn new(body: R) -> Self {
-        let (piece, token, out) = ([0; 16 << 10].into(), Vec::new(), VecDeque::new());
+        let (piece, token, out) = ([0; 16 << 10].into(), Vec::new(), Cursor::default());
         Self { body, piece, token, in_text: false, is_escaped: false, out }
     }
 
-    fn take(&mut self, byte: u8) {
-        if self.in_text {
-            self.token.push(byte);
-            self.in_text = byte != b'"' || self.is_escaped;
-            self.is_escaped = byte == b'\\' && !self.is_escaped;
-            if !self.in_text {
-                text(&self.token, &mut self.out);
-                self.token.clear();
+    /// Takes a piece in runs of bytes that are treated alike.
+    fn take(&mut self, mut piece: &[u8]) {
+        while let Some(&byte) = piece.first() {
+            let is_plain = |byte: &u8| match self.in_text {
+                true => !matches!(byte, b'"' | b'\\'),
+                false => !BETWEEN_WORDS.contains(byte),
+            };
+            let length = match self.is_escaped {
+                true => 1,
+                false => piece.iter().take_while(|byte| is_plain(byte)).count().max(1),
+            };
+            let (run, rest) = piece.split_at(length);
+            piece = rest;
+            if self.in_text {
+                self.token.extend(run);
+                self.in_text = byte != b'"' || self.is_escaped;
+                self.is_escaped = byte == b'\\' && !self.is_escaped;
+                if !self.in_text {
+                    text(&self.token, self.out.get_mut());
+                    self.token.clear();
+                }
+            } else if BETWEEN_WORDS.contains(&byte) {
+                self.end_word();
+                self.in_text = byte == b'"';
+                if self.in_text { self.token.push(byte) } else { self.out.get_mut().push(byte) }
+            } else {
+                self.token.extend(run);
             }
-        } else if b"{}[],:\" \t\r\n".contains(&byte) {
-            self.end_word();
-            self.in_text = byte == b'"';
-            if self.in_text { self.token.push(byte) } else { self.out.push_back(byte) }
-        } else {
-            self.token.push(byte);
         }
     }
 
     /// Writes a word. No number but a finite one is left: the others become null.
     fn end_word(&mut self) {
+        if self.token.is_empty() {
+            return;
+        }
         let word = self.token.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.token);
         let number = str::from_utf8(word).ok().and_then(|word| word.parse::<f64>().ok());
-        self.out.extend(if number.is_some_and(|number| !number.is_finite()) { b"null" } else { word });
+        self.out.get_mut().extend(if number.is_some_and(|number| !number.is_finite()) {
+            b"null"
+        } else {
+            word
+        });
         self.token.clear();
     }
 }
 
 impl<R: Read> Read for Mended<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.out.is_empty() {
-            let size = self.body.read(&mut self.piece)?;
-            (0..size).for_each(|place| self.take(self.piece[place]));
+        while self.out.position() == self.out.get_ref().len() as u64 {
+            self.out.set_position(0);
+            self.out.get_mut().clear();
+            let mut piece = mem::take(&mut self.piece);
+            let size = self.body.read(&mut piece)?;
+            self.take(&piece[..size]);
+            self.piece = piece;
             if size == 0 {
                 self.end_word();
                 break;
@@ -85,7 +110,7 @@ impl<R: Read> Read for Mended<R> {
 }
 
 /// Writes a text, with its quotes, and with its bad letters replaced.
-fn text(raw: &[u8], out: &mut VecDeque<u8>) {
+fn text(raw: &[u8], out: &mut Vec<u8>) {
     if raw.iter().all(|&byte| matches!(byte, b' '..=b'~') && byte != b'\\') {
         out.extend(raw);
         return;
