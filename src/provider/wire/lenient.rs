@@ -96,8 +96,8 @@ impl<R: Read> Read for Mended<R> {
         while self.out.position() == self.out.get_ref().len() as u64 {
             self.out.set_position(0);
             self.out.get_mut().clear();
-            let mut piece = mem::take(&mut self.piece);
-            let size = self.body.read(&mut piece)?;
+            let size = self.body.read(&mut self.piece)?;
+            let piece = mem::take(&mut self.piece);
             self.take(&piece[..size]);
             self.piece = piece;
             if size == 0 {
@@ -184,5 +184,19 @@ mod tests {
         }
         assert_eq!(tolerant::<Row>(b"{\"a\": [1], \"b\": {}, \"a\": [2]}").unwrap(), Row { a: vec![2] });
         assert!(tolerant::<serde_json::Value>(b"<html>").is_err());
+    }
+
+    #[test]
+    fn a_body_that_failed_has_no_end_at_the_next_attempt() {
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                if buffer.is_empty() { Ok(0) } else { Err(io::Error::other("reset")) }
+            }
+        }
+        let mut body = Mended::new(Broken);
+        for _ in 0..2 {
+            assert!(body.read(&mut [0; 8]).is_err());
+        }
     }
 }
