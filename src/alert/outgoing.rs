@@ -395,7 +395,9 @@ impl Log {
                 Some(newer) => Some(newer.instead_of(flight.digest)),
                 None => flight.digest,
             };
-            one.standing.sent.get_mut(&place.1).and_then(Vec::pop);
+            if flight.tries == 0 {
+                one.standing.sent.get_mut(&place.1).and_then(Vec::pop);
+            }
         });
     }
 

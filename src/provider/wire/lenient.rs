@@ -5,13 +5,13 @@ use std::io::{self, BufReader, Cursor, Read};
 use std::mem;
 use std::ops::RangeInclusive;
 
+use memchr::memchr2;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// The letter in place of a bad one.
 const REPLACEMENT: &str = "\u{fffd}";
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-const BETWEEN_WORDS: &[u8] = b"{}[],:\" \t\r\n";
 const FIRST_HALVES: RangeInclusive<u16> = 0xd800..=0xdbff;
 const SECOND_HALVES: RangeInclusive<u16> = 0xdc00..=0xdfff;
 
@@ -44,50 +44,36 @@ impl<R> Mended<R> {
         Self { body, piece, token, in_text: false, is_escaped: false, out }
     }
 
-    /// Takes a piece in runs of bytes that are treated alike.
+    /// Takes a piece, token by token. A token that is whole in the piece is not copied.
     fn take(&mut self, mut piece: &[u8]) {
-        while let Some(&byte) = piece.first() {
-            let is_plain = |byte: &u8| match self.in_text {
-                true => !matches!(byte, b'"' | b'\\'),
-                false => !BETWEEN_WORDS.contains(byte),
-            };
-            let length = match self.is_escaped {
-                true => 1,
-                false => piece.iter().take_while(|byte| is_plain(byte)).count().max(1),
-            };
-            let (run, rest) = piece.split_at(length);
-            piece = rest;
-            if self.in_text {
+        while let Some((&first, rest)) = piece.split_first() {
+            if mem::take(&mut self.is_escaped) {
+                self.token.push(first);
+                piece = rest;
+                continue;
+            }
+            let end =
+                if self.in_text { memchr2(b'"', b'\\', piece) } else { piece.iter().position(ends_word) };
+            let Some(end) = end else { return self.token.extend(piece) };
+            let (run, rest) = piece.split_at(end);
+            (piece, self.is_escaped) = (&rest[1..], rest[0] == b'\\');
+            if self.is_escaped {
                 self.token.extend(run);
-                self.in_text = byte != b'"' || self.is_escaped;
-                self.is_escaped = byte == b'\\' && !self.is_escaped;
-                if !self.in_text {
-                    text(&self.token, self.out.get_mut());
-                    self.token.clear();
-                }
-            } else if BETWEEN_WORDS.contains(&byte) {
-                self.end_word();
-                self.in_text = byte == b'"';
-                if self.in_text { self.token.push(byte) } else { self.out.get_mut().push(byte) }
+                self.token.push(b'\\');
+                continue;
+            }
+            let token = if self.token.is_empty() {
+                run
             } else {
                 self.token.extend(run);
-            }
+                &self.token
+            };
+            let mend = if self.in_text { text } else { word };
+            mend(token, self.out.get_mut());
+            self.out.get_mut().push(rest[0]);
+            self.in_text = rest[0] == b'"' && !self.in_text;
+            self.token.clear();
         }
-    }
-
-    /// Writes a word. No number but a finite one is left: the others become null.
-    fn end_word(&mut self) {
-        if self.token.is_empty() {
-            return;
-        }
-        let word = self.token.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.token);
-        let number = str::from_utf8(word).ok().and_then(|word| word.parse::<f64>().ok());
-        self.out.get_mut().extend(if number.is_some_and(|number| !number.is_finite()) {
-            b"null"
-        } else {
-            word
-        });
-        self.token.clear();
     }
 }
 
@@ -101,7 +87,7 @@ impl<R: Read> Read for Mended<R> {
             self.take(&piece[..size]);
             self.piece = piece;
             if size == 0 {
-                self.end_word();
+                word(&mem::take(&mut self.token), self.out.get_mut());
                 break;
             }
         }
@@ -109,7 +95,21 @@ impl<R: Read> Read for Mended<R> {
     }
 }
 
-/// Writes a text, with its quotes, and with its bad letters replaced.
+const fn ends_word(byte: &u8) -> bool {
+    matches!(byte, b'{' | b'}' | b'[' | b']' | b',' | b':' | b'"' | b' ' | b'\t' | b'\r' | b'\n')
+}
+
+/// Writes a word. No number but a finite one is left: the others become null.
+fn word(raw: &[u8], out: &mut Vec<u8>) {
+    let word = raw.strip_prefix(BYTE_ORDER_MARK).unwrap_or(raw);
+    // A number without an exponent that has fewer digits than the largest float is finite.
+    let is_short = word.len() < 300 && word.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'.'));
+    let number = || str::from_utf8(word).ok().and_then(|word| word.parse::<f64>().ok());
+    let is_finite = is_short || number().is_none_or(f64::is_finite);
+    out.extend(if is_finite { word } else { b"null" });
+}
+
+/// Writes a text without its quotes, and with its bad letters replaced.
 fn text(raw: &[u8], out: &mut Vec<u8>) {
     if raw.iter().all(|&byte| matches!(byte, b' '..=b'~') && byte != b'\\') {
         out.extend(raw);

@@ -1,6 +1,6 @@
 //! VMs and IP addresses as the VM API sends them (interface 2.5, 2.7).
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use serde::Deserialize;
 use serde::de::MapAccess;
@@ -54,10 +54,16 @@ impl Record for VmRow {
     }
 }
 
-/// An address in the form of RFC 5952, so that its text is the same everywhere. Any other text stays as it
-/// came.
+/// An IPv6 address in the form of RFC 5952, so that its text is the same everywhere. IPv4 has a single form. Any
+/// other text stays as it came, but for the blanks around it.
 fn written(text: Box<str>) -> Box<str> {
-    text.trim().parse::<IpAddr>().map_or(text, |address| address.to_string().into())
+    let trimmed = text.trim();
+    let address = trimmed.contains(':').then(|| trimmed.parse::<Ipv6Addr>().ok()).flatten();
+    match address {
+        Some(address) => address.to_string().into(),
+        None if trimmed.len() < text.len() => trimmed.into(),
+        None => text,
+    }
 }
 
 /// An entry of `ips`: an object in lists and reads, a bare id in other answers. A bare address is accepted too.

@@ -417,6 +417,18 @@ fn limited(story: &str) -> World {
     world
 }
 
+/// The server refuses a mail whose reply it lost before: the mail may have arrived, and the hour has had one.
+#[test]
+fn a_mail_that_may_have_arrived_counts_for_the_hourly_limit_though_its_repetition_is_refused() {
+    let mut world = World::healthy();
+    world.live(
+        "2h, limit 1, everybody late, vm1=error, 1m, everybody rejects, 5m, everybody accepts, idle 3h",
+    );
+    let tried = attempts(&world, "vm_error/1");
+    let (first, last) = (tried.first().unwrap(), tried.last().unwrap());
+    assert!(last.1 != first.1 && last.0 - first.0 == Duration::hours(1), "{tried:?}");
+}
+
 /// Past the limit of an hour, events wait for one summary. Money waits for no limit.
 #[test]
 fn at_most_so_many_mails_an_hour_go_to_one_recipient_and_all_are_told() {
