@@ -134,10 +134,8 @@ pub(crate) struct OrderRecord {
 impl OrderRecord {
     /// The id in an order's text, if it can be found without decoding the rest.
     pub(crate) fn id_in(text: &str) -> Option<OrderId> {
-        match serde_json::from_str::<Field<IdOnly>>(text).ok()? {
-            Field::Value(IdOnly { id: Field::Value(id) }) => Some(OrderId::new(id)),
-            Field::Value(_) | Field::Missing | Field::Null | Field::Mistyped(_) => None,
-        }
+        let order = serde_json::from_str::<Field<IdOnly>>(text).ok()?.value().ok()?;
+        order.id.value().ok().map(OrderId::new)
     }
 }
 

@@ -69,12 +69,8 @@ pub(crate) trait Wire<'de>: Sized {
     fn boolean(_: bool) -> Option<Self> {
         None
     }
-    fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Field<Self>, A::Error> {
-        let mut came = Field::Null;
-        while list.next_element::<IgnoredAny>()?.is_some() {
-            came = Field::Mistyped("a list");
-        }
-        Ok(came)
+    fn list<A: SeqAccess<'de>>(list: A) -> Result<Field<Self>, A::Error> {
+        Ok(if rest(list)? == 0 { Field::Null } else { Field::Mistyped("a list") })
     }
     fn object<A: MapAccess<'de>>(mut object: A) -> Result<Field<Self>, A::Error> {
         let mut came = Field::Null;
@@ -89,6 +85,15 @@ impl<'de, T: Wire<'de>> Deserialize<'de> for Field<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(AnyOf(PhantomData))
     }
+}
+
+/// Skips the rest of a list and counts its elements, up to `u32::MAX`.
+pub(super) fn rest<'de, A: SeqAccess<'de>>(mut list: A) -> Result<u32, A::Error> {
+    let mut count = 0u32;
+    while list.next_element::<IgnoredAny>()?.is_some() {
+        count = count.saturating_add(1);
+    }
+    Ok(count)
 }
 
 struct AnyOf<T>(PhantomData<T>);
@@ -199,12 +204,8 @@ impl Wire<'_> for Box<str> {
 pub(crate) struct ListLength(pub u32);
 
 impl<'de> Wire<'de> for ListLength {
-    fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Field<Self>, A::Error> {
-        let mut count = 0u32;
-        while list.next_element::<IgnoredAny>()?.is_some() {
-            count = count.saturating_add(1);
-        }
-        Ok(Field::Value(Self(count)))
+    fn list<A: SeqAccess<'de>>(list: A) -> Result<Field<Self>, A::Error> {
+        rest(list).map(Self).map(Field::Value)
     }
 }
 
@@ -216,11 +217,7 @@ impl<'de, T: Wire<'de>> Wire<'de> for Vec<Field<T>> {
             let Some(element) = list.next_element()? else { return Ok(Field::Value(all)) };
             all.push(element);
         }
-        let mut is_whole = true;
-        while list.next_element::<IgnoredAny>()?.is_some() {
-            is_whole = false;
-        }
-        Ok(if is_whole { Field::Value(all) } else { Field::Mistyped("a list") })
+        Ok(if rest(list)? == 0 { Field::Value(all) } else { Field::Mistyped("a list") })
     }
 }
 

@@ -2,14 +2,14 @@
 
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{IgnoredAny, MapAccess, SeqAccess};
+use serde::de::{MapAccess, SeqAccess};
 
 use crate::model::Group;
 use crate::provider::error::ErrorKind;
 use crate::provider::said::web_page;
 
 use super::diagnostics::{DecodeContext, Diagnostics, Reader, Record, row};
-use super::field::{Field, Wire, is_none};
+use super::field::{Field, Wire, is_none, rest};
 use super::lenient::tolerant;
 
 /// The maximum rows of a listing. Ordinary pages have 100; a provider without paging shows all rows on one.
@@ -131,7 +131,7 @@ impl<'de, R: Wire<'de>> Wire<'de> for RowList<R> {
         while let Some(row) = list.next_element()? {
             rows.push(row);
             if rows.len() > MOST_ROWS {
-                while list.next_element::<IgnoredAny>()?.is_some() {}
+                rest(&mut list)?;
             }
         }
         Ok(Field::Value(Self(rows)))
