@@ -92,6 +92,9 @@ pub(crate) enum Detail {
     /// The reason why the last report tells neither a cut-off nor its absence.
     Unproven {
         doubt: Doubt,
+        /// The field and what it held.
+        #[serde(default)]
+        held: Option<String>,
     },
     Balance {
         foreseen: Money,

@@ -1,7 +1,8 @@
 //! The tense in which a mail speaks of an incident. Pure.
 
 use super::context::Context;
-use crate::alert::{Event, Item, Kind};
+use crate::alert::{Event, Item, Kind, Subject};
+use crate::model::forecast::Disconnect;
 use crate::view::forms::{self, Clause, Tense};
 
 /// The predicate that a mail gives an item.
@@ -35,6 +36,10 @@ fn over(item: &Item, context: &Context<'_>) -> Tense {
     let is_right = match item.key.kind.sort() {
         Some(_) => {
             context.account(&item.key.account).is_some_and(|state| forms::is_right(&item.incident, state))
+        }
+        None if matches!(item.incident.subject, Subject::NoDate { .. }) => {
+            let cut_off = context.account(&item.key.account).and_then(|state| state.billing.disconnect());
+            cut_off.is_some_and(Disconnect::is_cut_off)
         }
         None => !matches!(
             item.key.kind,

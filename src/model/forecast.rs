@@ -1,7 +1,7 @@
 //! The conclusions from an expected-balance report: the balance now and later, the cut-off, and the amounts
 //! that prevent it. Pure and exact; the rules are the "billing arithmetic" of the contract.
 
-use chrono::{DateTime, Duration, Utc};
+use chrono::{DateTime, Duration, SecondsFormat, Utc};
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +91,25 @@ pub(crate) enum Doubt {
     TooShort,
     #[error("only a day of reports without charges is a proof")]
     NoCharges,
+}
+
+/// The field that raised a doubt and what it held, as the report has it; `None` if the doubt says it all.
+pub(crate) fn held(report: &Report, doubt: Doubt) -> Option<String> {
+    let money = |amount: Option<Money>| amount.map_or_else(|| "null".to_owned(), |amount| amount.to_string());
+    Some(match doubt {
+        Doubt::ExpectedBalance => format!("expected_balance: {}", money(report.expected_balance)),
+        Doubt::BalanceNow => format!("balance: {}", money(balance_now(report))),
+        Doubt::TooShort => {
+            let date = report.date.map(|date| date.to_rfc3339_opts(SecondsFormat::Secs, true));
+            format!("date: {}", date.unwrap_or_else(|| "null".to_owned()))
+        }
+        Doubt::Error
+        | Doubt::DateGiven
+        | Doubt::DateUnknown
+        | Doubt::Moment(_)
+        | Doubt::MomentsRejected
+        | Doubt::NoCharges => return None,
+    })
 }
 
 /// One charge ahead.

@@ -241,7 +241,10 @@ pub(crate) fn detail(detail: &Detail, language: Language) -> String {
             "его сайты больше не остановлены провайдером",
         ),
         Detail::Answers => pick("answers again", "снова отвечает"),
-        Detail::Unproven { doubt } => self::doubt(*doubt, language),
+        Detail::Unproven { doubt, held } => {
+            let held = held.as_ref().map(|held| format!(" ({held})"));
+            self::doubt(*doubt, language) + &held.unwrap_or_default()
+        }
         Detail::Balance { foreseen, actual, currency } => {
             let [foreseen, actual] =
                 [foreseen, actual].map(|money| words::spaced_amount(*money, currency, language));

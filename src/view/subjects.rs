@@ -138,9 +138,12 @@ fn no_date(since: NaiveDate, last: Option<NaiveDate>, tense: Tense, language: La
         Tense::Was | Tense::NotListed => {
             say!(language, "cut-off date was unknown {since}", "дата отключения была неизвестна {since}")
         }
-        Tense::Again | Tense::NoLonger => {
+        Tense::Again => {
             language.pick("cut-off date known again", "дата отключения снова известна").to_owned()
         }
+        Tense::NoLonger => language
+            .pick("balance report names no cut-off ahead", "отчёт о балансе не обещает отключения")
+            .to_owned(),
         Tense::Unwatched => language
             .pick("cut-off date no longer watched", "дата отключения больше не отслеживается")
             .to_owned(),

@@ -59,6 +59,15 @@ fn providers(put: &mut impl FnMut(&str, Form, Vec<Item>, &KnownAccount)) {
     let mut gone = item(Kind::ResourceGone, "vms", "", Event::Unwatched);
     gone.incident.subject = Subject::AllGone { sort: Sort::Vm, count: 3 };
     put("an empty listing, no longer watched", Form::Unwatched, vec![gone], &main);
+    let mut ahead = full("main");
+    let edd = Edd::At(read_at() + Duration::days(9));
+    ahead.apply(Read::ExpectedBalance(Report { edd, ..report("50.50", "10.25") }), read_at());
+    for (what, book) in [("a date that is known again", &ahead), ("no date any more", &main)] {
+        let mut dated = item(Kind::BillingReport, "account", "", Event::Resolved);
+        let since = read_at().date_naive();
+        dated.incident.subject = Subject::NoDate { since, last: None };
+        put(what, Form::Closed, vec![dated], book);
+    }
     for (form, event) in [
         (Form::Opened, Event::Opened),
         (Form::Reminder, Event::Reminder(1)),

@@ -9,6 +9,7 @@ use crate::alert::key::{Key, Target};
 use crate::alert::kind::Kind;
 use crate::alert::settings::AlertSettings;
 use crate::alert::subject::{Detail, Subject};
+use crate::model::forecast;
 use crate::model::freshness::{has_looked, sees_states, state_collectors};
 use crate::model::sanitize::one_line as clean;
 use crate::model::{AccountState, Collector, CollectorStatus, Dateless, FailureKind};
@@ -51,7 +52,8 @@ pub(crate) fn judge_collector(
         let verdict = available(kind, dateless.map(|dateless| now - dateless.since));
         let mut report = finding(Kind::BillingReport, Target::Account, verdict, subject);
         if let (Detail::Answers, Some(Dateless { doubt, .. })) = (&report.detail, dateless) {
-            report.detail = Detail::Unproven { doubt };
+            let held = state.billing.latest().and_then(|(report, _)| forecast::held(report, doubt));
+            report.detail = Detail::Unproven { doubt, held };
         }
         findings.push(report);
     }

@@ -132,9 +132,9 @@ fn a_report_that_proves_nothing_names_the_date_known_before_it() {
     past_a_gap.moments.edit(|all| drop(all.drain(..20)));
     (past_a_gap.moments_rejected, past_a_gap.whole_until) = (20, Some(start()));
     for (report, doubt) in [
-        (too_short, "the report ends before the cut-off date known so far"),
+        (too_short, "the report ends before the cut-off date known so far (date: 2026-03-04T14:00:00Z)"),
         (bare, "only a day of reports without charges is a proof"),
-        (past_a_gap, "the expected balance is not known to be above 0"),
+        (past_a_gap, "the expected balance is not known to be above 0 (expected_balance: -649.5)"),
     ] {
         let mut world = World::healthy();
         world.report(cut_off_in(53));
