@@ -27,12 +27,10 @@ fn parse(text: &str) -> Option<Decimal> {
     {
         return Some(exact);
     }
-    let mut text: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
+    let text: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
     let is_comma_decimal =
         text.split_once(',').is_some_and(|(_, places)| matches!(places.len(), 1 | 2)) && !text.contains('.');
-    if is_comma_decimal {
-        text = text.replace(',', ".");
-    }
+    let text = if is_comma_decimal { text.replace(',', ".") } else { text };
     let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((&text, "0"));
     let (whole, part) = number.split_once('.').unwrap_or((number, ""));
     let digits = [whole.strip_prefix(['-', '+']).unwrap_or(whole), part].concat();

@@ -5,7 +5,6 @@ use std::io::{self, BufReader, Cursor, Read};
 use std::mem;
 use std::ops::RangeInclusive;
 
-use memchr::memchr2;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -44,36 +43,40 @@ impl<R> Mended<R> {
         Self { body, piece, token, in_text: false, is_escaped: false, out }
     }
 
-    /// Takes a piece, token by token. A token that is whole in the piece is not copied.
-    fn take(&mut self, mut piece: &[u8]) {
-        while let Some((&first, rest)) = piece.split_first() {
-            if mem::take(&mut self.is_escaped) {
-                self.token.push(first);
-                piece = rest;
-                continue;
+    /// Takes a piece, token by token, and copies those that need no mending together.
+    fn take(&mut self, piece: &[u8]) {
+        let (mut copied, mut start) = (0, 0);
+        while let Some(end) = self.end_of_token(piece, start) {
+            let token = &piece[start..end];
+            let is_right = if self.in_text { is_plain(token) } else { is_usual(token) };
+            let (mend, out) = (if self.in_text { text } else { word }, self.out.get_mut());
+            if !self.token.is_empty() {
+                self.token.extend(&piece[..end]);
+                mend(&self.token, out);
+                self.token.clear();
+                copied = end;
+            } else if !is_right {
+                out.extend(&piece[copied..start]);
+                mend(token, out);
+                copied = end;
             }
-            let end =
-                if self.in_text { memchr2(b'"', b'\\', piece) } else { piece.iter().position(ends_word) };
-            let Some(end) = end else { return self.token.extend(piece) };
-            let (run, rest) = piece.split_at(end);
-            (piece, self.is_escaped) = (&rest[1..], rest[0] == b'\\');
-            if self.is_escaped {
-                self.token.extend(run);
-                self.token.push(b'\\');
-                continue;
-            }
-            let token = if self.token.is_empty() {
-                run
-            } else {
-                self.token.extend(run);
-                &self.token
-            };
-            let mend = if self.in_text { text } else { word };
-            mend(token, self.out.get_mut());
-            self.out.get_mut().push(rest[0]);
-            self.in_text = rest[0] == b'"' && !self.in_text;
-            self.token.clear();
+            self.in_text = piece[end] == b'"' && !self.in_text;
+            start = end + 1;
         }
+        self.out.get_mut().extend(&piece[copied..start]);
+        self.token.extend(&piece[start..]);
+    }
+
+    /// The index of the byte that ends the token.
+    fn end_of_token(&mut self, piece: &[u8], start: usize) -> Option<usize> {
+        let ends_text = |&byte: &u8| {
+            let is_escaped = self.is_escaped;
+            self.is_escaped = byte == b'\\' && !is_escaped;
+            byte == b'"' && !is_escaped
+        };
+        let mut rest = piece[start..].iter();
+        let length = if self.in_text { rest.position(ends_text) } else { rest.position(ends_word) };
+        Some(start + length?)
     }
 }
 
@@ -99,22 +102,26 @@ const fn ends_word(byte: &u8) -> bool {
     matches!(byte, b'{' | b'}' | b'[' | b']' | b',' | b':' | b'"' | b' ' | b'\t' | b'\r' | b'\n')
 }
 
+/// Whether a text needs no mending.
+fn is_plain(text: &[u8]) -> bool {
+    text.iter().all(|&byte| matches!(byte, b' '..=b'~') && byte != b'\\')
+}
+
+/// Whether a word is no number, or one without an exponent and with fewer digits than the largest float.
+fn is_usual(word: &[u8]) -> bool {
+    let is_short = || word.len() < 300 && word.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'.'));
+    matches!(word, b"" | b"true" | b"false" | b"null") || is_short()
+}
+
 /// Writes a word. No number but a finite one is left: the others become null.
 fn word(raw: &[u8], out: &mut Vec<u8>) {
     let word = raw.strip_prefix(BYTE_ORDER_MARK).unwrap_or(raw);
-    // A number without an exponent that has fewer digits than the largest float is finite.
-    let is_short = word.len() < 300 && word.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'.'));
-    let number = || str::from_utf8(word).ok().and_then(|word| word.parse::<f64>().ok());
-    let is_finite = is_short || number().is_none_or(f64::is_finite);
-    out.extend(if is_finite { word } else { b"null" });
+    let number = str::from_utf8(word).ok().and_then(|word| word.parse::<f64>().ok());
+    out.extend(if number.is_none_or(f64::is_finite) { word } else { b"null" });
 }
 
 /// Writes a text without its quotes, and with its bad letters replaced.
 fn text(raw: &[u8], out: &mut Vec<u8>) {
-    if raw.iter().all(|&byte| matches!(byte, b' '..=b'~') && byte != b'\\') {
-        out.extend(raw);
-        return;
-    }
     let text = String::from_utf8_lossy(raw).replace(|letter: char| letter < ' ', " ");
     let mut rest = &*text;
     while let Some(at) = rest.find('\\') {
@@ -143,12 +150,13 @@ fn half(text: &str, range: RangeInclusive<u16>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     /// The mended text, in pieces of this many bytes.
-    fn mended(body: &[u8], piece: usize) -> String {
-        let mut out = String::new();
+    fn mended(body: &[u8], piece: usize) -> Vec<u8> {
+        let mut out = Vec::new();
         let mut body = Mended { piece: vec![0; piece].into(), ..Mended::new(body) };
-        body.read_to_string(&mut out).unwrap();
+        body.read_to_end(&mut out).unwrap();
         out
     }
 
@@ -173,7 +181,7 @@ mod tests {
         ];
         for (json, want) in table {
             for piece in [1, 2, 3, 1024] {
-                assert_eq!(mended(json, piece), want, "in pieces of {piece}");
+                assert_eq!(str::from_utf8(&mended(json, piece)).unwrap(), want, "in pieces of {piece}");
             }
         }
         let value: serde_json::Value = tolerant(table[0].0).unwrap();
@@ -184,6 +192,22 @@ mod tests {
         }
         assert_eq!(tolerant::<Row>(b"{\"a\": [1], \"b\": {}, \"a\": [2]}").unwrap(), Row { a: vec![2] });
         assert!(tolerant::<serde_json::Value>(b"<html>").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn the_pieces_of_a_body_are_of_no_account(body in "([\\[{\",:}\\]]|\\\\|u|d8|dc00|1e9|[0-9.nul]|\n|é)*", piece in 1usize..9) {
+            let broken: Vec<u8> = body.bytes().map(|byte| if byte == b'.' { 0xc3 } else { byte }).collect();
+            for body in [body.as_bytes(), &broken] {
+                prop_assert_eq!(mended(body, piece), mended(body, 1024));
+            }
+        }
+
+        #[test]
+        fn json_is_left_as_it_is(texts in any::<Vec<String>>(), numbers in any::<Vec<(i64, f64)>>()) {
+            let json = serde_json::json!({ "texts": texts, "numbers": numbers, "more": [true, null] }).to_string();
+            prop_assert_eq!(mended(json.as_bytes(), 7), json.as_bytes());
+        }
     }
 
     #[test]
