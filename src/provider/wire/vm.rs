@@ -54,15 +54,17 @@ impl Record for VmRow {
     }
 }
 
-/// An IPv6 address in the form of RFC 5952, so that its text is the same everywhere. IPv4 has a single form. Any
-/// other text stays as it came, but for the blanks around it.
-fn written(text: Box<str>) -> Box<str> {
-    let trimmed = text.trim();
-    let address = trimmed.contains(':').then(|| trimmed.parse::<Ipv6Addr>().ok()).flatten();
-    match address {
-        Some(address) => address.to_string().into(),
-        None if trimmed.len() < text.len() => trimmed.into(),
-        None => text,
+/// An address. IPv6 is written in the form of RFC 5952, so that its text is the same everywhere; IPv4 has a single
+/// form. Any other text stays as it came, but for the blanks around it.
+struct Address(Box<str>);
+
+impl Wire<'_> for Address {
+    fn text(text: &str) -> Option<Self> {
+        let text = text.trim();
+        match text.contains(':').then(|| text.parse::<Ipv6Addr>()) {
+            Some(Ok(address)) => Some(Self(address.to_string().into())),
+            Some(Err(_)) | None => Box::text(text).map(Self),
+        }
     }
 }
 
@@ -72,26 +74,21 @@ impl<'de> Wire<'de> for VmIp {
         Some(Self { address: None })
     }
     fn text(text: &str) -> Option<Self> {
-        let text = text.trim();
-        let is_address = text.parse::<IpAddr>().is_ok();
-        let is_id = text.parse::<u64>().is_ok();
-        (is_address || is_id).then(|| Self { address: is_address.then(|| written(text.into())) })
+        let is_address = text.trim().parse::<IpAddr>().is_ok();
+        let address = Address::text(text).filter(|_| is_address).map(|Address(text)| text);
+        (is_address || u64::text(text).is_some()).then_some(Self { address })
     }
     fn object<A: MapAccess<'de>>(object: A) -> Result<Field<Self>, A::Error> {
         #[derive(Deserialize, Default)]
         #[serde(default)]
         struct Entry {
             id: Field<u64>,
-            ipvalue: Field<Box<str>>,
+            ipvalue: Field<Address>,
         }
         let entry = Entry::deserialize(MapAccessDeserializer::new(object))?;
-        let has_id = matches!(entry.id, Field::Value(_));
-        let address = if let Field::Value(address) = entry.ipvalue { Some(address) } else { None };
-        Ok(if has_id || address.is_some() {
-            Field::Value(Self { address: address.map(written) })
-        } else {
-            Field::Mistyped("an object")
-        })
+        let address = entry.ipvalue.value().ok().map(|Address(text)| text);
+        let is_entry = matches!(entry.id, Field::Value(_)) || address.is_some();
+        Ok(if is_entry { Field::Value(Self { address }) } else { Field::Mistyped("an object") })
     }
 }
 
@@ -100,7 +97,7 @@ impl<'de> Wire<'de> for VmIp {
 #[serde(default)]
 pub(crate) struct IpRow {
     id: Field<u64>,
-    ipvalue: Field<Box<str>>,
+    ipvalue: Field<Address>,
     vm: Field<u64>,
 }
 
@@ -111,7 +108,7 @@ impl Record for IpRow {
     fn into_model(self, (): (), reader: &mut Reader<'_>) -> Result<Ip, Rejected> {
         Ok(Ip {
             id: IpId::new(reader.require("ip.id", self.id)?),
-            address: reader.take("ip.ipvalue", self.ipvalue).map(written),
+            address: reader.take("ip.ipvalue", self.ipvalue).map(|Address(text)| text),
             vm: reader.take("ip.vm", self.vm).map(VmId::new),
         })
     }
