@@ -251,10 +251,6 @@ impl ReportParts {
             let _ = reader.refuse::<()>("report.charge_moments", "no list");
             (self.rejected, self.whole_until) = (1, Some(DateTime::<Utc>::MIN_UTC));
         }
-        let expected_balance = self.expected_balance.filter(|raw| !is_none_json(raw));
-        let expected_balance = expected_balance
-            .and_then(|raw| reader.decimal("report.expected_balance", Some(&raw)))
-            .map(Money::new);
         // The sort is stable: charges of one moment keep the provider's order, in which the balances add up.
         self.moments.sort();
         if self.moments.first().is_some_and(|first| first.amount == ChargeMoment::UNPRICED) {
@@ -262,12 +258,17 @@ impl ReportParts {
             self.whole_until = Some(DateTime::<Utc>::MIN_UTC);
         }
         let orders = by_id(self.orders, &mut self.moments);
-        let last = self.moments.last().filter(|_| self.rejected == 0);
+        let last = self.moments.last().filter(|_| self.rejected == 0).map(|last| last.balance);
+        // A missing balance is that after the last charge. An unreadable one stays unknown.
+        let expected_balance = match self.expected_balance.filter(|raw| !is_none_json(raw)) {
+            Some(raw) => reader.decimal("report.expected_balance", Some(&raw)).map(Money::new),
+            None => last,
+        };
         Ok(Report {
             date,
             edd,
             error: self.error,
-            expected_balance: expected_balance.or(last.map(|last| last.balance)),
+            expected_balance,
             moments: self.moments,
             orders,
             made: None,
