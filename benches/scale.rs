@@ -48,6 +48,7 @@ use crate::model::{changes, forecast, *};
 use crate::provider::report::{self, Most};
 use crate::provider::wire::{DecodeContext, Diagnostics, SiteRow, VmRow, page};
 use account::{all, book, container, money, profile, read_at, site, t, vm};
+use bytes::Bytes;
 use chrono::{DateTime, NaiveDateTime, Utc};
 use cpu_time::ThreadTime;
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
@@ -324,7 +325,9 @@ fn decoding(c: &mut Criterion<Cpu>) {
     group.bench_function("a report of 10,000 charges", |b| {
         let most = Most { moments: u64::MAX, order_bytes: u64::MAX };
         b.iter(|| {
-            report::decode(black_box(body.as_bytes()), &context(), most, &mut Diagnostics::default()).unwrap()
+            let pieces = black_box(body.as_bytes()).chunks(16 << 10);
+            let pieces = pieces.map(|piece| Ok(Bytes::copy_from_slice(piece)));
+            report::decode(pieces, &context(), most, &mut Diagnostics::default()).unwrap()
         });
     });
     group.finish();

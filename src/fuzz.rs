@@ -1,5 +1,7 @@
 //! The readers of foreign texts, for the fuzz targets in `fuzz/` only. They are built with `--cfg fuzzing`.
 
+use bytes::Bytes;
+
 use crate::http::web_config;
 use crate::mail::smtp;
 use crate::model::{ContainerId, Group};
@@ -22,7 +24,12 @@ pub fn wire(body: &[u8]) {
     rows::<CountedRow>(body, Group::Hosting, (), &context);
     rows::<ChargeRow>(body, Group::Billing, (), &context);
     let most = Most { moments: 10_000, order_bytes: u64::MAX };
-    let _ = report::decode(body, &context, most, &mut Diagnostics::default());
+    let _ = report::decode(
+        std::iter::once(Ok(Bytes::copy_from_slice(body))),
+        &context,
+        most,
+        &mut Diagnostics::default(),
+    );
 }
 
 /// The replies of an SMTP server.

@@ -103,12 +103,10 @@ pub(crate) fn held(report: &Report, doubt: Doubt) -> Option<String> {
             let date = report.date.map(|date| date.to_rfc3339_opts(SecondsFormat::Secs, true));
             format!("date: {}", date.unwrap_or_else(|| "null".to_owned()))
         }
-        Doubt::Error
-        | Doubt::DateGiven
-        | Doubt::DateUnknown
-        | Doubt::Moment(_)
-        | Doubt::MomentsRejected
-        | Doubt::NoCharges => return None,
+        Doubt::NoCharges => "charge_moments: no charge above 0".to_owned(),
+        Doubt::Error | Doubt::DateGiven | Doubt::DateUnknown | Doubt::Moment(_) | Doubt::MomentsRejected => {
+            return None;
+        }
     })
 }
 

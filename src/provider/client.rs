@@ -206,7 +206,7 @@ impl Client {
             let failure = match answer {
                 Ok(response) if response.status().is_success() => {
                     let (whole, _place) = (timing.whole, Some(place));
-                    return Ok(AnswerBody { response, whole, left: limit, limit, _place, report });
+                    return Ok(AnswerBody { response, whole, came: 0, limit, _place, report });
                 }
                 Ok(response) if retry_in.is_none() || matches!(response.status().as_u16(), 401..=403) => {
                     self.refusal(group, response).await

@@ -45,7 +45,7 @@ pub(crate) enum ErrorKind {
     Connect(String),
     #[error("the connection broke: {0}")]
     Closed(String),
-    /// More bytes or charge moments than a page or a report may have.
+    /// More than a page, a listing or a report may have.
     #[error("the answer has more than {limit} {unit}")]
     TooLarge { limit: u64, unit: &'static str },
     #[error("the answer is not JSON{0}")]
@@ -53,9 +53,7 @@ pub(crate) enum ErrorKind {
     #[error("the answer has another shape than the interface says: {0}")]
     WrongShape(String),
     #[error("the pages go round in a circle after {0} of them")]
-    NextLoop(u32),
-    #[error("the listing has more than {0} pages")]
-    TooManyPages(u32),
+    NextLoop(u64),
 }
 
 /// The reason why a group is not asked.
@@ -84,6 +82,10 @@ pub(crate) fn cause(error: &reqwest::Error) -> String {
 }
 
 impl ErrorKind {
+    pub(super) fn within(size: u64, limit: u64, unit: &'static str) -> Result<(), Self> {
+        if size <= limit { Ok(()) } else { Err(Self::TooLarge { limit, unit }) }
+    }
+
     /// A text that may quote the provider.
     pub(super) fn quotation(&mut self) -> Option<&mut String> {
         match self {
@@ -100,8 +102,7 @@ impl ErrorKind {
             | Self::NotAsked { .. }
             | Self::Timeout(_)
             | Self::TooLarge { .. }
-            | Self::NextLoop(_)
-            | Self::TooManyPages(_) => None,
+            | Self::NextLoop(_) => None,
         }
     }
 }
@@ -153,8 +154,7 @@ impl ApiError {
             | TooLarge { .. }
             | NotJson(_)
             | WrongShape(_)
-            | NextLoop(_)
-            | TooManyPages(_) => FailureKind::Unusable,
+            | NextLoop(_) => FailureKind::Unusable,
         };
         let asked = !matches!(self.kind, NotAsked { .. });
         Failure { asked, ..Failure::new(kind, self.to_string()) }

@@ -34,7 +34,7 @@ pub(super) struct RequestTiming {
     pub page_bytes: u64,
     pub report_bytes: u64,
     pub report_moments: u64,
-    pub pages: u32,
+    pub pages: u64,
     /// The JSON of one listing, or of the orders of one report.
     pub listing_bytes: u64,
 }

@@ -318,13 +318,11 @@ impl<'a> Pages<'a> {
     /// The next page, or `None` after the last.
     async fn next<R: Record>(&mut self, parent: R::Parent) -> Result<Option<WirePage<R::Model>>, ApiError> {
         let Some(url) = self.next.take() else { return Ok(None) };
-        let (pages, most) = (self.asked.len() as u32, self.client.shared.hosts.timing.pages);
+        let (pages, timing) = (self.asked.len() as u64, &self.client.shared.hosts.timing);
         if !self.asked.insert(url.clone()) {
             return Err(self.endpoint.error(ErrorKind::NextLoop(pages)));
         }
-        if pages >= most {
-            return Err(self.endpoint.error(ErrorKind::TooManyPages(most)));
-        }
+        self.within(pages + 1, timing.pages, "pages")?;
         self.was_extra = self.is_extra;
         let body = match self.client.fetch(self.endpoint, url).await {
             Err(error) if self.was_extra && matches!(error.kind, ErrorKind::Status(400 | 404, _)) => {
@@ -334,7 +332,7 @@ impl<'a> Pages<'a> {
             body => body?,
         };
         self.bytes += body.len() as u64;
-        self.within(self.bytes, self.client.shared.hosts.timing.listing_bytes, "bytes of records")?;
+        self.within(self.bytes, timing.listing_bytes, "bytes of records")?;
         let page = self.decode::<R>(body, parent).await?;
         self.within(self.offset + page.shown(), MOST_ROWS as u64, "rows")?;
         self.advance(&page);
@@ -342,7 +340,7 @@ impl<'a> Pages<'a> {
     }
 
     fn within(&self, size: u64, limit: u64, unit: &'static str) -> Result<(), ApiError> {
-        if size <= limit { Ok(()) } else { Err(self.endpoint.error(ErrorKind::TooLarge { limit, unit })) }
+        ErrorKind::within(size, limit, unit).map_err(|kind| self.endpoint.error(kind))
     }
 
     async fn decode<R: Record>(

@@ -1,15 +1,12 @@
 //! Reads an expected-balance report (interface 2.8, 4.8) as a stream. Charge moments are decoded while the body
 //! arrives, and each order is kept once, so the body is never in memory as a whole.
 
-use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
-use std::fmt;
-use std::io::{self, BufRead as _, BufReader, Read};
+use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
@@ -18,16 +15,13 @@ use crate::model::{ChargeMoment, Edd, Moments, Money, Order, OrderId, Report, Ta
 use super::address::Endpoint;
 use super::client::Client;
 use super::error::{ApiError, ErrorKind};
-use super::said::web_page;
 use super::wire::{
-    DecodeContext, Diagnostics, Field, Mended, MomentRow, OrderRecord, Reader, Record, Stamp, edd,
-    error_text, is_none, is_none_json,
+    DecodeContext, Diagnostics, Field, MomentRow, OrderRecord, Parts, Reader, Record, Stamp, edd, error_text,
+    is_none_json, once, tolerant,
 };
 
 /// The number of pieces of the body that may wait to be decoded.
 const WAITING: usize = 8;
-/// The longest member or charge moment. Each is held whole while it is decoded.
-const LONGEST_PART_BYTES: u64 = 1 << 20;
 
 /// The limits of a report.
 #[derive(Clone, Copy, Debug)]
@@ -49,13 +43,12 @@ pub(crate) struct ReportRead {
 pub(super) async fn read(client: &Client, endpoint: &Endpoint) -> Result<ReportRead, ApiError> {
     let timing = &client.shared.hosts.timing;
     let mut body = client.open(endpoint, endpoint.url.clone(), timing.report_bytes).await?;
-    let (sender, receiver) = mpsc::channel(WAITING);
+    let (sender, mut receiver) = mpsc::channel(WAITING);
     let most = Most { moments: timing.report_moments, order_bytes: timing.listing_bytes };
     let context = Arc::clone(&client.shared.context);
     let decoder = tokio::task::spawn_blocking(move || {
-        let pieces = Pieces { receiver, piece: Bytes::new() };
         let mut notes = Diagnostics::default();
-        let report = decode(pieces, &context, most, &mut notes);
+        let report = decode(std::iter::from_fn(|| receiver.blocking_recv()), &context, most, &mut notes);
         (report, notes)
     });
     let mut broken = None;
@@ -83,77 +76,16 @@ pub(super) async fn read(client: &Client, endpoint: &Endpoint) -> Result<ReportR
     Ok(ReportRead { report, problems: notes.problems })
 }
 
-/// The body as a reader for the decoder's thread.
-struct Pieces {
-    receiver: mpsc::Receiver<io::Result<Bytes>>,
-    piece: Bytes,
-}
-
-impl Read for Pieces {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.piece.is_empty() {
-            match self.receiver.blocking_recv() {
-                Some(piece) => self.piece = piece?,
-                None => return Ok(0),
-            }
-        }
-        let size = buffer.len().min(self.piece.len());
-        buffer[..size].copy_from_slice(&self.piece.split_to(size));
-        Ok(size)
-    }
-}
-
-/// A reader that fails if a part of the report is too long.
-struct Metered<'a, R> {
-    body: R,
-    /// The number of bytes since the last part ended.
-    since: &'a Cell<u64>,
-}
-
-impl<R: Read> Read for Metered<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.since.get() > LONGEST_PART_BYTES {
-            return Err(io::Error::other("a part of it does not end"));
-        }
-        let size = self.body.read(buffer)?;
-        self.since.set(self.since.get() + size as u64);
-        Ok(size)
-    }
-}
-
-/// Decodes a report within these limits.
+/// Decodes a report, whose body comes in pieces, within these limits.
 pub(crate) fn decode(
-    body: impl Read,
+    mut body: impl Iterator<Item = io::Result<Bytes>>,
     context: &DecodeContext,
     most: Most,
     notes: &mut Diagnostics,
 ) -> Result<Report, ErrorKind> {
-    let since = Cell::new(0);
-    let mut body = BufReader::with_capacity(64 << 10, Mended::new(Metered { body, since: &since }));
-    // A failure is found again by the decoder.
-    let page = body.fill_buf().ok().and_then(web_page);
-    let mut reader = ReportReader { context, notes, most, since: &since, parts: ReportParts::default() };
-    let mut json = serde_json::Deserializer::from_reader(body);
-    let read = json.deserialize_any(&mut reader).and_then(|()| json.end());
-    let parts = reader.parts;
-    if let Some(kind) = parts.too_large {
-        return Err(kind);
-    }
-    match read {
-        Ok(()) => parts.finish(context, notes),
-        Err(error) if error.is_io() && since.get() > LONGEST_PART_BYTES => {
-            let what = format!("a part of it has more than {LONGEST_PART_BYTES} bytes");
-            Err(ErrorKind::WrongShape(what))
-        }
-        // The shape is checked before the syntax: `[]` and `"…"` are JSON too. The error's own words may quote
-        // the body.
-        Err(error) if error.is_data() => Err(ErrorKind::WrongShape(format!(
-            "no object with a list of charge moments, line {} column {}",
-            error.line(),
-            error.column()
-        ))),
-        Err(error) => Err(ErrorKind::NotJson(page.unwrap_or_else(|| format!(": {error}")))),
-    }
+    let mut reader = ReportReader { context, notes, most, parts: ReportParts::default() };
+    reader.take_object(&mut Parts::new(&mut body))?;
+    reader.parts.finish(context, reader.notes)
 }
 
 /// Reads a report part by part.
@@ -161,15 +93,12 @@ struct ReportReader<'a> {
     context: &'a DecodeContext,
     notes: &'a mut Diagnostics,
     most: Most,
-    /// Set to 0 at the end of each part.
-    since: &'a Cell<u64>,
     parts: ReportParts,
 }
 
 /// A report as far as it was read.
 #[derive(Default)]
 struct ReportParts {
-    too_large: Option<ErrorKind>,
     date: Field<Stamp>,
     edd: Field<Stamp>,
     error: Option<Box<str>>,
@@ -190,21 +119,52 @@ struct ReportParts {
 }
 
 impl ReportReader<'_> {
-    fn take_moment(&mut self, raw: &RawValue) {
-        let row = serde_json::from_str::<Field<MomentRow<'_>>>(raw.get()).unwrap_or_default();
+    /// Reads the report's own object, member by member. Of members with the same name the last one counts.
+    fn take_object(&mut self, json: &mut Parts<'_>) -> Result<(), ErrorKind> {
+        if !json.take(b'{')? {
+            json.value()?;
+            return Err(ErrorKind::WrongShape("it is no object".into()));
+        }
+        json.each(b'}', |json| {
+            let name = json.name()?;
+            if name == "charge_moments" && json.take(b'[')? {
+                self.parts.has_moments = true;
+                return json.each(b']', |json| self.take_moment(json.value()?));
+            }
+            self.parts.take_member(&name, json.value()?);
+            Ok(())
+        })?;
+        json.end()
+    }
+
+    fn take_moment(&mut self, json: &str) -> Result<(), ErrorKind> {
         let index = self.parts.moments.len() + self.parts.rejected as usize;
+        ErrorKind::within(index as u64 + 1, self.most.moments, "charge moments")?;
+        ErrorKind::within(self.parts.order_bytes, self.most.order_bytes, "bytes of orders")?;
+        let kept;
+        let row = match serde_json::from_str::<Field<MomentRow<'_>>>(json) {
+            Ok(row) => row,
+            Err(_) => {
+                kept = once(json).unwrap_or_default();
+                serde_json::from_str(&kept).unwrap_or_default()
+            }
+        };
         let mut reader =
             Reader { context: self.context, notes: self.notes, list: Some(("charge_moments", index)) };
-        let Field::Value(row) = row else {
+        if let Field::Value(row) = row {
+            match row.moment(&mut reader) {
+                Ok(moment) => {
+                    self.parts.pass(moment.at);
+                    let order = self.order(row.order, index);
+                    self.parts.moments.push(ChargeMoment { order, ..moment });
+                }
+                Err(_) => self.parts.reject(row.at(self.context)),
+            }
+        } else {
             let _ = reader.refuse::<()>("moment", "no object");
-            return self.parts.reject(None);
-        };
-        let Ok(moment) = row.moment(&mut reader) else {
-            return self.parts.reject(row.at(self.context));
-        };
-        self.parts.pass(moment.at);
-        let order = self.order(row.order, index);
-        self.parts.moments.push(ChargeMoment { order, ..moment });
+            self.parts.reject(None);
+        }
+        Ok(())
     }
 
     /// The index of an order. It is decoded only if its id is new.
@@ -215,7 +175,7 @@ impl ReportReader<'_> {
         if let Some(&place) = OrderRecord::id_in(raw.get()).and_then(|id| self.parts.places.get(&id)) {
             return Some(place);
         }
-        let Ok(Field::Value(row)) = serde_json::from_str::<Field<OrderRecord>>(raw.get()) else {
+        let Ok(Field::Value(row)) = tolerant::<Field<OrderRecord>>(raw.get().as_bytes()) else {
             return reader.odd("moment.order", "no object");
         };
         let Ok(mut order) = row.into_model((), &mut reader) else {
@@ -232,6 +192,19 @@ impl ReportReader<'_> {
 }
 
 impl ReportParts {
+    /// Takes any member but a list of charge moments. A field accepts any JSON.
+    fn take_member(&mut self, name: &str, json: &str) {
+        let Ok(raw) = serde_json::from_str::<&RawValue>(json) else { return };
+        match name {
+            "date" => self.date = serde_json::from_str(json).unwrap_or_default(),
+            "edd" => self.edd = serde_json::from_str(json).unwrap_or_default(),
+            "error" => self.error = error_text(raw),
+            "expected_balance" => self.expected_balance = Some(raw.to_owned()),
+            "charge_moments" => self.has_moments = is_none_json(raw),
+            _ => {}
+        }
+    }
+
     fn finish(mut self, context: &DecodeContext, notes: &mut Diagnostics) -> Result<Report, ErrorKind> {
         let mut reader = Reader { context, notes, list: None };
         let is_error = self.error.is_some();
@@ -309,100 +282,4 @@ fn by_id(orders: Vec<Arc<Order>>, moments: &mut Moments) -> Vec<Arc<Order>> {
     }
     moments.move_orders(&new_places);
     sorted.into_iter().map(|(_, order)| order).collect()
-}
-
-/// The report's own object, member by member. Of members with the same name the last one counts.
-impl<'de> Visitor<'de> for &mut ReportReader<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a report")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(name) = map.next_key::<String>()? {
-            self.since.set(0);
-            match name.as_str() {
-                "date" => self.parts.date = map.next_value()?,
-                "edd" => self.parts.edd = map.next_value()?,
-                "error" => self.parts.error = error_text(&map.next_value::<Box<RawValue>>()?),
-                "expected_balance" => self.parts.expected_balance = map.next_value()?,
-                "charge_moments" => map.next_value_seed(MomentList(self))?,
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The list of charge moments.
-struct MomentList<'p, 'a>(&'p mut ReportReader<'a>);
-
-impl<'de> DeserializeSeed<'de> for MomentList<'_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for MomentList<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of charge moments")
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        self.0.parts.has_moments = true;
-        Ok(())
-    }
-    fn visit_bool<E>(self, is_some: bool) -> Result<(), E> {
-        self.0.parts.has_moments = !is_some;
-        Ok(())
-    }
-    fn visit_str<E>(self, text: &str) -> Result<(), E> {
-        self.0.parts.has_moments = is_none(text);
-        Ok(())
-    }
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        self.0.parts.has_moments = true;
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
-            self.0.parts.has_moments = false;
-        }
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let Self(reader) = self;
-        reader.parts.has_moments = true;
-        while let Some(raw) = list.next_element::<Box<RawValue>>()? {
-            reader.since.set(0);
-            let (most, parts) = (reader.most, &mut reader.parts);
-            let moments = parts.moments.len() as u64 + parts.rejected;
-            parts.too_large = if moments >= most.moments {
-                Some(ErrorKind::TooLarge { limit: most.moments, unit: "charge moments" })
-            } else if parts.order_bytes > most.order_bytes {
-                Some(ErrorKind::TooLarge { limit: most.order_bytes, unit: "bytes of orders" })
-            } else {
-                None
-            };
-            if parts.too_large.is_some() {
-                return Err(serde::de::Error::custom("too much"));
-            }
-            reader.take_moment(&raw);
-        }
-        Ok(())
-    }
 }

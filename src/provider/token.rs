@@ -198,7 +198,7 @@ impl TokenDesk {
 
     async fn token_in(&self, response: Response, report: AttemptReport) -> Result<SecretString, ErrorKind> {
         let (whole, limit) = (self.hosts.timing.whole, ANSWER_BYTES);
-        let body = AnswerBody { response, whole, left: limit, limit, _place: None, report };
+        let body = AnswerBody { response, whole, came: 0, limit, _place: None, report };
         let body = body.whole().await.map_err(|kind| self.without_token(&kind.to_string(), false))?;
         let field = &self.offer.token_field;
         let Ok(fields) = tolerant::<BTreeMap<String, Value>>(&body) else {

@@ -123,8 +123,8 @@ pub(super) struct AnswerBody {
     pub response: Response,
     /// The time limit of the request.
     pub whole: Duration,
-    /// The number of decompressed bytes that may still come.
-    pub left: u64,
+    /// The number of decompressed bytes so far, and the highest.
+    pub came: u64,
     pub limit: u64,
     /// The place in flight, kept until the end.
     pub _place: Option<Permit>,
@@ -134,21 +134,13 @@ pub(super) struct AnswerBody {
 impl AnswerBody {
     /// The next piece; `None` at the end.
     pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, ErrorKind> {
-        let chunk = match self.response.chunk().await {
-            Ok(chunk) => chunk,
-            Err(error) => {
-                let kind = failure_of(error, self.whole);
-                self.report.code = code_of(&kind);
-                return Err(kind);
-            }
-        };
-        let size = chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);
-        if size > self.left {
-            self.report.code = Code::Error("too_large");
-            return Err(ErrorKind::TooLarge { limit: self.limit, unit: "bytes" });
-        }
-        self.left -= size;
-        Ok(chunk)
+        let chunk = self.response.chunk().await.map_err(|error| failure_of(error, self.whole));
+        chunk
+            .and_then(|chunk| {
+                self.came += chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);
+                ErrorKind::within(self.came, self.limit, "bytes").map(|()| chunk)
+            })
+            .inspect_err(|kind| self.report.code = code_of(kind))
     }
 
     /// The whole body.
@@ -206,6 +198,8 @@ pub(super) fn code_of(kind: &ErrorKind) -> Code {
         "timeout"
     } else if matches!(kind, ErrorKind::Connect(_)) {
         "connect"
+    } else if matches!(kind, ErrorKind::TooLarge { .. }) {
+        "too_large"
     } else {
         "closed"
     })

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use chrono_tz::Tz;
 
 use crate::model::{Charge, Container, ContainerId, Counted, Group, Ip, Report, Site, Vm};
@@ -14,7 +15,13 @@ use crate::provider::wire::{
 pub(crate) fn whole_report(body: &[u8], account: &Account, most: u64) -> Option<Decoded<Report>> {
     let mut notes = Diagnostics::default();
     let most = Most { moments: most, order_bytes: u64::MAX };
-    let value = report::decode(body, &account.context(), most, &mut notes).ok()?;
+    let value = report::decode(
+        std::iter::once(Ok(Bytes::copy_from_slice(body))),
+        &account.context(),
+        most,
+        &mut notes,
+    )
+    .ok()?;
     Some(Decoded { rejected: value.moments_rejected, value, fields: notes.fields, problems: notes.problems })
 }
 

@@ -1,7 +1,9 @@
 //! The expected-balance report and the charges: exact and tolerant; missing data are never good news.
 
+use std::io;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
@@ -52,7 +54,12 @@ fn read_bytes(body: &[u8]) -> (Result<Report, ErrorKind>, Diagnostics) {
     let context = DecodeContext { zone: settings.time_zone, container_states: settings.container_states };
     let mut notes = Diagnostics::default();
     let most = Most { moments: 1_000, order_bytes: u64::MAX };
-    (decode(body, &context, most, &mut notes), notes)
+    (decode(pieces(body), &context, most, &mut notes), notes)
+}
+
+/// A body in pieces of no size that fits it.
+fn pieces(body: &[u8]) -> impl Iterator<Item = io::Result<Bytes>> {
+    body.chunks(7919).map(|piece| Ok(Bytes::copy_from_slice(piece)))
 }
 
 pub(super) fn money(text: &str) -> Money {
@@ -245,7 +252,9 @@ fn a_report_is_read_whatever_its_bytes() {
         (with(comment, b"\xcf\xf0\xe8"), "\u{fffd}\u{fffd}\u{fffd}"),
         (with(comment, b"a\tb\0\n"), "a b  "),
         (with(comment, b"\\ud800"), "\u{fffd}"),
-        (with("{", b"\xef\xbb\xbf\r\n{"), comment),
+        (with("{", b"\xef\xbb\xbf\xef\xbb\xbf\r\n{"), comment),
+        (with(comment, br"a\x41\'"), r"a\x41\'"),
+        ([report().to_string().as_bytes(), b"\0"].concat(), comment),
         (with(r#""end_date":null"#, br#""end_date":NaN"#), comment),
         (with(r#"{"amount""#, br#"{"x":[-Infinity,1e999],"amount""#), comment),
     ] {
@@ -260,6 +269,21 @@ fn a_report_is_read_whatever_its_bytes() {
         assert_eq!(read.unwrap().moments.len(), 3, "{odd}");
         assert_eq!(notes.fields.into_iter().collect::<Vec<_>>(), [("moment.positive", 1)], "{odd}");
     }
+}
+
+/// Bodies like those of a provider whose encoder writes a member twice.
+#[test]
+fn of_a_members_values_the_last_one_counts() {
+    let twice = |name: &str, value: &str| format!(r#""{name}":"odd","{name}":{value}"#);
+    let mut text = report().to_string();
+    for (name, value) in
+        [("amount", r#""0.30""#), ("balance", r#""99.20""#), ("state", r#""ORDERED""#), ("id", "4")]
+    {
+        let once = format!(r#""{name}":{value}"#);
+        assert!(text.contains(&once), "{once}");
+        text = text.replace(&once, &twice(name, value));
+    }
+    assert_eq!(read_text(&text), (Ok(read(&report()).unwrap()), Diagnostics::default()));
 }
 
 #[test]
@@ -374,7 +398,7 @@ fn the_orders_of_a_report_take_so_much_memory() {
     let context = DecodeContext { zone: settings.time_zone, container_states: settings.container_states };
     let read = |order_bytes: u64| {
         let most = Most { moments: 50, order_bytes };
-        decode(json.to_string().as_bytes(), &context, most, &mut Diagnostics::default())
+        decode(pieces(json.to_string().as_bytes()), &context, most, &mut Diagnostics::default())
     };
     assert_eq!(read(50 * 2000).unwrap().orders.len(), 50);
     let too_large = ErrorKind::TooLarge { limit: 50 * 200, unit: "bytes of orders" };

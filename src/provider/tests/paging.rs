@@ -91,7 +91,7 @@ async fn a_circle_and_an_endless_row_of_pages_are_stopped() {
     assert_eq!((failure(own, &[1]), calls), (ErrorKind::NextLoop(1), 1));
     let (endless, calls) = read(|page, _| vm_page(9, &format!("?page={}", page + 1), &[page])).await;
     let all: Vec<u64> = (1..=20).collect();
-    assert_eq!((failure(endless, &all), calls), (ErrorKind::TooManyPages(20), 20));
+    assert_eq!((failure(endless, &all), calls), (ErrorKind::TooLarge { limit: 20, unit: "pages" }, 20));
 }
 
 #[tokio::test]

@@ -17,6 +17,7 @@ use crate::model::{Charge, ChargeMoment, Edd, Money, Order, OrderId, OrderState,
 use super::decimal::decimal;
 use super::diagnostics::{DecodeContext, Reader, Record, Rejected, row};
 use super::field::{Field, MOST_SHOWN, Stamp, Wire, is_none, is_none_json};
+use super::lenient::tolerant;
 
 /// No account was cut off before this year.
 const FIRST_YEAR: i32 = 2000;
@@ -134,7 +135,7 @@ pub(crate) struct OrderRecord {
 impl OrderRecord {
     /// The id in an order's text, if it can be found without decoding the rest.
     pub(crate) fn id_in(text: &str) -> Option<OrderId> {
-        let order = serde_json::from_str::<Field<IdOnly>>(text).ok()?.value().ok()?;
+        let order = tolerant::<Field<IdOnly>>(text.as_bytes()).ok()?.value().ok()?;
         order.id.value().ok().map(OrderId::new)
     }
 }

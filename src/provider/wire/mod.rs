@@ -8,13 +8,15 @@ mod field;
 mod hosting;
 mod lenient;
 mod page;
+mod parts;
 mod vm;
 
 pub(crate) use billing::{ChargeRow, MomentRow, OrderRecord, edd, error_text};
 pub(crate) use diagnostics::FIELDS;
 pub(crate) use diagnostics::{DecodeContext, Diagnostics, Reader, Record};
-pub(crate) use field::{Field, Stamp, is_none, is_none_json};
+pub(crate) use field::{Field, Stamp, is_none_json};
 pub(crate) use hosting::{ContainerRow, CountedRow, SiteRow};
-pub(crate) use lenient::{Mended, tolerant};
+pub(crate) use lenient::{once, tolerant};
 pub(crate) use page::{MOST_ROWS, NextPage, WirePage, page};
+pub(crate) use parts::Parts;
 pub(crate) use vm::{IpRow, VmRow};

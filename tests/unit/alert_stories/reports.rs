@@ -133,7 +133,7 @@ fn a_report_that_proves_nothing_names_the_date_known_before_it() {
     (past_a_gap.moments_rejected, past_a_gap.whole_until) = (20, Some(start()));
     for (report, doubt) in [
         (too_short, "the report ends before the cut-off date known so far (date: 2026-03-04T14:00:00Z)"),
-        (bare, "only a day of reports without charges is a proof"),
+        (bare, "only a day of reports without charges is a proof (charge_moments: no charge above 0)"),
         (past_a_gap, "the expected balance is not known to be above 0 (expected_balance: -649.5)"),
     ] {
         let mut world = World::healthy();
@@ -182,7 +182,7 @@ fn a_report_without_charges_proves_nothing_until_it_held_for_a_day() {
         "cut-off 13d 2550 => rung:14
          bare -400, hourly 23 => billing_report opened
          words: Cut-off date unknown since Mon 2 Mar, last known Sun 15 Mar
-         detail: only a day of reports without charges is a proof
+         detail: only a day of reports without charges is a proof (charge_moments: no charge above 0)
          hourly 1 => rung:0
          reason: the balance is used up
          detail: the balance is used up; cut-off Sun 15 Mar 12:01 UTC
