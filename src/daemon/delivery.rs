@@ -7,7 +7,7 @@ use chrono::{DateTime, Duration, Utc};
 
 use crate::alert::{Attempt, pause};
 use crate::failpoint;
-use crate::mail::smtp::{Blame, SendError};
+use crate::mail::smtp::{Blame, End, SendError, Stage};
 
 /// The pause after the server refused us. No attempt is made sooner, whatever is owed.
 const REFUSED_HOLD: Duration = Duration::minutes(5);
@@ -94,20 +94,18 @@ impl SendFailure {
 
 impl From<SendError> for SendFailure {
     fn from(error: SendError) -> Self {
-        let fault = match &error {
-            SendError::Login { permanent: true, .. } => Fault::Login,
-            SendError::Connection { permanent: true, .. } | SendError::Sender { permanent: true, .. } => {
-                Fault::Refuses
-            }
-            SendError::Connection { .. } | SendError::Login { .. } | SendError::Sender { .. } => Fault::Away,
-            SendError::Recipient { blame, .. } | SendError::Message { blame, .. } => match blame {
+        let fault = match (error.end, error.stage) {
+            (End::ReplyLost, _) => Fault::ReplyLost,
+            (End::Broken, Stage::Sender | Stage::Recipient | Stage::Content) => Fault::Deferred,
+            (End::Refused(blame), Stage::Recipient | Stage::Content) => match blame {
                 Blame::Later => Fault::Deferred,
                 Blame::Address => Fault::RecipientRefused,
                 Blame::Mail => Fault::MailRefused,
                 Blame::Server => Fault::Held,
             },
-            SendError::Interrupted { .. } => Fault::Deferred,
-            SendError::ReplyLost { .. } => Fault::ReplyLost,
+            (End::Broken | End::Refused(Blame::Later), _) => Fault::Away,
+            (End::Refused(_), Stage::Login) => Fault::Login,
+            (End::Refused(_), _) => Fault::Refuses,
         };
         Self { fault, error: error.to_string() }
     }
@@ -177,38 +175,35 @@ mod tests {
         DateTime::from_timestamp(1_800_000_000, 0).unwrap()
     }
 
+    fn failure(stage: Stage, end: End) -> SendFailure {
+        SendError { stage, end, reason: "no".to_owned() }.into()
+    }
+
     #[test]
     fn a_failure_is_of_the_server_of_the_recipient_or_of_the_mail() {
-        let reason = || "no".to_owned();
-        let mut table = vec![
-            (SendError::ReplyLost { reason: reason() }, Attempt::ReplyLost),
-            (SendError::Interrupted { reason: reason() }, Attempt::Deferred),
-        ];
-        for permanent in [false, true] {
-            table.push((SendError::Connection { reason: reason(), permanent }, Attempt::Away));
-            table.push((SendError::Login { reason: reason(), permanent }, Attempt::Away));
-            table.push((SendError::Sender { reason: reason(), permanent }, Attempt::Away));
-        }
-        for (blame, attempt) in [
-            (Blame::Later, Attempt::Deferred),
-            (Blame::Address, Attempt::RecipientRefused),
-            (Blame::Mail, Attempt::MailRefused),
-            (Blame::Server, Attempt::Held),
-        ] {
-            table.push((SendError::Recipient { reason: reason(), blame }, attempt));
-            table.push((SendError::Message { reason: reason(), blame }, attempt));
-        }
-        for (error, want) in table {
-            let failure = SendFailure::from(error.clone());
-            assert_eq!(failure.attempt(), want, "{error:?}");
-            assert_eq!(failure.is_of_server(), want == Attempt::Away, "{error:?}");
+        use Stage::{Connection, Content, Login, Recipient, Sender};
+        for stage in [Connection, Login, Sender, Recipient, Content] {
+            let is_early = matches!(stage, Connection | Login | Sender);
+            let of_one = |attempt| if is_early { Attempt::Away } else { attempt };
+            let broken = if matches!(stage, Connection | Login) { Attempt::Away } else { Attempt::Deferred };
+            for (end, want) in [
+                (End::ReplyLost, Attempt::ReplyLost),
+                (End::Broken, broken),
+                (End::Refused(Blame::Later), of_one(Attempt::Deferred)),
+                (End::Refused(Blame::Address), of_one(Attempt::RecipientRefused)),
+                (End::Refused(Blame::Mail), of_one(Attempt::MailRefused)),
+                (End::Refused(Blame::Server), of_one(Attempt::Held)),
+            ] {
+                let failure = failure(stage, end);
+                assert_eq!(failure.attempt(), want, "{stage:?} {end:?}");
+                assert_eq!(failure.is_of_server(), want == Attempt::Away, "{stage:?} {end:?}");
+            }
         }
     }
 
     #[test]
     fn a_server_that_cannot_be_used_is_asked_less_and_less_often() {
-        let failure =
-            SendFailure::from(SendError::Connection { reason: "refused".to_owned(), permanent: false });
+        let failure = failure(Stage::Connection, End::Broken);
         let (mut hold, mut at): (Option<ServerHold>, _) = (None, now());
         for seconds in [30, 120, 300, 900, 1800, 1800] {
             // Each of six recipients waits for a mail.
@@ -227,13 +222,10 @@ mod tests {
     #[test]
     fn a_server_that_refuses_us_is_tried_every_five_minutes_and_a_login_is_for_a_person() {
         for permanent in [false, true] {
-            let reason = || "no".to_owned();
-            for (error, is_of_login) in [
-                (SendError::Connection { reason: reason(), permanent }, false),
-                (SendError::Login { reason: reason(), permanent }, permanent),
-                (SendError::Sender { reason: reason(), permanent }, false),
-            ] {
-                let failure = SendFailure::from(error);
+            let blame = if permanent { Blame::Server } else { Blame::Later };
+            for stage in [Stage::Connection, Stage::Login, Stage::Sender] {
+                let failure = failure(stage, End::Refused(blame));
+                let is_of_login = permanent && stage == Stage::Login;
                 assert_eq!((failure.is_refusal_of_us(), failure.is_of_login()), (permanent, is_of_login));
                 let mut hold = None;
                 for _ in 0..6 {

@@ -16,14 +16,19 @@ pub(crate) enum Blame {
     Address,
     /// The server does not take this mail.
     Mail,
-    /// The server takes no mail from us. That is also the answer in doubt: it costs five minutes and no mail.
+    /// The server takes no mail from us. Before the recipient each refusal says that. It is also the answer in doubt: it costs five minutes and no mail.
     Server,
 }
 
-/// The stages at which a refusal may concern one mail alone. At earlier ones it always concerns us.
+/// The stage of a conversation at which a mail failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Stage {
+pub(crate) enum Stage {
+    /// Name look-up, TCP, TLS, greeting, EHLO.
+    Connection,
+    Login,
+    Sender,
     Recipient,
+    /// From DATA to the reply to the dot.
     Content,
 }
 

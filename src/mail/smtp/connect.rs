@@ -6,8 +6,9 @@ use rustls::pki_types::DnsName;
 use tokio::net::{TcpStream, lookup_host};
 
 use super::Timing;
+use super::blame::Stage;
 use super::chat::Chat;
-use super::reply::ReplyError;
+use super::error::{End, SendError};
 use super::tls::TlsClient;
 use crate::mail::Security;
 
@@ -58,7 +59,7 @@ impl Extensions {
 }
 
 /// Connects to the first of the host's addresses that greets and encrypts; the error says how to correct it.
-pub(super) async fn connect(route: &Route, limits: &Timing) -> Result<Greeted, ReplyError> {
+pub(super) async fn connect(route: &Route, limits: &Timing) -> Result<Greeted, SendError> {
     let looked_up = limits.bound(limits.connect, lookup_host((route.host.as_str(), route.port))).await;
     let addresses = looked_up.and_then(|found| found.map_err(|error| error.to_string())).map_err(|why| {
         format!("looking up the name: {why}; check the host in email.smtp_url and this machine's DNS")
@@ -78,7 +79,7 @@ pub(super) async fn connect(route: &Route, limits: &Timing) -> Result<Greeted, R
 }
 
 /// One address: TCP, TLS, EHLO.
-async fn greet(route: &Route, limits: &Timing, address: SocketAddr) -> Result<Greeted, ReplyError> {
+async fn greet(route: &Route, limits: &Timing, address: SocketAddr) -> Result<Greeted, SendError> {
     let tcp = tcp(address, limits).await?;
     let greeting = hello(route.host_name.as_deref(), tcp.local_addr().ok());
     let mut chat = Chat::new(tcp);
@@ -97,7 +98,7 @@ async fn greet(route: &Route, limits: &Timing, address: SocketAddr) -> Result<Gr
                     .into(),
             );
         }
-        let asked = limits.ask(&mut chat, "STARTTLS", "STARTTLS", 2).await;
+        let asked = limits.ask(&mut chat, Stage::Connection, "STARTTLS", 2).await;
         asked.map_err(|failure| failure.map(|reason| format!("STARTTLS: {reason}")))?;
         (chat, tls_version) = encrypted(tls, chat, limits).await?;
         // The server waits for EHLO without another greeting (RFC 3207, section 4.2).
@@ -129,10 +130,11 @@ async fn encrypted(
     Ok((Chat::new(stream), Some(version)))
 }
 
-async fn greeted(chat: &mut Chat, route: &Route, limits: &Timing) -> Result<(), ReplyError> {
-    let greeted = limits.answer("the connection", limits.reply, chat.reply()).await;
-    greeted.and_then(|reply| reply.of_kind("the connection", 2)).map(drop).map_err(|failure| {
-        let is_silent = matches!(failure, ReplyError::Broken(_));
+async fn greeted(chat: &mut Chat, route: &Route, limits: &Timing) -> Result<(), SendError> {
+    let (stage, what) = (Stage::Connection, "the connection");
+    let greeted = limits.answer(stage, what, limits.reply, chat.reply()).await;
+    greeted.and_then(|reply| reply.of_kind(stage, what, 2)).map(drop).map_err(|failure| {
+        let is_silent = failure.end == End::Broken;
         let waits_for_tls = route.tls.as_ref().is_none_or(|tls| tls.security != Security::Tls);
         if is_silent && waits_for_tls && route.port == 465 {
             return failure.map(|reason| {
@@ -149,13 +151,13 @@ async fn ehlo(
     hello: &str,
     may_helo: bool,
     limits: &Timing,
-) -> Result<Extensions, ReplyError> {
-    let mut greeted = limits.ask(chat, "EHLO", &format!("EHLO {hello}"), 2).await;
-    let is_unknown = |failure: &ReplyError| matches!(failure, ReplyError::Refused { reason, .. } if reason.starts_with("500") || reason.starts_with("502"));
+) -> Result<Extensions, SendError> {
+    let mut greeted = limits.ask(chat, Stage::Connection, &format!("EHLO {hello}"), 2).await;
+    let is_unknown = |failure: &SendError| ["500", "502"].iter().any(|code| failure.reason.starts_with(code));
     if may_helo && greeted.as_ref().is_err_and(is_unknown) {
-        greeted = limits.ask(chat, "HELO", &format!("HELO {hello}"), 2).await;
+        greeted = limits.ask(chat, Stage::Connection, &format!("HELO {hello}"), 2).await;
     }
-    if let Err(ReplyError::Refused { leaves: false, .. }) = greeted {
+    if greeted.as_ref().is_err_and(|failure| failure.is_refusal() && !failure.is_farewell()) {
         // The reply to QUIT does not matter.
         let _ = limits.bound(limits.quit, chat.ask("QUIT")).await;
     }
@@ -163,8 +165,8 @@ async fn ehlo(
     Ok(Extensions(greeted.lines.iter().skip(1).map(|line| line.trim().to_ascii_uppercase()).collect()))
 }
 
-fn not_ready(failure: ReplyError) -> ReplyError {
-    let is_refusal = matches!(failure, ReplyError::Refused { .. });
+fn not_ready(failure: SendError) -> SendError {
+    let is_refusal = failure.is_refusal();
     failure.map(|reason| match is_refusal {
         true => format!("the server is not ready for mail: {reason}"),
         false => {

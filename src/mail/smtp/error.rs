@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::blame::{Blame, enhanced, speaks_of_sender};
+use super::blame::{Blame, Past, Stage, blame, enhanced, speaks_of_sender};
 
 /// Settings with which no connection can be made.
 #[derive(thiserror::Error, Debug, Clone, PartialEq, Eq)]
@@ -21,39 +21,81 @@ pub(crate) enum TransportError {
     Tls { reason: String },
 }
 
-/// The reason why a mail was not sent, as far as it is known. `permanent` is a 5xx reply; otherwise it was a
-/// 4xx.
-#[derive(thiserror::Error, Debug, Clone, PartialEq, Eq)]
-pub(crate) enum SendError {
-    /// Name look-up, TCP, TLS, greeting or EHLO failed, or the connection broke before MAIL: the server fails,
-    /// and not the mail.
-    #[error("no working connection to the SMTP server: {reason}")]
-    Connection { reason: String, permanent: bool },
-    /// AUTH was refused, or the server offers no mechanism that hostwatch knows.
-    #[error("the SMTP server refused the login: {reason}{}", remedy_of_login(*permanent))]
-    Login { reason: String, permanent: bool },
-    /// MAIL FROM was refused.
-    #[error("the SMTP server refused the sender: {reason}{}", remedy(reason))]
-    Sender { reason: String, permanent: bool },
-    /// RCPT TO was refused.
-    #[error("the SMTP server refused the recipient: {reason}{}", remedy_of_recipient(*blame, reason))]
-    Recipient { reason: String, blame: Blame },
-    /// DATA or the final dot was refused.
-    #[error("the SMTP server refused the mail: {reason}{}", remedy_if(*blame, reason))]
-    Message { reason: String, blame: Blame },
-    /// The whole mail was sent and no reply came: it may have been accepted.
-    #[error("the reply to the whole mail was lost, so it may have been accepted: {reason}")]
-    ReplyLost { reason: String },
-    /// The conversation ended between MAIL and the final dot: the mail was not accepted.
-    #[error("the mail was not sent whole: {reason}")]
-    Interrupted { reason: String },
+/// How a stage ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    /// A reply of 4xx or 5xx. Before the recipient it concerns us, for a while or for good.
+    Refused(Blame),
+    /// No readable reply came in time. The mail was not taken.
+    Broken,
+    /// The whole mail was sent and no reply came: it may have been taken.
+    ReplyLost,
 }
 
-fn remedy_of_login(is_permanent: bool) -> &'static str {
-    if is_permanent {
-        "; check the user in email.smtp_url and email.password"
-    } else {
-        "; it may be for a while"
+/// The reason why a mail was not sent, as far as it is known.
+#[derive(thiserror::Error, Debug, Clone, PartialEq, Eq)]
+#[error("{}: {reason}{}", self.what(), self.remedy())]
+pub(crate) struct SendError {
+    pub(crate) stage: Stage,
+    pub(crate) end: End,
+    /// The server's reply, behind its code, or what happened.
+    pub(crate) reason: String,
+}
+
+impl From<String> for SendError {
+    /// There is no connection.
+    fn from(reason: String) -> Self {
+        Self { stage: Stage::Connection, end: End::Broken, reason }
+    }
+}
+
+impl SendError {
+    /// The same with more words around its reason.
+    pub(super) fn map(self, words: impl FnOnce(String) -> String) -> Self {
+        Self { reason: words(self.reason), ..self }
+    }
+
+    pub(super) fn is_refusal(&self) -> bool {
+        matches!(self.end, End::Refused(_))
+    }
+
+    /// Whether the server closes the connection after it.
+    pub(super) fn is_farewell(&self) -> bool {
+        self.is_refusal() && self.reason.starts_with("421")
+    }
+
+    /// The same with the blame for a refusal of one mail.
+    pub(super) fn judged(self, from: &str, past: Past) -> Self {
+        let end = match self.end {
+            End::Refused(_) => End::Refused(blame(self.stage, &self.reason, from, past)),
+            End::Broken | End::ReplyLost => self.end,
+        };
+        Self { end, ..self }
+    }
+
+    fn what(&self) -> &'static str {
+        match (self.end, self.stage) {
+            (End::ReplyLost, _) => "the reply to the whole mail was lost, so it may have been accepted",
+            (_, Stage::Connection) => "no working connection to the SMTP server",
+            (End::Broken, Stage::Content) => "the mail was not sent whole",
+            (End::Broken, _) => "the conversation ended before the mail",
+            (End::Refused(_), Stage::Login) => "the SMTP server refused the login",
+            (End::Refused(_), Stage::Sender) => "the SMTP server refused the sender",
+            (End::Refused(_), Stage::Recipient) => "the SMTP server refused the recipient",
+            (End::Refused(_), Stage::Content) => "the SMTP server refused the mail",
+        }
+    }
+
+    fn remedy(&self) -> &'static str {
+        let End::Refused(blame) = self.end else { return "" };
+        match self.stage {
+            Stage::Connection => "",
+            Stage::Login if blame == Blame::Later => "; it may be for a while",
+            Stage::Login => "; check the user in email.smtp_url and email.password",
+            Stage::Sender => remedy(&self.reason),
+            Stage::Recipient => remedy_of_recipient(blame, &self.reason),
+            Stage::Content => remedy_if(blame, &self.reason),
+        }
     }
 }
 

@@ -26,10 +26,10 @@ use parking_lot::Mutex;
 use super::settings::{Login, MailServer, Security};
 use crate::failpoint;
 
-pub(crate) use self::blame::Blame;
+pub(crate) use self::blame::{Blame, Stage};
 pub(crate) use self::chat::LONGEST_SAID;
 pub(crate) use self::connect::full_host_name;
-pub(crate) use self::error::{SendError, TransportError};
+pub(crate) use self::error::{End, SendError, TransportError};
 
 /// Sends mails to one server. Certificates are read when it is made; a reload makes a new transport.
 pub(crate) struct Transport {
@@ -122,12 +122,11 @@ impl Transport {
         raw: &[u8],
     ) -> Result<(), SendError> {
         let past = self.history.lock().of(recipient);
-        let kept = self.take_kept().await;
+        let kept = self.kept.lock().pop();
+        // A kept conversation counts if its server is still there.
+        let kept = if let Some(session) = kept { session.again().await } else { None };
         let is_kept = kept.is_some();
-        let mut session = match kept {
-            Some(session) => session,
-            None => self.open().await?,
-        };
+        let mut session = if let Some(session) = kept { session } else { self.open().await? };
         failpoint::reach("connected");
         let mut outcome = session.deliver(envelope_from, recipient, raw, past).await;
         if is_kept && session.ended_before_the_mail(&outcome) {
@@ -136,12 +135,17 @@ impl Transport {
         }
         match &outcome {
             Ok(()) => self.history.lock().note_taken(recipient),
-            Err(SendError::Message { blame, .. }) if *blame != Blame::Later => {
+            Err(SendError { stage: Stage::Content, end: End::Refused(blame), .. })
+                if *blame != Blame::Later =>
+            {
                 self.history.lock().note_refused(recipient);
             }
             Err(_) => {}
         }
-        self.keep(session, &outcome);
+        // If QUIT would be read as a part of the mail, the connection is closed without it.
+        if session.goes_on(&outcome) {
+            self.kept.lock().push(session);
+        }
         outcome
     }
 
@@ -163,20 +167,6 @@ impl Transport {
 
     async fn open(&self) -> Result<Session, SendError> {
         Session::open(&self.route, self.login.as_ref(), self.timing).await
-    }
-
-    /// A kept conversation whose server is still there.
-    async fn take_kept(&self) -> Option<Session> {
-        let kept = self.kept.lock().pop()?;
-        kept.again().await
-    }
-
-    /// Keeps the conversation if another mail may follow. If QUIT would be read as a part of the mail, the
-    /// connection is closed without it.
-    fn keep(&self, session: Session, outcome: &Result<(), SendError>) {
-        if session.goes_on(outcome) {
-            self.kept.lock().push(session);
-        }
     }
 
     /// Connects, logs in, asks whether the server takes mail from this sender for these recipients, and leaves.

@@ -8,11 +8,10 @@ use lettre::Address;
 use secrecy::ExposeSecret as _;
 use tokio::time::timeout;
 
-use super::blame::{Blame, Past, Stage, blame};
+use super::blame::{Blame, Past, Stage};
 use super::chat::Reply;
 use super::connect::{Greeted, Route, connect};
-use super::error::SendError;
-use super::reply::ReplyError;
+use super::error::{End, SendError};
 use super::{Capabilities, Timing};
 use crate::failpoint;
 use crate::mail::Login;
@@ -20,8 +19,6 @@ use crate::mail::Login;
 /// A conversation ready for MAIL.
 pub(super) struct Session {
     greeted: Greeted,
-    /// Host and port, for errors.
-    server: String,
     limits: Timing,
     mechanism: Option<&'static str>,
     /// Whether the server announced that it closes the connection.
@@ -35,24 +32,24 @@ impl Session {
         login: Option<&Login>,
         limits: Timing,
     ) -> Result<Self, SendError> {
-        let server = format!("{}:{}", route.host, route.port);
-        let greeted = connect(route, &limits).await.map_err(|failure| failure.connecting(&server))?;
-        let mut session = Self { greeted, server, limits, mechanism: None, is_left: false };
+        let named = |failure: SendError| match failure.end {
+            End::Refused(_) if failure.stage == Stage::Login => failure,
+            End::Refused(_) | End::Broken | End::ReplyLost => {
+                SendError { stage: Stage::Connection, ..failure }
+                    .map(|reason| format!("{}:{}: {reason}", route.host, route.port))
+            }
+        };
+        let greeted = connect(route, &limits).await.map_err(named)?;
+        let mut session = Self { greeted, limits, mechanism: None, is_left: false };
         // A route with a login has TLS. The check is repeated here because a password in the open would be
         // costly.
         if let (Some(login), Some(_)) = (login, session.greeted.tls_version) {
-            let logged_in = session.log_in(login).await;
-            logged_in.map_err(|failure| {
-                failure.at(
-                    |reason, permanent| SendError::Login { reason, permanent },
-                    |reason| broken(&session.server, reason),
-                )
-            })?;
+            session.log_in(login).await.map_err(named)?;
         }
         Ok(session)
     }
 
-    async fn log_in(&mut self, login: &Login) -> Result<(), ReplyError> {
+    async fn log_in(&mut self, login: &Login) -> Result<(), SendError> {
         let (user, password) = (login.username.as_str(), login.password.expose_secret());
         let both = BASE64.encode(format!("\0{user}\0{password}"));
         // Some servers ask once more for what came with AUTH PLAIN.
@@ -69,7 +66,7 @@ impl Session {
             match self.answer_challenges(said, answers).await {
                 Ok(_) => return Ok(()),
                 // Some servers offer PLAIN and take LOGIN alone. A break after a refusal says less than the refusal.
-                Err(failure @ ReplyError::Refused { leaves: false, .. }) => failed = Some(failure),
+                Err(failure) if failure.is_refusal() && !failure.is_farewell() => failed = Some(failure),
                 Err(failure) => {
                     failed.get_or_insert(failure);
                     break;
@@ -77,21 +74,28 @@ impl Session {
             }
         }
         let offered = self.greeted.extensions.logins();
-        let none =
-            || refused_for_good(&format!("it offers {offered}; hostwatch can log in by PLAIN and LOGIN"));
+        let none = || no_login(format!("it offers {offered}; hostwatch can log in by PLAIN and LOGIN"));
         // Some servers quote the command that they refuse.
-        Err(failed.unwrap_or_else(none).without(&secrets(user, password)))
+        Err(failed.unwrap_or_else(none).map(|reason| {
+            let secrets = secrets(user, password).into_iter().filter(|secret| !secret.is_empty());
+            secrets.fold(reason, |text, secret| text.replace(&secret, "[hidden]"))
+        }))
     }
 
-    async fn answer_challenges(&mut self, said: String, answers: Vec<String>) -> Result<Reply, ReplyError> {
-        let (mut said, mut answers) = (said, answers.into_iter());
+    async fn answer_challenges(
+        &mut self,
+        mut said: String,
+        answers: Vec<String>,
+    ) -> Result<Reply, SendError> {
+        let mut answers = answers.into_iter();
         loop {
-            let reply = self.limits.answer("AUTH", self.limits.reply, self.greeted.chat.ask(&said)).await?;
+            let asked = self.greeted.chat.ask(&said);
+            let reply = self.limits.answer(Stage::Login, "AUTH", self.limits.reply, asked).await?;
             if reply.code != *b"334" {
-                return reply.of_kind("AUTH", 2);
+                return reply.of_kind(Stage::Login, "AUTH", 2);
             }
-            said =
-                answers.next().ok_or_else(|| refused_for_good("it asks for more than user and password"))?;
+            let too_much = || no_login("it asks for more than user and password".to_owned());
+            said = answers.next().ok_or_else(too_much)?;
         }
     }
 
@@ -104,73 +108,48 @@ impl Session {
         raw: &[u8],
         past: Past,
     ) -> Result<(), SendError> {
-        let from = address(from).map_err(|reason| sender(reason, true))?;
-        let to = address(to).map_err(unusable)?;
-        let recipient = |reason: String, _| {
-            let blame = blame(Stage::Recipient, &reason, from.as_ref(), past);
-            SendError::Recipient { reason, blame }
-        };
-        let message = |reason: String, _| {
-            let blame = blame(Stage::Content, &reason, from.as_ref(), past);
-            SendError::Message { reason, blame }
-        };
+        let from = address(Stage::Sender, from)?;
+        let to = address(Stage::Recipient, to)?;
         let mut mail = self.mail(&from, Some(&to))?;
         if !raw.is_ascii() && self.greeted.extensions.has("8BITMIME") {
             mail.push_str(" BODY=8BITMIME");
         }
-        self.step("MAIL FROM", &mail, 2, sender).await?;
-        failpoint::reach("sender-taken");
-        self.step("RCPT TO", &format!("RCPT TO:<{to}>"), 2, recipient).await?;
-        failpoint::reach("recipient-taken");
-        self.step("DATA", "DATA", 3, message).await?;
-        self.content(&lines(raw), message).await
+        let sent = async {
+            self.step(Stage::Sender, &mail, 2).await?;
+            failpoint::reach("sender-taken");
+            self.step(Stage::Recipient, &format!("RCPT TO:<{to}>"), 2).await?;
+            failpoint::reach("recipient-taken");
+            self.step(Stage::Content, "DATA", 3).await?;
+            self.content(&lines(raw)).await
+        };
+        sent.await.map_err(|failure| failure.judged(from.as_ref(), past))
     }
 
-    /// One command of a mail's conversation; `refused` makes the error for a refusal.
-    async fn step(
-        &mut self,
-        what: &str,
-        command: &str,
-        wanted: u8,
-        refused: impl FnOnce(String, bool) -> SendError,
-    ) -> Result<(), SendError> {
-        let replied = self.limits.ask(&mut self.greeted.chat, what, command, wanted).await;
-        replied.map(drop).map_err(|failure| self.failed(failure, refused, interrupted))
-    }
-
-    fn failed(
-        &mut self,
-        failure: ReplyError,
-        refused: impl FnOnce(String, bool) -> SendError,
-        broken: fn(String) -> SendError,
-    ) -> SendError {
-        self.is_left |= matches!(failure, ReplyError::Refused { leaves: true, .. });
-        failure.at(refused, broken)
+    /// One command of a mail's conversation.
+    async fn step(&mut self, stage: Stage, command: &str, wanted: u8) -> Result<(), SendError> {
+        let replied = self.limits.ask(&mut self.greeted.chat, stage, command, wanted).await;
+        self.is_left |= replied.as_ref().is_err_and(SendError::is_farewell);
+        replied.map(drop)
     }
 
     /// Prepares the conversation for another mail. A refusal may have left the last mail half sent.
     pub(super) async fn again(mut self) -> Option<Self> {
-        let reset = self.limits.ask(&mut self.greeted.chat, "RSET", "RSET", 2).await;
-        reset.is_ok().then_some(self)
+        self.step(Stage::Sender, "RSET", 2).await.is_ok().then_some(self)
     }
 
     /// Whether another mail may follow this result. In the middle of a mail the server would read RSET and QUIT
     /// as a part of it.
     pub(super) fn goes_on(&self, outcome: &Result<(), SendError>) -> bool {
-        use SendError::{Connection, Interrupted, ReplyLost};
-        !self.is_left && !matches!(outcome, Err(Connection { .. } | Interrupted { .. } | ReplyLost { .. }))
+        !self.is_left && outcome.as_ref().err().is_none_or(SendError::is_refusal)
     }
 
     /// Whether the connection ended before the server can have had the mail; another connection may succeed.
     pub(super) fn ended_before_the_mail(&self, outcome: &Result<(), SendError>) -> bool {
-        self.is_left || matches!(outcome, Err(SendError::Interrupted { .. }))
+        self.is_left || outcome.as_ref().is_err_and(|failure| failure.end == End::Broken)
     }
 
-    async fn content(
-        &mut self,
-        lines: &[u8],
-        message: impl FnOnce(String, bool) -> SendError,
-    ) -> Result<(), SendError> {
+    async fn content(&mut self, lines: &[u8]) -> Result<(), SendError> {
+        let (stage, what) = (Stage::Content, "the mail");
         // From the dot on the server may have the whole mail.
         let mut is_whole = false;
         let (chat, limits) = (&mut self.greeted.chat, self.limits);
@@ -182,10 +161,13 @@ impl Session {
             failpoint::reach("dot-written");
             chat.reply().await
         };
-        let replied = limits.answer("the mail", limits.content, sending).await;
-        let replied = replied.and_then(|reply| reply.of_kind("the mail", 2));
-        let broken: fn(String) -> SendError = if is_whole { reply_lost } else { interrupted };
-        replied.map(drop).map_err(|failure| self.failed(failure, message, broken))
+        let replied = limits.answer(stage, what, limits.content, sending).await;
+        let replied = replied.and_then(|reply| reply.of_kind(stage, what, 2));
+        self.is_left |= replied.as_ref().is_err_and(SendError::is_farewell);
+        replied.map(drop).map_err(|failure| match failure.end {
+            End::Broken if is_whole => SendError { end: End::ReplyLost, ..failure },
+            End::Broken | End::Refused(_) | End::ReplyLost => failure,
+        })
     }
 
     /// Asks whether the server would take mail from this sender for these recipients, without sending one. Returns
@@ -195,28 +177,20 @@ impl Session {
         from: &str,
         recipients: &[String],
     ) -> Result<Vec<(String, SendError)>, SendError> {
-        let from = address(from).map_err(|reason| sender(reason, true))?;
-        let mail = self.mail(&from, None)?;
-        let Self { greeted: Greeted { chat, .. }, limits, server, .. } = self;
-        let broken = |reason: String| broken(server, reason);
-        limits.ask(chat, "MAIL FROM", &mail, 2).await.map_err(|failure| failure.at(sender, broken))?;
+        let from = address(Stage::Sender, from)?;
+        self.step(Stage::Sender, &self.mail(&from, None)?, 2).await?;
         let (mut refused, mut takes_others) = (Vec::new(), false);
         for to in recipients {
-            match limits.ask(chat, "RCPT TO", &format!("RCPT TO:<{to}>"), 2).await {
-                Ok(_) => takes_others = true,
-                Err(failure @ ReplyError::Refused { leaves: false, .. }) => {
+            match self.step(Stage::Recipient, &format!("RCPT TO:<{to}>"), 2).await {
+                Ok(()) => takes_others = true,
+                Err(failure) if failure.is_refusal() && !self.is_left => {
                     let past = Past { takes_others, took_since: false };
-                    let recipient = |reason: String, _| {
-                        let blame = blame(Stage::Recipient, &reason, from.as_ref(), past);
-                        SendError::Recipient { reason, blame }
-                    };
-                    refused.push((to.clone(), failure.at(recipient, broken)));
+                    refused.push((to.clone(), failure.judged(from.as_ref(), past)));
                 }
-                Err(failure) => return Err(broken(failure.into_reason())),
+                Err(failure) => return Err(failure),
             }
         }
-        let reset = limits.ask(chat, "RSET", "RSET", 2).await;
-        reset.map(|_| refused).map_err(|failure| broken(failure.into_reason()))
+        Ok(refused)
     }
 
     /// The facts about the server that are known by now.
@@ -245,37 +219,22 @@ impl Session {
             return Ok(format!("MAIL FROM:<{from}> SMTPUTF8"));
         }
         let reason = "the address is not ASCII, and the server has no SMTPUTF8".to_owned();
-        Err(if from_beyond { sender(reason, true) } else { unusable(reason) })
+        Err(unusable(if from_beyond { Stage::Sender } else { Stage::Recipient }, reason))
     }
 }
 
-fn refused_for_good(reason: &str) -> ReplyError {
-    ReplyError::Refused { reason: reason.to_owned(), permanent: true, leaves: false }
-}
-
-fn sender(reason: String, permanent: bool) -> SendError {
-    SendError::Sender { reason, permanent }
+fn no_login(reason: String) -> SendError {
+    SendError { stage: Stage::Login, end: End::Refused(Blame::Server), reason }
 }
 
 /// The error of an address that no server can be asked for.
-fn unusable(reason: String) -> SendError {
-    SendError::Recipient { reason, blame: Blame::Address }
+fn unusable(stage: Stage, reason: String) -> SendError {
+    let blame = if stage == Stage::Recipient { Blame::Address } else { Blame::Server };
+    SendError { stage, end: End::Refused(blame), reason }
 }
 
-fn broken(server: &str, reason: String) -> SendError {
-    ReplyError::Broken(reason).connecting(server)
-}
-
-fn interrupted(reason: String) -> SendError {
-    SendError::Interrupted { reason }
-}
-
-fn reply_lost(reason: String) -> SendError {
-    SendError::ReplyLost { reason }
-}
-
-fn address(text: &str) -> Result<Address, String> {
-    text.parse().map_err(|error| format!("{text:?} is no mail address ({error})"))
+fn address(stage: Stage, text: &str) -> Result<Address, SendError> {
+    text.parse().map_err(|error| unusable(stage, format!("{text:?} is no mail address ({error})")))
 }
 
 /// A password in all forms in which it is sent.

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use crate::mail::smtp::{SendError, Transport, TransportError};
+use crate::mail::smtp::{Transport, TransportError};
 use crate::mail::{Login, MailServer, Security};
 use secrecy::SecretString;
 use tempfile::NamedTempFile;
@@ -220,7 +220,7 @@ async fn login_failures_are_told_apart_and_hold_no_password() {
     }
     let guarded = guarded(Security::Tls, &["127.0.0.1"], "CRAM-MD5 XOAUTH2");
     let error = send(&Transport::new(&guarded.settings).unwrap()).await.unwrap_err();
-    assert!(matches!(&error, SendError::Login { permanent: true, .. }), "{error}");
+    assert_eq!((super::kind(&error), super::is_for_good(&error)), ("login", true), "{error}");
     assert!(
         error
             .to_string()
