@@ -14,8 +14,16 @@ use common::smtp::{Act, Protection, Setup, SmtpServer, Stage};
 use common::vitals::{Vitals, assert_stops};
 use common::*;
 
-const STAGES: [Stage; 7] =
-    [Stage::Greeting, Stage::Ehlo, Stage::Auth, Stage::Mail, Stage::Rcpt, Stage::Data, Stage::Dot];
+const STAGES: [Stage; 8] = [
+    Stage::Greeting,
+    Stage::Ehlo,
+    Stage::StartTls,
+    Stage::Auth,
+    Stage::Mail,
+    Stage::Rcpt,
+    Stage::Data,
+    Stage::Dot,
+];
 const CODES: [&str; 4] = ["421 4.0.0", "451 4.0.0", "550 5.7.1", "552 5.2.3"];
 
 /// A healthy daemon that has sent its first mail, with the outbox's delays divided by `haste`.
@@ -77,7 +85,7 @@ enum Fate {
 
 fn fate(stage: Stage, code: &str) -> Fate {
     match (stage, code.starts_with('5')) {
-        (Stage::Greeting | Stage::Ehlo | Stage::Auth | Stage::Mail, true) => Fate::Held,
+        (Stage::Greeting | Stage::Ehlo | Stage::StartTls | Stage::Auth | Stage::Mail, true) => Fate::Held,
         // 5.2.3 is about the mailbox or this mail, 5.7.1 about us.
         (Stage::Rcpt | Stage::Data | Stage::Dot, true) if code == "552 5.2.3" => Fate::Refused,
         (Stage::Rcpt | Stage::Data | Stage::Dot, true) => Fate::Held,
@@ -97,20 +105,25 @@ fn refusals_at_every_stage() {
     each(&cases, |(stage, code)| format!("{code} at {stage:?}"), |&(stage, code)| refused(stage, code));
 }
 
-/// A server that requires a login, and a daemon that has one. The login is sent over TLS only.
-fn guarded(haste: u32) -> (Provider, SmtpServer, Daemon) {
+/// A server that requires a login, and a daemon that has one. The login is sent over TLS only, by STARTTLS if that
+/// is the stage of the fault.
+fn guarded(stage: Stage, haste: u32) -> (Provider, SmtpServer, Daemon) {
     let provider = Provider::start(SCENARIO);
     let authority = Authority::new("a test's own");
+    let tls = authority.server(&["127.0.0.1"]);
+    let (protection, scheme) = if stage == Stage::StartTls {
+        (Protection::StartTls(tls), "smtp")
+    } else {
+        (Protection::Implicit(tls), "smtps")
+    };
     let smtp = SmtpServer::start(Setup {
-        protection: Protection::Implicit(authority.server(&["127.0.0.1"])),
+        protection,
         login: Some(("user".to_owned(), "hunter2-secret".to_owned())),
         ..Setup::default()
     });
     let mut daemon = Daemon::prepare(&provider, smtp.address, "");
-    daemon.configure(
-        "smtp_url = \"smtp://",
-        "ca_file = \"ca.pem\"\npassword = \"hunter2-secret\"\nsmtp_url = \"smtps://user@",
-    );
+    let login = "ca_file = \"ca.pem\"\npassword = \"hunter2-secret\"\n";
+    daemon.configure("smtp_url = \"smtp://", &format!("{login}smtp_url = \"{scheme}://user@"));
     std::fs::write(daemon.directory.path().join("ca.pem"), authority.pem()).unwrap();
     daemon.environment.push(("HOSTWATCH_HASTE", haste.to_string()));
     let daemon = first_mail(daemon, &smtp);
@@ -121,7 +134,8 @@ fn refused(stage: Stage, code: &str) {
     let fate = fate(stage, code);
     // Holds of minutes and hours are ended by a command here, the others by their own time.
     let haste = if matches!(fate, Fate::Held | Fate::Refused) { 1 } else { 300 };
-    let (provider, smtp, mut daemon) = if stage == Stage::Auth { guarded(haste) } else { healthy(haste, "") };
+    let over_tls = matches!(stage, Stage::StartTls | Stage::Auth);
+    let (provider, smtp, mut daemon) = if over_tls { guarded(stage, haste) } else { healthy(haste, "") };
     let base = Vitals::at_rest(&daemon);
     let tried = || smtp.seen().acts.get(&format!("{stage:?} {}", &code[..3])).copied();
     let said = format!("{code} scripted refusal");
