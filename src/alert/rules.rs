@@ -17,6 +17,7 @@ use super::reason::Cause;
 use super::settings::AlertSettings;
 use super::subject::{Detail, Subject};
 pub(crate) use crate::model::sanitize::one_line as clean;
+use crate::model::states::sounds_bad;
 use crate::model::{
     AccountState, Container, Health, Listing, Observed, Order, OrderState, Report, Seen, Site, Sort,
 };
@@ -267,6 +268,7 @@ impl Judge<'_> {
             let key = Key::new(&self.state.profile.name, Kind::OrderSuspended, order.id.get());
             let verdict = match order.state {
                 OrderState::Suspended => Verdict::bad(),
+                OrderState::Unknown(ref state) if sounds_bad(state) => Verdict::bad(),
                 OrderState::Unknown(_) => Verdict::Other,
                 OrderState::Awaiting | OrderState::Ordered | OrderState::Completed | OrderState::Rejected => {
                     Verdict::Good

@@ -99,5 +99,5 @@ fn planned(account: &AccountSettings, hosts: &Hosts, horizon_days: u32) -> Resul
 /// One report, read with this plan.
 pub(super) async fn report(plan: Result<AccountPlan, String>) -> Result<Arc<Report>, String> {
     let report = poll::read_report(&plan?, PATIENCE).await;
-    report.map(Arc::new).map_err(|failure| failure.message)
+    report.map(|read| Arc::new(read.report)).map_err(|failure| failure.message)
 }

@@ -135,14 +135,9 @@ pub(crate) struct OrderCost {
 /// The balance after the last charge that was made, or before the first one ahead, or the expected balance if there is
 /// no charge. If a charge before them may be missing, it is unknown.
 pub(crate) fn balance_now(report: &Report) -> Option<Money> {
-    match (report.made, report.moments.first()) {
-        (Some((_, balance)), _) => Some(balance),
-        (None, Some(first)) if report.whole_until.is_none_or(|until| first.at <= until) => {
-            Some(first.balance + first.amount)
-        }
-        (None, None) if report.whole_until.is_none() => report.expected_balance,
-        (None, _) => None,
-    }
+    let expected =
+        || report.expected_balance.filter(|_| report.moments.is_empty() && report.whole_until.is_none());
+    report.made.map(|(_, balance)| balance).or_else(|| before_first(report)).or_else(expected)
 }
 
 /// Whether a report proves that nothing is owed: the balance is exactly 0, and no charge takes anything from it.
@@ -154,9 +149,17 @@ pub(crate) fn owes_nothing(report: &Report) -> bool {
         && report.expected_balance.is_none_or(Money::is_zero)
 }
 
-/// Whether the balance is used up; `None` if it is not known.
+/// Whether the balance is used up; `None` if it is not known. If the next charge begins with more, somebody has paid
+/// since the last one.
 pub(crate) fn is_used_up(report: &Report) -> Option<bool> {
-    Some(!balance_now(report)?.is_positive() && !owes_nothing(report))
+    let balance = Some(balance_now(report)?).max(before_first(report));
+    Some(!balance.is_some_and(Money::is_positive) && !owes_nothing(report))
+}
+
+/// The balance before the first charge ahead; `None` without one, and if one before it may be missing.
+fn before_first(report: &Report) -> Option<Money> {
+    let first = report.moments.first()?;
+    report.whole_until.is_none_or(|until| first.at <= until).then_some(first.balance + first.amount)
 }
 
 /// The balance after the last charge within `days` of `now`; `None` past the report's end, and where a charge may be
@@ -355,9 +358,12 @@ pub(crate) fn does_not_add_up(report: &Report) -> Option<DateTime<Utc>> {
     if report.whole_until.is_some() {
         return None;
     }
-    let pairs = report.moments.iter().zip(report.moments.iter_from(1));
-    let broken = pairs.filter(|(before, moment)| before.balance - moment.amount != moment.balance);
-    let broken = broken.map(|(_, moment)| moment.at).next();
+    let balances = report.made.map(|(_, balance)| balance).into_iter();
+    let balances = balances.chain(report.moments.iter().map(|moment| moment.balance));
+    let charges = report.moments.iter_from(usize::from(report.made.is_none()));
+    let mut broken =
+        balances.zip(charges).filter(|(before, moment)| *before - moment.amount != moment.balance);
+    let broken = broken.next().map(|(_, moment)| moment.at);
     broken.or_else(|| {
         let last = report.moments.last()?;
         let expected = report.expected_balance?;

@@ -127,9 +127,12 @@ impl ReportReader<'_> {
         }
         json.each(b'}', |json| {
             let name = json.name()?;
-            if name == "charge_moments" && json.take(b'[')? {
-                self.parts.has_moments = true;
-                return json.each(b']', |json| self.take_moment(json.value()?));
+            if name == "charge_moments" {
+                self.parts.forget_moments();
+                if json.take(b'[')? {
+                    self.parts.has_moments = true;
+                    return json.each(b']', |json| self.take_moment(json.value()?));
+                }
             }
             self.parts.take_member(&name, json.value()?);
             Ok(())
@@ -161,7 +164,7 @@ impl ReportReader<'_> {
                 Err(_) => self.parts.reject(row.at(self.context)),
             }
         } else {
-            let _ = reader.refuse::<()>("moment", "no object");
+            self.notes.refusal(|| format!("$.charge_moments[{index}]"), "no object");
             self.parts.reject(None);
         }
         Ok(())
@@ -203,6 +206,11 @@ impl ReportParts {
             "charge_moments" => self.has_moments = is_none_json(raw),
             _ => {}
         }
+    }
+
+    fn forget_moments(&mut self) {
+        let Self { date, edd, error, expected_balance, .. } = std::mem::take(self);
+        *self = Self { date, edd, error, expected_balance, ..Self::default() };
     }
 
     fn finish(mut self, context: &DecodeContext, notes: &mut Diagnostics) -> Result<Report, ErrorKind> {

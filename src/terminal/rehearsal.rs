@@ -82,6 +82,11 @@ impl Rehearsal {
                     Emphasis::Plain,
                 );
             }
+            Ok(Disconnect::Unknown) if self.mails.is_empty() => {
+                let dateless =
+                    "After an hour of such reports a mail says that the cut-off date is not known.";
+                layout.item(2, "!", Emphasis::Warn, dateless);
+            }
             Ok(_) if self.mails.is_empty() => layout.item(2, "✕", Emphasis::Bad, "No mail is to come."),
             _ => {}
         }

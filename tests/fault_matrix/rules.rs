@@ -220,7 +220,7 @@ pub fn words(fault: &Fault, place: &Place, time_out_seconds: u64) -> Vec<String>
         K::Reset => vec!["the connection broke".to_owned()],
         K::Redirect => vec!["the provider answered 302".to_owned(), "which is not followed".to_owned()],
         K::HtmlPage | K::InvalidJson | K::TruncatedJson => vec!["the answer is not JSON".to_owned()],
-        K::HugeBody if place.is("expected_balance") => vec![format!("more than {} bytes", 1 << 20)],
+        K::HugeBody if place.is("expected_balance") => vec![format!("more than {} bytes", 4 << 20)],
         K::HugeBody => vec![format!("more than {} bytes", 32 << 20)],
         // Of a `next` the query alone is taken, and this one has none: it leads to the first page.
         K::ForeignNext | K::NextLoop => vec!["the pages go round in a circle".to_owned()],

@@ -77,6 +77,10 @@ GET vms/ => 200 {"count": 7, "results/0/id": ["x"]}
 POST /_sim/faults {"kind": "null_fields", "fields": ["name"]} => 204
 GET vms/10001/ => 200 {"name": null, "id": 10001, "state": "*"}
 
+## odd values in named fields
+POST /_sim/faults {"kind": "null_fields", "fields": ["name"], "value": "\"soon\""} => 204
+GET vms/10001/ => 200 {"name": "soon", "id": 10001, "state": "*"}
+
 ## a redirect
 POST /_sim/faults {"kind": "redirect", "to": "http://127.0.0.2:9/there"} => 204
 GET vms/ => 302 @http://127.0.0.2:9/there

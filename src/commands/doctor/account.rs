@@ -15,12 +15,13 @@ use crate::commands::reading::{self, PATIENCE, Tally};
 use crate::config::AccountSettings;
 use crate::daemon::plan;
 use crate::metrics::families;
+use crate::model::forecast::{self, Disconnect};
 use crate::model::{
     AccountName, AccountState, Collector, Container, ContainerId, ContainerState, Group, Health,
     KnownAccount, Language, Read, Report, Rows, Sort,
 };
-use crate::provider::poll::span;
-use crate::provider::{ApiError, Client, Hosts, Listed, TokenStanding};
+use crate::provider::poll::{self, span};
+use crate::provider::{ApiError, Client, Hosts, Listed, ReportRead, TokenStanding};
 use crate::terminal::doctor::{CheckSection, CheckVerdict};
 use crate::view::{Reader, words};
 
@@ -101,17 +102,16 @@ impl Facts<'_> {
         self.token = client.token_standing();
         if account.has(Group::Billing) {
             let began = Instant::now();
-            self.report = reading::report(Ok(plan(account, client, account.horizon_days))).await;
+            let read = poll::read_report(&plan(account, client, account.horizon_days), PATIENCE).await;
             self.now = clock::now();
-            let report = self.report.as_ref();
-            let rejected = report.map_or(0, |report| report.moments_rejected);
             self.readings.balance = Reading {
-                rows: report.map_or(0, |report| report.moments.len() as u64),
-                flaw: (rejected > 0).then(|| format!("{rejected} charges could not be read")),
-                error: report.err().cloned(),
+                rows: read.as_ref().map_or(0, |read| read.report.moments.len() as u64),
+                flaw: read.as_ref().ok().and_then(flaw_of_report),
+                error: read.as_ref().err().map(|failure| failure.message.clone()),
                 calls: tally.requests(Group::Billing),
                 took: began.elapsed(),
             };
+            self.report = read.map(|read| Arc::new(read.report)).map_err(|failure| failure.message);
         }
     }
 
@@ -120,6 +120,22 @@ impl Facts<'_> {
             self.known.apply(read, clock::now());
         }
     }
+}
+
+/// The part of a report that cannot be read, and what follows.
+fn flaw_of_report(read: &ReportRead) -> Option<String> {
+    let ReportRead { report, problems } = read;
+    let unread = match report.moments_rejected {
+        0 => "not all could be read".to_owned(),
+        rejected => format!("{rejected} charges could not be read"),
+    };
+    let unread = problems.first().map(|problem| format!("{unread}, such as {problem}"));
+    let dateless = forecast::proves_nothing(report, Disconnect::Unknown, false).map(|doubt| {
+        let held = forecast::held(report, doubt).map_or_else(String::new, |held| format!(" ({held})"));
+        format!("{doubt}{held}: after an hour of such reports a mail says that the cut-off date is not known")
+    });
+    let flaws: Vec<String> = unread.into_iter().chain(dateless).collect();
+    (!flaws.is_empty()).then(|| flaws.join("; "))
 }
 
 /// A check on facts; `None` if it does not apply.

@@ -106,6 +106,13 @@ fn charges_up_to_the_reading_are_made_and_cut_nothing_off() {
     let paid = paid.at(t("2026-03-01T12:00:00"));
     assert_eq!((disconnect(&paid), balance_now(&paid)), (Disconnect::NotExpected, Some(money("1000"))));
     assert_eq!((paid.moments.len(), cost_per_day(&paid, t("2026-03-01T12:00:00"))), (40, Some(money("10"))));
+    // A payment is no charge: the next one begins with it, and the sum does not add up.
+    let unlisted = Report { made: Some((t("2026-02-28T12:00:00"), money("-5"))), ..paid.clone() };
+    assert_eq!((disconnect(&unlisted), balance_now(&unlisted)), (Disconnect::NotExpected, Some(money("-5"))));
+    assert_eq!(
+        [&paid, &unlisted].map(does_not_add_up),
+        [None, unlisted.moments.first().map(|first| first.at)]
+    );
     // The last charge is made, too: its balance is the one of now.
     let late = paid.at(t("2026-05-01T00:00:00"));
     assert_eq!((balance_now(&late), late.moments.is_empty()), (Some(money("600")), true));

@@ -108,15 +108,11 @@ fn date_alone(report: Report) -> Report {
 ///
 /// # Errors
 /// As for a poll: no answer, or a report that carries an error.
-pub(crate) async fn read_report(plan: &AccountPlan, deadline: Duration) -> Result<Report, Failure> {
+pub(crate) async fn read_report(plan: &AccountPlan, deadline: Duration) -> Result<ReportRead, Failure> {
     let client = plan.client.begin_poll(Group::Billing).map_err(|error| error.failure())?;
     let mut horizon_days = plan.horizon_days;
     let asked = ask(plan, &client, deadline, &mut horizon_days);
-    asked
-        .instrument(span(&plan.profile.name, Collector::ExpectedBalance))
-        .await
-        .report
-        .map(|read| read.report)
+    asked.instrument(span(&plan.profile.name, Collector::ExpectedBalance)).await.report
 }
 
 #[cfg(test)]

@@ -264,6 +264,8 @@ fn a_report_is_read_whatever_its_bytes() {
         assert_eq!(read.orders[1].comment.as_deref(), Some(want));
     }
     for odd in ["NaN", "-Infinity", "1e999"] {
+        let edd = read_bytes(&with(r#""edd":null"#, format!(r#""edd":{odd}"#).as_bytes())).0.unwrap().edd;
+        assert_eq!(edd, Edd::Unknown, "{odd} is no word for none");
         let (read, notes) =
             read_bytes(&with(r#""positive":true"#, format!(r#""positive":{odd}"#).as_bytes()));
         assert_eq!(read.unwrap().moments.len(), 3, "{odd}");
@@ -284,6 +286,14 @@ fn of_a_members_values_the_last_one_counts() {
         text = text.replace(&once, &twice(name, value));
     }
     assert_eq!(read_text(&text), (Ok(read(&report()).unwrap()), Diagnostics::default()));
+    let list = r#""charge_moments":"#;
+    let all = report()["charge_moments"].to_string();
+    for other in [&all, "[7]", "null", "5"] {
+        let text = report().to_string().replace(list, &format!("{list}{other},{list}"));
+        assert_eq!(read_text(&text).0, read(&report()), "{other}");
+    }
+    let none = report().to_string().replace(&all, &format!("{all},{list}[]"));
+    assert!(read(&report()).is_ok() && read_text(&none).0.unwrap().moments.is_empty());
 }
 
 #[test]
@@ -372,9 +382,18 @@ async fn a_report_over_the_cap_or_too_slow_asks_for_less() {
 #[test]
 fn a_report_is_read_as_far_as_its_parts_end() {
     let blanks = |count: usize| " ".repeat(count);
-    // The whole is longer than a part may be, but each part is short enough.
-    let text = report().to_string().replace(r#"{"amount""#, &format!("{}{{\"amount\"", blanks(1 << 19)));
-    assert_eq!(read_text(&text).0.unwrap().moments.len(), 3);
+    let settings = settings();
+    let context = DecodeContext { zone: settings.time_zone, container_states: settings.container_states };
+    let most = Most { moments: 1_000, order_bytes: u64::MAX };
+    // A member is as long in pieces of any size.
+    for (count, is_short) in [(4_194_000, true), (4_195_000, false)] {
+        let text = report().to_string().replacen('{', &format!(r#"{{"invoice":"{}","#, blanks(count)), 1);
+        for size in [8 << 10, 60_000, 5 << 20] {
+            let pieces = text.as_bytes().chunks(size).map(|piece| Ok(Bytes::copy_from_slice(piece)));
+            let read = decode(pieces, &context, most, &mut Diagnostics::default());
+            assert_eq!(read.is_ok(), is_short, "{count} in pieces of {size}: {read:?}");
+        }
+    }
     for start in [
         "",
         "{",
@@ -383,9 +402,9 @@ fn a_report_is_read_as_far_as_its_parts_end() {
         r#"{"charge_moments":["#,
         r#"{"charge_moments":[{"amount":1,"#,
     ] {
-        let text = format!("{start}{}", blanks(2 << 20));
+        let text = format!("{start}{}", blanks(5 << 20));
         let Err(ErrorKind::WrongShape(words)) = read_text(&text).0 else { panic!("{start}") };
-        assert_eq!(words, "a part of it has more than 1048576 bytes", "{start}");
+        assert_eq!(words, "a part of it has more than 4194304 bytes", "{start}");
     }
 }
 

@@ -82,6 +82,11 @@ impl Mender {
         }
     }
 
+    /// The number of bytes that wait for their token's end.
+    pub(crate) fn waiting(&self) -> usize {
+        self.token.len()
+    }
+
     /// The index of the byte that ends the token.
     fn end_of_token(&mut self, piece: &[u8], start: usize) -> Option<usize> {
         let ends_text = |&byte: &u8| {
@@ -110,13 +115,13 @@ fn is_usual(word: &[u8]) -> bool {
     matches!(word, b"" | b"true" | b"false" | b"null") || is_short()
 }
 
-/// Writes a word. No number but a finite one is left: the others become null.
+/// Writes a word. In place of NaN, Infinity and numbers past every float comes a number that no field takes.
 fn word(raw: &[u8], out: &mut Vec<u8>) {
     let is_none = |letter: char| letter == BYTE_ORDER_MARK || letter < ' ';
     let word = str::from_utf8(raw).map(|word| word.trim_matches(is_none));
     let number = word.ok().and_then(|word| word.parse::<f64>().ok());
     let word = word.map_or(raw, str::as_bytes);
-    out.extend(if number.is_none_or(f64::is_finite) { word } else { b"null" });
+    out.extend(if number.is_none_or(f64::is_finite) { word } else { b"1e308" });
 }
 
 /// Writes a text without its quotes, and with its bad letters replaced. A backslash that begins no escape is meant.
@@ -180,7 +185,7 @@ mod tests {
             (b"\xef\xbb\xbf{\n\t\"a\": 1}", "{\n\t\"a\": 1}"),
             (b"\xef\xbb\xbf\xef\xbb\xbf [7]\0\0", " [7]"),
             (b"{\"a\tb\": \"c\0\r\nd\"}", "{\"a b\": \"c   d\"}"),
-            (b"[NaN, -Infinity,Infinity,nan, 1e999, -1E+400]", "[null, null,null,null, null, null]"),
+            (b"[NaN, -Infinity,Infinity,nan, 1e999, -1E+400]", "[1e308, 1e308,1e308,1e308, 1e308, 1e308]"),
             (b"[-7, 0.1e-7, 1e-999, \"Infinity\"]", "[-7, 0.1e-7, 1e-999, \"Infinity\"]"),
         ];
         for (json, want) in table {

@@ -12,8 +12,7 @@ mod parts;
 mod vm;
 
 pub(crate) use billing::{ChargeRow, MomentRow, OrderRecord, edd, error_text};
-pub(crate) use diagnostics::FIELDS;
-pub(crate) use diagnostics::{DecodeContext, Diagnostics, Reader, Record};
+pub(crate) use diagnostics::{DecodeContext, Diagnostics, FIELDS, Reader, Record};
 pub(crate) use field::{Field, Stamp, is_none_json};
 pub(crate) use hosting::{ContainerRow, CountedRow, SiteRow};
 pub(crate) use lenient::{once, tolerant};

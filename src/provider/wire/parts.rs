@@ -10,8 +10,8 @@ use crate::provider::said::web_page;
 
 use super::lenient::Mender;
 
-/// The longest value, with the blanks around it. Each is held whole.
-const LONGEST_BYTES: usize = 1 << 20;
+/// The longest value, with the blanks before it. Each is held whole.
+const LONGEST_BYTES: usize = 4 << 20;
 
 /// A mended body in pieces, as far as it was read.
 pub(crate) struct Parts<'a> {
@@ -22,15 +22,15 @@ pub(crate) struct Parts<'a> {
     read: usize,
     /// The number of bytes that were read before `text`.
     passed: usize,
-    /// The number of bytes that came since the last value.
-    since: usize,
+    /// The number of bytes up to the end of the last value.
+    done: usize,
     has_ended: bool,
 }
 
 impl<'a> Parts<'a> {
     pub(crate) fn new(pieces: &'a mut dyn Iterator<Item = io::Result<Bytes>>) -> Self {
         let (mender, text) = (Mender::default(), Vec::new());
-        Self { pieces, mender, text, read: 0, passed: 0, since: 0, has_ended: false }
+        Self { pieces, mender, text, read: 0, passed: 0, done: 0, has_ended: false }
     }
 
     /// The next byte but blanks, which stays unread; `None` at the end.
@@ -100,7 +100,11 @@ impl<'a> Parts<'a> {
             }
         };
         let from = self.read;
-        (self.read, self.since) = (from + length, 0);
+        self.read += length;
+        if self.is_too_long(self.passed + self.read) {
+            return Err(too_long());
+        }
+        self.done = self.passed + self.read;
         Ok(str::from_utf8(&self.text[from..self.read]).unwrap_or_default())
     }
 
@@ -114,27 +118,41 @@ impl<'a> Parts<'a> {
         self.passed += self.read;
         self.text.drain(..self.read);
         self.read = 0;
-        if self.since > LONGEST_BYTES {
-            let what = format!("a part of it has more than {LONGEST_BYTES} bytes");
-            return Err(ErrorKind::WrongShape(what));
+        if self.is_too_long(self.came()) {
+            return Err(too_long());
         }
         loop {
             if let Some(piece) = self.pieces.next() {
                 let piece = piece.map_err(|error| ErrorKind::NotJson(format!(": {error}")))?;
-                self.since += piece.len();
                 self.mender.take(&piece, &mut self.text);
             } else {
                 self.mender.end(&mut self.text);
                 self.has_ended = true;
             }
-            if self.has_ended || self.text.len() >= wanted_bytes || self.since > LONGEST_BYTES {
+            if self.has_ended || self.text.len() >= wanted_bytes || self.is_too_long(self.came()) {
                 return Ok(());
             }
         }
     }
 
+    /// The number of bytes so far.
+    fn came(&self) -> usize {
+        self.passed + self.text.len() + self.mender.waiting()
+    }
+
+    /// Whether a value that goes on up to there is too long, however the body was cut into pieces.
+    fn is_too_long(&self, until: usize) -> bool {
+        until - self.done > LONGEST_BYTES
+    }
+
     fn no_json(&self, what: &str) -> ErrorKind {
+        let is_end = self.has_ended && self.read == self.text.len();
+        let what = if is_end { "its end is missing" } else { what };
         let words = || format!(": {what}, from byte {} on", self.passed + self.read);
         ErrorKind::NotJson(web_page(&self.text[self.read..]).unwrap_or_else(words))
     }
+}
+
+fn too_long() -> ErrorKind {
+    ErrorKind::WrongShape(format!("a part of it has more than {LONGEST_BYTES} bytes"))
 }

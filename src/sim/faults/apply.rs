@@ -5,6 +5,9 @@ use super::{Fault, Kind};
 use crate::answer::{Answer, Payload, Refusal};
 use serde_json::Value;
 
+/// The place of a fault's `value`, which may be no JSON.
+const MARK: &str = "value of the fault";
+
 /// The manner in which a body is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sending {
@@ -73,7 +76,8 @@ pub fn within(fault: &Fault, body: Vec<u8>, here: &str, path: &str) -> Vec<u8> {
     if fault.kind == Kind::WrongTypes {
         mistype(&mut json, fields, true);
     } else if fault.kind == Kind::NullFields {
-        nullify(&mut json, fields.unwrap_or_default());
+        let value = fault.value.as_ref().map_or(Value::Null, |_| MARK.into());
+        replace(&mut json, fields.unwrap_or_default(), &value);
     } else if fault.kind == Kind::DuplicateRows {
         for list in ["entities", "results", "objects", "charge_moments"] {
             if let Some(rows @ [_, .., _]) =
@@ -85,7 +89,8 @@ pub fn within(fault: &Fault, body: Vec<u8>, here: &str, path: &str) -> Vec<u8> {
     } else {
         change_paging(fault, &mut json, here, path);
     }
-    serde_json::to_vec(&json).unwrap_or(body)
+    let text = json.to_string();
+    fault.value.as_ref().map_or(text.clone(), |value| text.replace(&format!("\"{MARK}\""), value)).into()
 }
 
 /// The manner in which a body is sent under the fault, if it changes that.
@@ -115,16 +120,16 @@ fn change_paging(fault: &Fault, json: &mut Value, here: &str, path: &str) {
     }
 }
 
-/// Empties the named fields at any depth.
-fn nullify(json: &mut Value, fields: &[String]) {
+/// Gives the named fields this value, at any depth.
+fn replace(json: &mut Value, fields: &[String], with: &Value) {
     match json {
-        Value::Array(items) => items.iter_mut().for_each(|value| nullify(value, fields)),
+        Value::Array(items) => items.iter_mut().for_each(|value| replace(value, fields, with)),
         Value::Object(map) => {
             for (name, value) in map {
                 if fields.contains(name) {
-                    *value = Value::Null;
+                    *value = with.clone();
                 } else {
-                    nullify(value, fields);
+                    replace(value, fields, with);
                 }
             }
         }

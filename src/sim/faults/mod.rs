@@ -23,7 +23,7 @@ pub enum Kind {
     InvalidJson,
     /// values of other types in records; `fields` names them, all if absent
     WrongTypes,
-    /// The named fields are null.
+    /// The named fields hold `value` (null), which is JSON or anything else.
     NullFields,
     /// a web page instead of JSON: `code` (200)
     HtmlPage,
@@ -68,6 +68,7 @@ pub struct Fault {
     pub by: Option<i64>,
     pub to: Option<String>,
     pub fields: Option<Vec<String>>,
+    pub value: Option<String>,
 }
 
 fn everywhere() -> String {

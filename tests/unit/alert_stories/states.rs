@@ -179,6 +179,10 @@ fn orders_are_suspended_come_back_and_are_watched_no_longer() {
          order SUSPENDED, order gone, report => opened unwatched
          1h, order SUSPENDED => opened
 
+         2h, order BLOCKED_BY_SERVICE => opened
+         severity: warning
+         detail: its state is BLOCKED_BY_SERVICE
+
          rule order_suspended except=shop, order SUSPENDED =>
 
          rule order_suspended off, order SUSPENDED =>",
