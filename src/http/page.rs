@@ -267,6 +267,12 @@ impl Page<'_> {
         say!(language, "Pay {when}{late}", "Оплатите {when}{late}")
     }
 
+    /// `Wed 25 Nov`, `today`, `now`; a dash if no day is known.
+    fn day_to_pay(&self, account: &AccountStatus, billing: &Billing) -> String {
+        let reader = self.of(account);
+        billing.facts.by(reader).map_or_else(|| "–".to_owned(), |by| cut_off::day_to_pay(by, reader))
+    }
+
     /// The only line, if it says the same as the headline.
     fn only_line(&self) -> Option<&Line> {
         match self.status.headline.lines.as_slice() {

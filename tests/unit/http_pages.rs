@@ -169,6 +169,9 @@ async fn each_cut_off_has_its_amounts_and_links() {
     let json = server.json("/api/v1/status").await;
     let open = json["incidents"]["open"].as_array().unwrap();
     assert_eq!(open.iter().map(|row| &row["account"]).collect::<Vec<_>>(), ["a_b", "a-b"]);
+    // The last day to pay is the present one.
+    server.show([IncidentRow { since: read_at(), ..cut_off("a-b", "2026-03-05T11:00:00", false) }]);
+    assert!(server.get("/").await.text().contains("<td>today</td>"));
 }
 
 /// The headline says what similar problems are: no card says it again.

@@ -266,6 +266,8 @@ fn a_report_is_read_whatever_its_bytes() {
     for odd in ["NaN", "-Infinity", "1e999"] {
         let edd = read_bytes(&with(r#""edd":null"#, format!(r#""edd":{odd}"#).as_bytes())).0.unwrap().edd;
         assert_eq!(edd, Edd::Unknown, "{odd} is no word for none");
+        let body = with(r#""error":null"#, format!(r#""error":{odd}"#).as_bytes());
+        assert_eq!(read_bytes(&body).0.unwrap().error.as_deref(), Some("NaN"));
         let (read, notes) =
             read_bytes(&with(r#""positive":true"#, format!(r#""positive":{odd}"#).as_bytes()));
         assert_eq!(read.unwrap().moments.len(), 3, "{odd}");

@@ -17,7 +17,7 @@ use crate::model::{Charge, ChargeMoment, Edd, Money, Order, OrderId, OrderState,
 use super::decimal::decimal;
 use super::diagnostics::{DecodeContext, Reader, Record, Rejected, row};
 use super::field::{Field, MOST_SHOWN, Stamp, Wire, is_none, is_none_json};
-use super::lenient::tolerant;
+use super::lenient::{NO_NUMBER, tolerant};
 
 /// No account was cut off before this year.
 const FIRST_YEAR: i32 = 2000;
@@ -206,14 +206,19 @@ pub(crate) fn error_text(raw: &RawValue) -> Option<Box<str>> {
     if is_none_json(raw) || decimal(raw).is_some_and(|number| number.is_zero()) {
         return None;
     }
-    let text = serde_json::from_str::<String>(raw.get()).unwrap_or_else(|_| raw.get().to_owned());
+    let text = serde_json::from_str::<String>(raw.get()).unwrap_or_else(|_| shown(raw).to_owned());
     Some(text.trim().chars().take(LONGEST).collect::<String>().into())
+}
+
+/// A value as people see it.
+fn shown(raw: &RawValue) -> &str {
+    if raw.get() == NO_NUMBER { "NaN" } else { raw.get() }
 }
 
 /// The decimal, or the words for the value in its place.
 fn exact(raw: Option<&RawValue>) -> Result<Decimal, Cow<'static, str>> {
     let raw = raw.ok_or("missing or null")?;
-    decimal(raw).ok_or_else(|| format!("{} is no decimal", one_line(raw.get(), MOST_SHOWN)).into())
+    decimal(raw).ok_or_else(|| format!("{} is no decimal", one_line(shown(raw), MOST_SHOWN)).into())
 }
 
 impl Reader<'_> {

@@ -10,6 +10,8 @@ use serde_json::value::RawValue;
 
 /// The letter in place of a bad one.
 const REPLACEMENT: &str = "\u{fffd}";
+/// The number in place of NaN, Infinity and numbers past every float. No field takes it.
+pub(super) const NO_NUMBER: &str = "1e308";
 const BYTE_ORDER_MARK: char = '\u{feff}';
 const FIRST_HALVES: RangeInclusive<u16> = 0xd800..=0xdbff;
 const SECOND_HALVES: RangeInclusive<u16> = 0xdc00..=0xdfff;
@@ -115,13 +117,13 @@ fn is_usual(word: &[u8]) -> bool {
     matches!(word, b"" | b"true" | b"false" | b"null") || is_short()
 }
 
-/// Writes a word. In place of NaN, Infinity and numbers past every float comes a number that no field takes.
+/// Writes a word. No number but a finite one is left.
 fn word(raw: &[u8], out: &mut Vec<u8>) {
     let is_none = |letter: char| letter == BYTE_ORDER_MARK || letter < ' ';
     let word = str::from_utf8(raw).map(|word| word.trim_matches(is_none));
     let number = word.ok().and_then(|word| word.parse::<f64>().ok());
     let word = word.map_or(raw, str::as_bytes);
-    out.extend(if number.is_none_or(f64::is_finite) { word } else { b"1e308" });
+    out.extend(if number.is_none_or(f64::is_finite) { word } else { NO_NUMBER.as_bytes() });
 }
 
 /// Writes a text without its quotes, and with its bad letters replaced. A backslash that begins no escape is meant.
