@@ -122,7 +122,7 @@ impl Facts<'_> {
     }
 }
 
-/// The part of a report that cannot be read, and what follows.
+/// The part of a report that cannot be read, and the reason why it tells no cut-off. The rehearsal tells what follows.
 fn flaw_of_report(read: &ReportRead) -> Option<String> {
     let ReportRead { report, problems } = read;
     let unread = match report.moments_rejected {
@@ -132,7 +132,7 @@ fn flaw_of_report(read: &ReportRead) -> Option<String> {
     let unread = problems.first().map(|problem| format!("{unread}, such as {problem}"));
     let dateless = forecast::proves_nothing(report, Disconnect::Unknown, false).map(|doubt| {
         let held = forecast::held(report, doubt).map_or_else(String::new, |held| format!(" ({held})"));
-        format!("{doubt}{held}: after an hour of such reports a mail says that the cut-off date is not known")
+        format!("{doubt}{held}")
     });
     let flaws: Vec<String> = unread.into_iter().chain(dateless).collect();
     (!flaws.is_empty()).then(|| flaws.join("; "))
@@ -329,5 +329,27 @@ impl Reading {
     fn cost(&self) -> String {
         let plural = if self.calls == 1 { "" } else { "s" };
         format!("{} call{plural}, {:.1} s", self.calls, self.took.as_secs_f64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Edd;
+    use crate::model::forecast::tests::report;
+
+    #[test]
+    fn a_report_that_tells_no_cut_off_is_flawed_and_one_that_does_is_not() {
+        let flaw = |balance: &str, edd: Edd, problem: Option<&str>| {
+            let problems = problem.map(str::to_owned).into_iter().collect();
+            flaw_of_report(&ReportRead { report: report(balance, "10", 3, edd), problems })
+        };
+        assert_eq!(flaw("250", Edd::Null, None), None);
+        assert_eq!(flaw("5", Edd::Null, None), None, "a cut-off by the charges");
+        assert_eq!(
+            flaw("250", Edd::Unknown, Some("$.edd: \"soon\" is no datetime")).unwrap(),
+            "not all could be read, such as $.edd: \"soon\" is no datetime; \
+             the report's cut-off date is missing or not a date"
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! Mends what JSON forbids and providers send: byte order marks, bytes outside of UTF-8, raw control characters, lone
-//! backslashes, NaN, Infinity and numbers past every float. Of members with the same name the last counts.
+//! backslashes, halves of surrogate pairs, NaN, Infinity and numbers past every float. Of members with the same name
+//! the last counts.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;

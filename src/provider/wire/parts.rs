@@ -34,7 +34,7 @@ impl<'a> Parts<'a> {
     }
 
     /// The next byte but blanks, which stays unread; `None` at the end.
-    pub(crate) fn peek(&mut self) -> Result<Option<u8>, ErrorKind> {
+    fn peek(&mut self) -> Result<Option<u8>, ErrorKind> {
         loop {
             let blanks = self.text[self.read..].iter().position(|byte| !byte.is_ascii_whitespace());
             self.read = blanks.map_or(self.text.len(), |blanks| self.read + blanks);
