@@ -72,7 +72,7 @@ impl Engine {
         // The last report named no date; one report alone is no proof. After a start or a sleep the next report
         // may name another date than the one that came near meanwhile.
         let is_taken_back = cut_off.clear > 0 && !fails;
-        let is_doubted = is_taken_back || self.causes(state, now).awaits_report(self.horizon).is_some();
+        let is_doubted = is_taken_back || self.causes(state, now).awaits_report().is_some();
         if cut_off.is_due(settings, now) && !is_doubted {
             self.entry(&key, now);
         }

@@ -23,6 +23,8 @@ pub(super) struct Causes<'a> {
     pub incidents: &'a BTreeMap<Key, Incident>,
     pub cut_off: Option<&'a CutOff>,
     pub state: &'a AccountState,
+    /// The last start or wake.
+    pub horizon: DateTime<Utc>,
     pub now: DateTime<Utc>,
 }
 
@@ -141,16 +143,16 @@ impl Causes<'_> {
         !self.state.profile.collectors.contains(&collector) || has_looked(self.state, collector)
     }
 
-    /// The end of the wait for the first report. `horizon` is the last start or wake.
-    pub(super) fn awaits_report(&self, horizon: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        self.until(horizon).filter(|_| !self.looked(Collector::ExpectedBalance))
+    /// The end of the wait for the first try of the report since the last start or wake.
+    pub(super) fn awaits_report(&self) -> Option<DateTime<Utc>> {
+        self.until(self.horizon).filter(|_| !self.looked(Collector::ExpectedBalance))
     }
 
     /// Whether the last poll of the collector failed without showing the incident. Rows of the pages and listings
     /// that such a poll could read are observations.
-    fn is_unseen(&self, own: Collector, incident: &Incident, horizon: DateTime<Utc>) -> bool {
+    fn is_unseen(&self, own: Collector, incident: &Incident) -> bool {
         let status = self.state.collectors.get(&own).filter(|status| !status.success);
-        status.is_some_and(|status| incident.read_at <= status.began.unwrap_or(horizon))
+        status.is_some_and(|status| incident.read_at <= status.began.unwrap_or(self.horizon))
     }
 
     #[allow(clippy::wildcard_enum_match_arm)] // non-payment explains none of the others
@@ -163,39 +165,39 @@ impl Causes<'_> {
         }
     }
 
-    /// Whether non-payment may explain an open incident, and the report was not asked for since its beginning.
-    pub(super) fn awaits_report_on(&self, incident: &Incident) -> bool {
-        let (balance, since) = (Collector::ExpectedBalance, incident.since);
-        let was_read = || self.state.billing.latest().is_some_and(|(_, read_at)| read_at >= since);
-        let status = self.state.collectors.get(&balance);
-        let failed = || status.is_some_and(|status| !status.success && status.began >= Some(since));
-        incident.phase.is_open()
-            && self.may_be_for_non_payment(incident)
-            && self.state.profile.collectors.contains(&balance)
-            && !was_read()
-            && !failed()
+    /// The end of the wait for a report that tells of the cut-off, if non-payment may explain an open incident.
+    pub(super) fn awaits_report_on(&self, incident: &Incident) -> Option<DateTime<Utc>> {
+        let since = incident.since.max(self.horizon);
+        let is_on = self.state.profile.collectors.contains(&Collector::ExpectedBalance);
+        let awaits =
+            || !self.looked(Collector::ExpectedBalance) || self.state.billing.told_at() < Some(since);
+        let is_concerned = is_on && incident.phase.is_open() && self.may_be_for_non_payment(incident);
+        self.until(since).filter(|_| is_concerned && awaits())
     }
 
-    /// Whether the readings that an incident rests on count. `horizon` is the last start or wake.
-    pub(super) fn evidence(&self, incident: &Incident, horizon: DateTime<Utc>) -> Evidence {
+    /// The end of the wait for the containers, if one of them may explain an open incident of a site.
+    fn awaits_containers_on(&self, incident: &Incident) -> Option<DateTime<Utc>> {
+        let is_read = || {
+            let status = self.state.collectors.get(&Collector::Containers);
+            status.is_some_and(|status| status.looked && status.success)
+        };
+        let is_site = incident.key.kind.seen_by() == Some(Collector::Sites);
+        self.until(incident.since.max(self.horizon)).filter(|_| is_site && !is_read())
+    }
+
+    /// Whether the readings that an incident rests on count.
+    pub(super) fn evidence(&self, incident: &Incident) -> Evidence {
         let (key, state) = (&incident.key, self.state);
         let own = key.kind.seen_by();
         if key.kind == Kind::Disconnect {
-            return self.awaits_report(horizon).map_or(Evidence::Sound, Evidence::Awaited);
+            return self.awaits_report().map_or(Evidence::Sound, Evidence::Awaited);
         }
+        let awaits_look = own.map_or_else(|| !all_looked(state), |own| !self.looked(own));
+        let awaits_look = self.until(self.horizon).filter(|_| awaits_look);
         if !incident.phase.is_open() {
             // A reading from before the last start is no proof of an end.
-            let awaits_look = own.map_or_else(|| !all_looked(state), |own| !self.looked(own));
-            return self.until(horizon).filter(|_| awaits_look).map_or(Evidence::Sound, Evidence::Awaited);
+            return awaits_look.map_or(Evidence::Sound, Evidence::Awaited);
         }
-        let awaits_looks = match own {
-            Some(own) => {
-                !self.looked(own)
-                    || (self.may_be_for_non_payment(incident) && !self.looked(Collector::ExpectedBalance))
-                    || (own == Collector::Sites && !self.looked(Collector::Containers))
-            }
-            None => !all_looked(state),
-        };
         let unread_sites = |row: &Container| {
             state.sites.get(&row.id).is_none_or(|listing| listing.read_at < Some(incident.since))
         };
@@ -203,13 +205,15 @@ impl Causes<'_> {
         let awaits_sites = reads_sites && in_unnamed_state(key, state).any(unread_sites);
         let awaits_itself = incident.trusted_from.filter(|from| incident.read_at < *from);
         let awaited = [
-            self.until(horizon).filter(|_| awaits_looks),
-            self.until(incident.since).filter(|_| self.awaits_report_on(incident) || awaits_sites),
+            awaits_look,
+            self.awaits_report_on(incident),
+            self.awaits_containers_on(incident),
+            self.until(incident.since).filter(|_| awaits_sites),
             awaits_itself.and_then(|from| self.until(from)),
         ];
         if let Some(until) = awaited.into_iter().flatten().max() {
             Evidence::Awaited(until)
-        } else if own.is_some_and(|own| self.is_unseen(own, incident, horizon)) {
+        } else if own.is_some_and(|own| self.is_unseen(own, incident)) {
             Evidence::Unread
         } else {
             Evidence::Sound

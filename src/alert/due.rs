@@ -84,6 +84,8 @@ fn over(case: &Case<'_>, told: &Told) -> Due {
             nothing(Why::Told)
         } else if lapsed {
             nothing(Why::Lapsed)
+        } else if let Some(at) = money::ends_at(case, told).filter(|_| event == Event::Resolved) {
+            Due::Nothing(Why::ToldToday, Some(at))
         } else {
             Due::Tell(event, incident.why.clone())
         };
@@ -245,6 +247,7 @@ pub(super) fn told_after(case: &Case<'_>, before: &Told, event: &Event, message_
         (told.what, told.episode, told.at) = (What::Over, incident.episode, now);
         // A cut-off that is watched again begins anew.
         told.money = if *event == Event::Unwatched { Money::default() } else { told.money.after_the_end() };
+        told.money.resolved_at = (*event == Event::Resolved).then_some(now);
         return told;
     }
     let is_beginning = !(is_same && told.is_open());

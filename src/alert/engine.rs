@@ -108,7 +108,7 @@ impl Engine {
             match (&one.value, one.phase) {
                 (Value::Failing(all), Phase::Pending | Phase::Recovering) => all.keys().copied().collect(),
                 (_, Phase::Pending | Phase::Recovering) => one.key.shown_by().collect(),
-                _ => causes.awaits_report_on(one).then_some(Collector::ExpectedBalance).into_iter().collect(),
+                _ => causes.awaits_report_on(one).map(|_| Collector::ExpectedBalance).into_iter().collect(),
             }
         };
         let of_incidents = self.incidents_of(&state.profile.name).flat_map(decided_by);
@@ -299,7 +299,7 @@ impl Engine {
 
     pub(super) fn causes<'a>(&'a self, state: &'a AccountState, now: DateTime<Utc>) -> Causes<'a> {
         let cut_off = self.cut_offs.get(&state.profile.name);
-        Causes { incidents: &self.incidents, cut_off, state, now }
+        Causes { incidents: &self.incidents, cut_off, state, horizon: self.horizon, now }
     }
 
     /// Notes the cause of each incident. Causes come first, since a site has the cause of its container. An
@@ -310,7 +310,7 @@ impl Engine {
         let open = of_account.filter(|one| one.phase.is_open());
         let changed = |one: &Incident| {
             let cause = causes.now(one);
-            let is_awaited = || causes.evidence(one, self.horizon) != Evidence::Sound;
+            let is_awaited = || causes.evidence(one) != Evidence::Sound;
             let stands_alone = one.stood_alone || (cause.is_none() && one.cause.is_none() && !is_awaited());
             (one.cause != cause || one.stood_alone != stands_alone)
                 .then(|| (one.key.clone(), cause, stands_alone))

@@ -67,7 +67,7 @@ impl<'a> Facts<'a> {
             return Evidence::Unread;
         }
         let causes = state.map(|state| self.engine.causes(state, self.now));
-        causes.map_or(Evidence::Sound, |causes| causes.evidence(incident, self.engine.horizon))
+        causes.map_or(Evidence::Sound, |causes| causes.evidence(incident))
     }
 
     pub(crate) fn cut_off(&self, key: &Key) -> Option<&'a CutOff> {

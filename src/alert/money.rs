@@ -66,12 +66,10 @@ fn ahead(case: &Case<'_>, cut_off: &CutOff, told: &Told, money: &Money, knows: b
     }
     // The same kind within a day waits; it is owed afterwards if it still holds.
     let mut waits: Option<DateTime<Utc>> = None;
-    let mut is_free = |last: Option<DateTime<Utc>>| match last {
-        Some(at) if now - at < ONCE_IN && cut_off.rose_at.is_none_or(|rose| rose <= at) => {
-            waits = waits.into_iter().chain([at + ONCE_IN]).min();
-            false
-        }
-        Some(_) | None => true,
+    let mut is_free = |last: Option<DateTime<Utc>>| {
+        let until = told_until(cut_off, last, now);
+        waits = waits.into_iter().chain(until).min();
+        until.is_none()
     };
     if let Some(date) = cut_off.date() {
         let day = date.with_timezone(&settings.zone).date_naive();
@@ -102,6 +100,19 @@ fn ahead(case: &Case<'_>, cut_off: &CutOff, told: &Told, money: &Money, knows: b
         Some(at) => Due::Nothing(Why::ToldToday, Some(at)),
         None => Due::Nothing(Why::Told, next),
     }
+}
+
+/// The end of the day after a mail, in which no other of its kind leaves unless the balance rose above its highest.
+fn told_until(cut_off: &CutOff, last: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let holds = |at: &DateTime<Utc>| now - *at < ONCE_IN && cut_off.rose_at.is_none_or(|rose| rose <= *at);
+    last.filter(holds).map(|at| at + ONCE_IN)
+}
+
+/// The moment from which the end of a cut-off may be told, while that is ahead. The end of an overdue account never
+/// waits.
+pub(super) fn ends_at(case: &Case<'_>, told: &Told) -> Option<DateTime<Utc>> {
+    let resolved_at = told.money.resolved_at.filter(|_| told.money.rung != Some(0));
+    told_until(case.cut_off?, resolved_at, case.now)
 }
 
 /// Whether the date is more than a day beyond a rung that was told.

@@ -69,6 +69,7 @@ pub(crate) struct Money {
     pub tightest: Option<(u32, DateTime<Utc>)>,
     pub extended_at: Option<DateTime<Utc>>,
     pub paid_at: Option<DateTime<Utc>>,
+    pub resolved_at: Option<DateTime<Utc>>,
     /// The lowest number of days before the deletion that was told.
     pub deletion: Option<u32>,
 }
@@ -76,8 +77,8 @@ pub(crate) struct Money {
 impl Money {
     /// The times of mails that go once a day: they count for the next episode too.
     pub(super) fn after_the_end(&self) -> Self {
-        let Self { tightest, extended_at, paid_at, .. } = *self;
-        Self { tightest, extended_at, paid_at, ..Self::default() }
+        let Self { tightest, extended_at, paid_at, resolved_at, .. } = *self;
+        Self { tightest, extended_at, paid_at, resolved_at, ..Self::default() }
     }
 }
 
@@ -136,9 +137,9 @@ impl Told {
 
     fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
         let Self { at, began, money, .. } = self;
-        let Money { tightest, extended_at, paid_at, .. } = money;
+        let Money { tightest, extended_at, paid_at, resolved_at, .. } = money;
         let tightest = tightest.iter_mut().map(|(_, at)| at);
-        [at, began].into_iter().chain(tightest).chain(extended_at).chain(paid_at)
+        [at, began].into_iter().chain(tightest).chain(extended_at).chain(paid_at).chain(resolved_at)
     }
 }
 

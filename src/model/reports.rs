@@ -79,6 +79,11 @@ impl Reports {
         doubted.or_else(|| self.report.as_deref().zip(self.read_at))
     }
 
+    /// The time of the last report, if that tells of the cut-off or proves that there is none.
+    pub(crate) fn told_at(&self) -> Option<DateTime<Utc>> {
+        self.read_at.filter(|_| self.doubted.is_none() && self.dateless.is_none())
+    }
+
     /// The time of the report that mails are based on, if a newer one contradicts it without a proof.
     pub(crate) fn unconfirmed(&self) -> Option<DateTime<Utc>> {
         self.read_at.filter(|_| self.doubted.is_some())

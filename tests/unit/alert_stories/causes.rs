@@ -139,6 +139,21 @@ fn what_may_explain_an_incident_is_read_first_for_two_minutes_at_most() {
                  report, look => {opened} opened
 
                  idle 7m, {reading} =>
+                 fail report, heal report, overdue 1h, look, idle 3h => ops[{opened}]:
+
+                 idle 7m, {reading} =>
+                 unreadable 900000, overdue 1h, look, idle 3h => ops[{opened}]:
+
+                 idle 7m, {reading}, fail report =>
+                 idle 3m => {opened} opened
+
+                 sleep 1h, look, fail report, {reading}, look, tick =>
+                 heal report, overdue 1h, look, idle 3h => ops[{opened}]:
+
+                 sleep 1h, fail report, {reading}, look =>
+                 heal report, overdue 1h, look, idle 3h => ops[{opened}]:
+
+                 idle 7m, {reading} =>
                  idle 3m => {opened} opened"
             ),
         );
@@ -155,7 +170,13 @@ fn what_may_explain_an_incident_is_read_first_for_two_minutes_at_most() {
          vm2=blocked =>
          idle 2m => vm_blocked/2 opened
 
-         fail report, 20m, vm1=blocked, 3m => ops[vm]: opened",
+         fail report, 20m, vm1=blocked, 3m => ops[vm]: opened
+
+         fail containers, s100=StoppedByAdmin =>
+         heal containers, c10=DISABLED_BY_ADMIN, sites, idle 3h => container_disabled/10 opened
+
+         fail containers, s100=Error =>
+         idle 3m => site_error/100 opened",
     );
 }
 
