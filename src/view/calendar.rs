@@ -141,12 +141,14 @@ impl Deadline<'_> {
 
     /// The dates in words. They are read days later, so they name no span and no amount.
     fn said(&self) -> String {
-        let Payer { lead_days, reader, .. } = self.payer;
+        let reader = self.payer.reader;
         let at = reader.moment(self.entry.cut_off);
-        let last = self.entry.pay_by.or_else(|| last_day(self.entry.cut_off, lead_days, reader.zone));
-        let by = last.map(|day| {
-            let day = reader.day(day);
-            say!(reader.language, " Pay by {day}.", " Оплатите до {day} включительно.")
+        let by = self.day_to_pay().map(|(day, is_over)| match is_over {
+            true => say!(reader.language, " Pay now.", " Оплатите сейчас."),
+            false => {
+                let day = reader.day(day);
+                say!(reader.language, " Pay by {day}.", " Оплатите до {day} включительно.")
+            }
         });
         let by = by.unwrap_or_default();
         say!(reader.language, "Cut-off {at}.{by}", "Отключение {at}.{by}")
@@ -330,6 +332,7 @@ mod tests {
             let moment = deadline.moments().next().unwrap();
             assert_eq!(moment.start, format!("DTSTART;VALUE=DATE:{day}"), "{now}");
             assert_eq!(moment.summary, summary, "{now}");
+            assert_eq!(deadline.said().ends_with("MSK. Pay now."), summary.ends_with("now"), "{now}");
         }
     }
 
