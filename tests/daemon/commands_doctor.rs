@@ -5,7 +5,7 @@ use crate::common;
 
 use common::smtp::{Act, SmtpServer, Stage};
 use common::*;
-use hostwatch_sim::FaultKind;
+use hostwatch_sim::{Fault, FaultKind};
 
 /// The word before a check, and the text behind it.
 fn check<'a>(text: &'a str, what: &str) -> (&'a str, &'a str) {
@@ -96,6 +96,14 @@ fn failures_name_their_remedy() {
         code == 1 && check(&text, "store").0 == "FAIL" && flat(&text).contains("correct store.path"),
         "{text}"
     );
+
+    // A value that the daemon leaves out is named, and so is what came in its place.
+    let (fields, value) = (Some(vec!["memsize".to_owned()]), Some("\"2 GB\"".to_owned()));
+    provider.has(Fault { fields, value, ..Fault::new(FaultKind::NullFields, "/api/cvds/v1/vms/") });
+    let (code, text, _) = doctor(&good);
+    assert!(code == 0 && check(&text, "VMs").0 == "warn", "{text}");
+    assert!(flat(&text).contains("odd, such as $.results[0].memsize: the text \"2 GB\""), "{text}");
+    provider.clear_faults();
 
     // A warning is no failure.
     let tight = good.replace("hosting_per_minute = 100000", "hosting_per_minute = 10");

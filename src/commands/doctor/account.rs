@@ -1,7 +1,7 @@
 //! The live checks of one account: each endpoint group with its credentials, the conclusions from its data, and
 //! the number of calls.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ use crate::metrics::families;
 use crate::model::forecast::{self, Disconnect};
 use crate::model::{
     AccountName, AccountState, Collector, Container, ContainerId, ContainerState, Group, Health,
-    KnownAccount, Language, Read, Report, Rows, Sort,
+    KnownAccount, Language, Read, Report, Rows,
 };
 use crate::provider::poll::{self, span};
 use crate::provider::{ApiError, Client, Hosts, Listed, ReportRead, TokenStanding};
@@ -176,8 +176,8 @@ impl<'a> Facts<'a> {
     fn sites(&self) -> Option<CheckVerdict> {
         let (some, of) = (self.readings.looked_into, self.readings.containers.rows);
         let part = if some < of { format!(" in {some} of {of} containers") } else { String::new() };
-        let says = format!("{}{part}, {}", self.readings.sites.rows, self.readings.sites.cost());
-        (some > 0 && self.readings.sites.error.is_none()).then(|| CheckVerdict::ok(says))
+        let is_read = some > 0 && self.readings.sites.error.is_none();
+        is_read.then(|| self.readings.sites.verdict(&part))
     }
 
     /// The end of the hosting token. A fixed token that ends is a trap.
@@ -236,21 +236,19 @@ impl<'a> Facts<'a> {
 
     /// Unknown states, which cause no alert of their own.
     fn states(&self) -> Option<CheckVerdict> {
-        let mut odd: Vec<(Sort, &str)> = Vec::new();
-        for one in self.known.state().resources().filter(|seen| seen.health == Health::Unknown) {
-            if !odd.contains(&(one.kind, one.state)) {
-                odd.push((one.kind, one.state));
-            }
-        }
-        let numbers = odd.iter().any(|(kind, name)| *kind == Sort::Container && name.parse::<i64>().is_ok());
+        let resources = self.known.state().resources().filter(|seen| seen.health == Health::Unknown);
+        let resources = resources.map(|seen| (words::sort(seen.kind, Language::En), seen.state));
+        let orders = self.report.iter().flat_map(|report| &report.orders);
+        let orders =
+            orders.filter(|order| !order.state.is_known()).map(|order| ("order", order.state.as_str()));
+        let odd: BTreeSet<(&str, &str)> = resources.chain(orders).collect();
+        let numbers = !unnamed_states(self.known.state()).is_empty();
         let remedy = if numbers {
             "name the numbers, as the block below begins to".to_owned()
         } else {
             "ask the provider what they mean; hostwatch reports them as unknown".to_owned()
         };
-        let odd =
-            odd.iter().take(10).map(|(kind, name)| format!("{} '{name}'", words::sort(*kind, Language::En)));
-        let odd: Vec<String> = odd.collect();
+        let odd: Vec<String> = odd.iter().take(10).map(|(what, state)| format!("{what} '{state}'")).collect();
         let says = format!("unknown: {}", odd.join(", "));
         (!odd.is_empty()).then(|| CheckVerdict::warn(says).remedy(remedy))
     }
@@ -302,11 +300,11 @@ impl Reading {
         match read {
             Ok(listed) => {
                 self.rows += listed.rows.len() as u64;
-                let such = listed.problems.first();
-                let such = such.map(|problem| format!(", such as {problem}"));
-                let flaw = || format!("not all could be read{}", such.unwrap_or_default());
-                self.flaw = (!listed.is_whole()).then(flaw);
                 let is_whole = listed.is_whole();
+                let what = if is_whole { "some values are odd" } else { "not all could be read" };
+                let such = listed.problems.first().map(|problem| format!("{what}, such as {problem}"));
+                let flaw = such.or_else(|| (!is_whole).then(|| what.to_owned()));
+                self.flaw = self.flaw.take().or(flaw);
                 self.error = listed.failure.map(|error| error.to_string());
                 Some(Rows::new(listed.rows, is_whole))
             }

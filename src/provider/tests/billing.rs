@@ -113,10 +113,20 @@ fn the_disconnect_date_is_a_date_null_or_unknown() {
     assert!(matches!(edd(|it| it["edd"] = json!("2026-04-01T10:00:00")), Edd::At(_)));
     assert!(matches!(edd(|it| it["edd"] = json!("2026-04-01")), Edd::At(_)));
     assert_eq!(edd(|_| {}), Edd::Null);
-    for odd in [json!("soon"), json!("0"), json!(7), json!(true), json!([1]), json!("1970-01-01T00:00:00")] {
+    let table = [
+        (json!("soon"), "the text \"soon\" is no datetime"),
+        (json!("0"), "the text \"0\" is no datetime"),
+        (json!(7), "the number 7"),
+        (json!(true), "true"),
+        (json!([1]), "a list"),
+        (json!("2000-01-01T00:00:00"), "1999-12-31 21:00:00 UTC is long past"),
+    ];
+    for (odd, held) in table {
         let mut json = report();
         json["edd"] = odd.clone();
-        assert_eq!(read(&json).unwrap().edd, Edd::Unknown, "{odd}");
+        let (read, notes) = read_text(&json.to_string());
+        assert_eq!(read.unwrap().edd, Edd::Unknown, "{odd}");
+        assert_eq!(notes.problems, [format!("$.edd: {held}")]);
     }
     let never = json!("9999-12-31T23:59:59Z");
     for none in
@@ -200,7 +210,7 @@ fn an_invalid_report_is_no_good_news() {
 #[test]
 fn a_moment_without_time_or_balance_is_counted_as_rejected() {
     for field in ["moment", "balance"] {
-        for odd in [json!(null), json!("x"), json!([])] {
+        for (odd, held) in [(json!(null), "null"), (json!("x"), "the text \"x\""), (json!([7]), "a list")] {
             let mut json = report();
             json["charge_moments"][1][field] = odd.clone();
             let (read, notes) = read_text(&json.to_string());
@@ -217,7 +227,8 @@ fn a_moment_without_time_or_balance_is_counted_as_rejected() {
                 &order(4),
             ));
             assert_eq!(self::read(&json).unwrap().whole_until, nothing, "a list that is not sorted");
-            assert!(notes.problems[0].starts_with(&format!("$.charge_moments[1].{field}: ")));
+            let (place, what) = notes.problems[0].split_once(": ").unwrap();
+            assert!(place == format!("$.charge_moments[1].{field}") && what.contains(held), "{notes:?}");
         }
     }
     let mut json = report();

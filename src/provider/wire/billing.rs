@@ -11,16 +11,15 @@ use serde::de::MapAccess;
 use serde::de::value::MapAccessDeserializer;
 use serde_json::value::RawValue;
 
-use crate::model::sanitize::one_line;
 use crate::model::{Charge, ChargeMoment, Edd, Money, Order, OrderId, OrderState, Tariff};
 
 use super::decimal::decimal;
 use super::diagnostics::{DecodeContext, Reader, Record, Rejected, row};
-use super::field::{Field, MOST_SHOWN, Stamp, Wire, is_none, is_none_json};
+use super::field::{Field, Stamp, Wire, in_words, is_none, is_none_json};
 use super::lenient::{NO_NUMBER, tolerant};
 
 /// No account was cut off before this year.
-const FIRST_YEAR: i32 = 2000;
+const FIRST_YEAR: i32 = 2010;
 /// In some languages the last possible moment means that there is none.
 const NO_YEAR: i32 = 9999;
 
@@ -206,19 +205,15 @@ pub(crate) fn error_text(raw: &RawValue) -> Option<Box<str>> {
     if is_none_json(raw) || decimal(raw).is_some_and(|number| number.is_zero()) {
         return None;
     }
-    let text = serde_json::from_str::<String>(raw.get()).unwrap_or_else(|_| shown(raw).to_owned());
+    let text =
+        serde_json::from_str::<String>(raw.get()).unwrap_or_else(|_| raw.get().replace(NO_NUMBER, "NaN"));
     Some(text.trim().chars().take(LONGEST).collect::<String>().into())
-}
-
-/// A value as people see it.
-fn shown(raw: &RawValue) -> &str {
-    if raw.get() == NO_NUMBER { "NaN" } else { raw.get() }
 }
 
 /// The decimal, or the words for the value in its place.
 fn exact(raw: Option<&RawValue>) -> Result<Decimal, Cow<'static, str>> {
     let raw = raw.ok_or("missing or null")?;
-    decimal(raw).ok_or_else(|| format!("{} is no decimal", one_line(shown(raw), MOST_SHOWN)).into())
+    decimal(raw).ok_or_else(|| format!("{} is no decimal", in_words(raw)).into())
 }
 
 impl Reader<'_> {
@@ -228,10 +223,11 @@ impl Reader<'_> {
     }
 
     fn moment_of(&mut self, name: &'static str, field: &Field<Stamp>) -> Result<DateTime<Utc>, Rejected> {
-        match self.require(name, field.clone())?.moment(self.context.zone) {
+        let stamp = self.require(name, field.clone())?;
+        match stamp.moment(self.context.zone) {
             Ok(Some(at)) => Ok(at),
             Ok(None) => self.refuse(name, "a datetime without offset, and no time_zone is set"),
-            Err(()) => self.refuse(name, "no datetime"),
+            Err(()) => self.refuse(name, format_args!("{stamp} is no datetime")),
         }
     }
 }

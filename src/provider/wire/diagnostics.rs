@@ -62,7 +62,7 @@ pub(crate) trait Record: for<'de> Wire<'de> + Default + Send + 'static {
 /// The problems of one listing or record.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Diagnostics {
-    /// The first few, each behind its JSON path (`$.results[3].memsize: a string`). Problems that rejected a
+    /// The first few, each behind its JSON path (`$.results[3].memsize: the text "2 GB"`). Problems that rejected a
     /// record come before those of a field.
     pub problems: Vec<String>,
     refusals: usize,

@@ -1,6 +1,7 @@
 //! One field of a record, which accepts any JSON. Decoding never fails because of a type: a value of another
 //! type is noted as such.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -9,6 +10,7 @@ use chrono_tz::Tz;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::lenient::NO_NUMBER;
 use crate::model::sanitize::one_line;
 use crate::model::time::{at_zone, of_four_digits, parse_moment};
 
@@ -19,18 +21,18 @@ pub(crate) enum Field<T> {
     #[default]
     Missing,
     Null,
-    /// The type of the value that came instead, for a problem's text.
-    Mistyped(&'static str),
+    /// The value that came instead, for a problem's text: `the number -1`, `an object`.
+    Mistyped(Box<str>),
 }
 
 impl<T> Field<T> {
-    /// The value, or the type that came in its place.
-    pub(crate) fn value(self) -> Result<T, &'static str> {
+    /// The value, or the one that came in its place.
+    pub(crate) fn value(self) -> Result<T, Cow<'static, str>> {
         match self {
             Self::Value(value) => Ok(value),
-            Self::Missing => Err("missing"),
-            Self::Null => Err("null"),
-            Self::Mistyped(came) => Err(came),
+            Self::Missing => Err("missing".into()),
+            Self::Null => Err("null".into()),
+            Self::Mistyped(came) => Err(String::from(came).into()),
         }
     }
 }
@@ -45,11 +47,25 @@ pub(crate) fn is_none(text: &str) -> bool {
         || text.starts_with("0001-01-01")
 }
 
+/// A type without values.
+enum Never {}
+
+impl Wire<'_> for Never {}
+
+/// A value as a field of a type that accepts nothing. `serde_json` refuses only numbers beyond its range.
+fn refused(raw: &RawValue) -> Field<Never> {
+    let beyond = |_| Field::Mistyped("a number out of range".into());
+    serde_json::from_str(raw.get()).unwrap_or_else(beyond)
+}
+
 /// Whether JSON of any type means "none".
 pub(crate) fn is_none_json(raw: &RawValue) -> bool {
-    enum Never {}
-    impl Wire<'_> for Never {}
-    matches!(serde_json::from_str::<Field<Never>>(raw.get()), Ok(Field::Null))
+    matches!(refused(raw), Field::Null)
+}
+
+/// Any JSON for a problem's text: `the text "much"`, `a list`.
+pub(super) fn in_words(raw: &RawValue) -> Cow<'static, str> {
+    refused(raw).value().map_or_else(|came| came, |never| match never {})
 }
 
 /// A type of fields, with the JSON that it accepts. It refuses the JSON that it does not name.
@@ -70,12 +86,12 @@ pub(crate) trait Wire<'de>: Sized {
         None
     }
     fn list<A: SeqAccess<'de>>(list: A) -> Result<Field<Self>, A::Error> {
-        Ok(if rest(list)? == 0 { Field::Null } else { Field::Mistyped("a list") })
+        Ok(if rest(list)? == 0 { Field::Null } else { Field::Mistyped("a list".into()) })
     }
     fn object<A: MapAccess<'de>>(mut object: A) -> Result<Field<Self>, A::Error> {
         let mut came = Field::Null;
         while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
-            came = Field::Mistyped("an object");
+            came = Field::Mistyped("an object".into());
         }
         Ok(came)
     }
@@ -98,8 +114,9 @@ pub(super) fn rest<'de, A: SeqAccess<'de>>(mut list: A) -> Result<u32, A::Error>
 
 struct AnyOf<T>(PhantomData<T>);
 
-fn or<T>(value: Option<T>, came: &'static str) -> Field<T> {
-    value.map_or(Field::Mistyped(came), Field::Value)
+fn or<T>(value: Option<T>, number: impl fmt::Debug) -> Field<T> {
+    let came = || format!("the number {number:?}").replace(NO_NUMBER, "NaN");
+    value.map_or_else(|| Field::Mistyped(came().into()), Field::Value)
 }
 
 impl<'de, T: Wire<'de>> Visitor<'de> for AnyOf<T> {
@@ -112,24 +129,23 @@ impl<'de, T: Wire<'de>> Visitor<'de> for AnyOf<T> {
         Ok(Field::Null)
     }
     fn visit_bool<E>(self, value: bool) -> Result<Field<T>, E> {
-        let other = if value { Field::Mistyped("a boolean") } else { Field::Null };
+        let other = if value { Field::Mistyped("true".into()) } else { Field::Null };
         Ok(T::boolean(value).map_or(other, Field::Value))
     }
     fn visit_u64<E>(self, value: u64) -> Result<Field<T>, E> {
-        Ok(or(T::unsigned(value), "a number"))
+        Ok(or(T::unsigned(value), value))
     }
     fn visit_i64<E>(self, value: i64) -> Result<Field<T>, E> {
-        Ok(or(T::signed(value), "a number"))
+        Ok(or(T::signed(value), value))
     }
     fn visit_f64<E>(self, value: f64) -> Result<Field<T>, E> {
-        Ok(or(T::float(value), "a number"))
+        Ok(or(T::float(value), value))
     }
     fn visit_str<E>(self, value: &str) -> Result<Field<T>, E> {
         Ok(match T::text(value) {
             Some(value) => Field::Value(value),
             None if is_none(value) => Field::Null,
-            None if value.len() > LONGEST_TEXT_BYTES => Field::Mistyped("a string far too long"),
-            None => Field::Mistyped("a string"),
+            None => Field::Mistyped(quoted(value).into()),
         })
     }
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Field<T>, A::Error> {
@@ -186,8 +202,17 @@ impl Wire<'_> for bool {
     }
 }
 
-/// The number of characters of an odd value that a problem quotes.
-pub(super) const MOST_SHOWN: usize = 40;
+/// The number of characters that a problem quotes.
+const MOST_SHOWN: usize = 40;
+
+/// A text for a problem's words. A long one is left out: a part of a credential would not be hidden later.
+fn quoted(text: &str) -> String {
+    match text.chars().count() {
+        0..=MOST_SHOWN => format!("the text {:?}", one_line(text, MOST_SHOWN)),
+        characters => format!("a text of {characters} characters"),
+    }
+}
+
 /// The maximum length. Longer texts are no names, states or addresses, and would fill memory, pages and mails.
 pub(crate) const LONGEST_TEXT_BYTES: usize = 4096;
 /// The maximum number of elements in a record's list.
@@ -217,7 +242,7 @@ impl<'de, T: Wire<'de>> Wire<'de> for Vec<Field<T>> {
             let Some(element) = list.next_element()? else { return Ok(Field::Value(all)) };
             all.push(element);
         }
-        Ok(if rest(list)? == 0 { Field::Value(all) } else { Field::Mistyped("a list") })
+        Ok(if rest(list)? == 0 { Field::Value(all) } else { Field::Mistyped("a list".into()) })
     }
 }
 
@@ -241,7 +266,7 @@ impl fmt::Display for Stamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Utc(at) | Self::Naive(at) => write!(f, "{at}"),
-            Self::Other(text) => write!(f, "{:?}", one_line(text, MOST_SHOWN)),
+            Self::Other(text) => f.write_str(&quoted(text)),
         }
     }
 }
@@ -301,6 +326,10 @@ mod tests {
         serde_json::from_str(json).unwrap()
     }
 
+    fn came<T>(instead: &str) -> Field<T> {
+        Field::Mistyped(instead.into())
+    }
+
     #[test]
     fn integers_come_in_many_guises() {
         for (json, want) in [
@@ -310,14 +339,14 @@ mod tests {
             ("7.0", Field::Value(7)),
             ("18446744073709551615", Field::Value(u64::MAX)),
             ("null", Field::Null),
-            ("-7", Field::Mistyped("a number")),
-            ("7.5", Field::Mistyped("a number")),
-            ("1e300", Field::Mistyped("a number")),
-            ("\"seven\"", Field::Mistyped("a string")),
+            ("-7", came("the number -7")),
+            ("7.5", came("the number 7.5")),
+            ("1e300", came("the number 1e300")),
+            ("\"seven\"", came("the text \"seven\"")),
             ("\"\"", Field::Null),
-            ("true", Field::Mistyped("a boolean")),
-            ("[7]", Field::Mistyped("a list")),
-            ("{\"a\": [1, {\"b\": 2}]}", Field::Mistyped("an object")),
+            ("true", came("true")),
+            ("[7]", came("a list")),
+            ("{\"a\": [1, {\"b\": 2}]}", came("an object")),
         ] {
             assert_eq!(field::<u64>(json), want, "{json}");
         }
@@ -326,18 +355,18 @@ mod tests {
             ("-7", Field::Value(-7)),
             ("\" -7 \"", Field::Value(-7)),
             ("-7.0", Field::Value(-7)),
-            ("-7.5", Field::Mistyped("a number")),
+            ("-7.5", came("the number -7.5")),
             ("null", Field::Null),
         ] {
             assert_eq!(field::<i64>(json), want, "{json}");
         }
         // From here on a float may stand for its neighbours.
         assert_eq!(field::<i64>("9007199254740992.0"), Field::Value(9_007_199_254_740_992));
-        assert_eq!(field::<i64>("-9007199254740994.0"), Field::Mistyped("a number"));
+        assert_eq!(field::<i64>("-9007199254740994.0"), came("the number -9007199254740994.0"));
         assert_eq!(field::<u64>("9007199254740992.0"), Field::Value(9_007_199_254_740_992));
-        assert_eq!(field::<u64>("9007199254740994.0"), Field::Mistyped("a number"));
-        assert_eq!(field::<u64>("-1.0"), Field::Mistyped("a number"));
-        assert_eq!(field::<i64>("18446744073709551615"), Field::Mistyped("a number"));
+        assert_eq!(field::<u64>("9007199254740994.0"), came("the number 9007199254740994.0"));
+        assert_eq!(field::<u64>("-1.0"), came("the number -1.0"));
+        assert_eq!(field::<i64>("18446744073709551615"), came("the number 18446744073709551615"));
     }
 
     #[test]
@@ -345,22 +374,19 @@ mod tests {
         let text = |length: usize| format!("\"{}\"", "x".repeat(length));
         let list = |length: usize| format!("[{}0]", "0,".repeat(length - 1));
         assert!(matches!(field::<Box<str>>(&text(LONGEST_TEXT_BYTES)), Field::Value(_)));
-        assert_eq!(
-            field::<Box<str>>(&text(LONGEST_TEXT_BYTES + 1)),
-            Field::Mistyped("a string far too long")
-        );
+        assert_eq!(field::<Box<str>>(&text(LONGEST_TEXT_BYTES + 1)), came("a text of 4097 characters"));
         assert!(matches!(field::<Vec<Field<u64>>>(&list(MOST_ELEMENTS)), Field::Value(_)));
-        assert_eq!(field::<Vec<Field<u64>>>(&list(MOST_ELEMENTS + 1)), Field::Mistyped("a list"));
+        assert_eq!(field::<Vec<Field<u64>>>(&list(MOST_ELEMENTS + 1)), came("a list"));
     }
 
     #[test]
     fn lists_are_counted_or_tolerated_one_by_one() {
         assert_eq!(field::<ListLength>(r#"[1, {"a": []}, null]"#), Field::Value(ListLength(3)));
         assert_eq!(field::<ListLength>("[]"), Field::Value(ListLength(0)));
-        assert_eq!(field::<ListLength>("3"), Field::Mistyped("a number"));
-        let each = vec![Field::Value(1), Field::Mistyped("a string"), Field::Null, Field::Value(2)];
+        assert_eq!(field::<ListLength>("3"), came("the number 3"));
+        let each = vec![Field::Value(1), came("the text \"x\""), Field::Null, Field::Value(2)];
         assert_eq!(field::<Vec<Field<u64>>>(r#"[1, "x", null, 2]"#), Field::Value(each));
-        assert_eq!(field::<Box<str>>("7"), Field::Mistyped("a number"));
+        assert_eq!(field::<Box<str>>("7"), came("the number 7"));
     }
 
     #[test]
@@ -370,9 +396,9 @@ mod tests {
             ("false", Field::Value(false)),
             ("1", Field::Value(true)),
             ("0", Field::Value(false)),
-            ("2", Field::Mistyped("a number")),
+            ("2", came("the number 2")),
             ("\"\"", Field::Null),
-            ("\"true\"", Field::Mistyped("a string")),
+            ("\"true\"", came("the text \"true\"")),
             ("null", Field::Null),
         ] {
             assert_eq!(field::<bool>(json), want, "{json}");

@@ -88,7 +88,7 @@ impl<'de> Wire<'de> for VmIp {
         let entry = Entry::deserialize(MapAccessDeserializer::new(object))?;
         let address = entry.ipvalue.value().ok().map(|Address(text)| text);
         let is_entry = matches!(entry.id, Field::Value(_)) || address.is_some();
-        Ok(if is_entry { Field::Value(Self { address }) } else { Field::Mistyped("an object") })
+        Ok(if is_entry { Field::Value(Self { address }) } else { Field::Mistyped("an object".into()) })
     }
 }
 
