@@ -12,7 +12,7 @@ use super::notified::{Hold, Notified};
 use crate::failpoint;
 use crate::model::AccountName;
 
-/// Mails of different lanes never wait for each other.
+/// Mails of different lanes do not wait for each other, but while one about money waits for its reply.
 #[derive(
     Clone,
     Copy,

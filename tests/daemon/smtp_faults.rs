@@ -10,7 +10,7 @@ use certificates::Authority;
 use chrono::Duration;
 use common::clock::Clock;
 use common::ledger::Ledger;
-use common::smtp::{Act, Protection, Setup, SmtpServer, Stage};
+use common::smtp::{Act, Mail, Protection, Setup, SmtpServer, Stage};
 use common::vitals::{Vitals, assert_stops};
 use common::*;
 
@@ -92,6 +92,26 @@ fn fate(stage: Stage, code: &str) -> Fate {
         (Stage::Rcpt | Stage::Data | Stage::Dot, false) => Fate::Again,
         _ => Fate::Waits,
     }
+}
+
+/// The server takes its time over the first mail that it gets.
+#[test]
+fn a_mail_about_money_goes_first_however_slow_the_server_is() {
+    let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
+    provider.lasts_days(3);
+    smtp.once(Stage::Dot, Act::Wait);
+    let mut daemon = Daemon::prepare(&provider, smtp.address, "");
+    daemon.run();
+    smtp.seen_when_blocking(|seen| seen.acts.len() == 1);
+    provider.all_polled(3);
+    let subjects = |mails: &[Mail]| {
+        let lines = mails.iter().map(|mail| String::from_utf8_lossy(&mail.raw).into_owned());
+        lines.map(|raw| raw.lines().find(|line| line.starts_with("Subject: ")).unwrap().to_owned()).collect()
+    };
+    let first: Vec<String> = subjects(&smtp.seen().mails);
+    assert!(first.len() == 1 && first[0].contains("Cut-off"), "{first:?}");
+    smtp.forget_rules();
+    wait_for(&smtp, STARTED);
 }
 
 #[test]

@@ -33,7 +33,14 @@ struct SentMessage {
 pub(super) struct ChatUpdate {
     pub(super) update_id: i64,
     #[serde(default)]
-    pub(super) callback_query: Option<Callback>,
+    callback_query: Value,
+}
+
+impl ChatUpdate {
+    /// The press of a button, if it is one. An odd update hides no later ones.
+    pub(super) fn press(&self) -> Option<Callback> {
+        Callback::deserialize(&self.callback_query).ok()
+    }
 }
 
 /// A press of a button.

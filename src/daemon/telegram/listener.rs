@@ -142,14 +142,14 @@ impl Listener {
             tracing::info!(chat = self.name, "the buttons in the Telegram chat work again");
         }
         (heard.failures, heard.has_said_conflict) = (0, false);
-        for ChatUpdate { update_id, callback_query } in updates {
-            if let Some(callback) = callback_query
-                && !self.press(chat, update_id, callback).await
+        for update in updates {
+            if let Some(callback) = update.press()
+                && !self.press(chat, update.update_id, callback).await
             {
                 // The update was not confirmed, so Telegram sends it again.
                 return AGAIN / failpoint::haste();
             }
-            heard.offset = Some(update_id + 1);
+            heard.offset = Some(update.update_id + 1);
         }
         Duration::ZERO
     }

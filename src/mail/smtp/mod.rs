@@ -130,7 +130,8 @@ impl Transport {
         failpoint::reach("connected");
         let mut outcome = session.deliver(envelope_from, recipient, raw, past).await;
         if is_kept && session.ended_before_the_mail(&outcome) {
-            session = self.open().await?;
+            let ended = std::mem::replace(&mut session, self.open().await?);
+            drop(tokio::spawn(ended.close()));
             outcome = session.deliver(envelope_from, recipient, raw, past).await;
         }
         match &outcome {

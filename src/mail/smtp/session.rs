@@ -143,9 +143,11 @@ impl Session {
         !self.is_left && outcome.as_ref().err().is_none_or(SendError::is_refusal)
     }
 
-    /// Whether the connection ended before the server can have had the mail; another connection may succeed.
+    /// Whether the connection ended before the server can have had the mail, or takes no more mails: another
+    /// connection may succeed.
     pub(super) fn ended_before_the_mail(&self, outcome: &Result<(), SendError>) -> bool {
-        self.is_left || outcome.as_ref().is_err_and(|failure| failure.end == End::Broken)
+        let is_full = |failure: &SendError| failure.stage == Stage::Sender || failure.end == End::Broken;
+        self.is_left || outcome.as_ref().is_err_and(is_full)
     }
 
     async fn content(&mut self, lines: &[u8]) -> Result<(), SendError> {

@@ -92,15 +92,13 @@ fn connections(server: &SmtpServer) -> Vec<usize> {
 async fn mails_in_a_row_share_a_connection_even_if_one_is_refused() {
     let server = SmtpServer::plain();
     let transport = plain(&server);
-    for (stage, code) in
-        [(Stage::Rcpt, "550"), (Stage::Rcpt, "451"), (Stage::Dot, "554"), (Stage::Mail, "550")]
-    {
+    for (stage, code) in [(Stage::Rcpt, "550"), (Stage::Rcpt, "451"), (Stage::Dot, "554")] {
         send(&transport).await.unwrap();
         server.once(stage, Act::reply(&format!("{code} no")));
         send(&transport).await.unwrap_err();
     }
     send(&transport).await.unwrap();
-    assert_eq!(connections(&server), [1; 5]);
+    assert_eq!(connections(&server), [1; 4]);
 }
 
 #[tokio::test]
@@ -121,6 +119,14 @@ async fn a_kept_connection_that_the_server_leaves_is_no_failure() {
             sent.unwrap();
             assert_eq!(connections(&server), [1, 2], "{stage:?} {act:?}");
         }
+    }
+    for refusal in ["554 5.7.1 too many mails in one session", "452 4.5.3 later"] {
+        let server = SmtpServer::plain();
+        let transport = plain(&server);
+        send(&transport).await.unwrap();
+        server.once(Stage::Mail, Act::reply(refusal));
+        send(&transport).await.unwrap();
+        assert_eq!(connections(&server), [1, 2], "{refusal}");
     }
     // Once only: if a new connection does not help, it is a failure.
     let server = SmtpServer::plain();
