@@ -83,7 +83,7 @@ pub fn effect(fault: &Fault, place: &Place, when: When) -> Effect {
         // A page has a limit of bytes. A report is read as a stream whose parts have one.
         K::HugeBody => Failed(Why::Other),
         K::ForeignNext | K::NextLoop if place.paging == Paging::Next => Failed(Why::LaterPage),
-        K::ForeignNext | K::NextLoop => Harmless,
+        K::ForeignNext | K::NextLoop | K::OddBytes => Harmless,
         K::ShiftingRows if place.paging == Paging::Whole => Harmless,
         K::ShiftingRows if fault.by.is_some_and(|by| by < 0) => Doubtful(Shown::All),
         K::ShiftingRows => Doubtful(Shown::Some),
@@ -190,6 +190,7 @@ pub fn requests(fault: &Fault, place: &Place) -> Option<(String, u32, u32)> {
         | K::TruncatedJson
         | K::WrongTypes
         | K::NullFields
+        | K::OddBytes
         | K::ForeignNext
         | K::NextLoop
         | K::ShiftingRows
@@ -226,6 +227,7 @@ pub fn words(fault: &Fault, place: &Place, time_out_seconds: u64) -> Vec<String>
         K::ForeignNext | K::NextLoop => vec!["the pages go round in a circle".to_owned()],
         K::ShiftingRows | K::WrongCount => vec!["the count is ".to_owned()],
         K::DuplicateRows => vec!["came twice".to_owned()],
+        K::OddBytes => Vec::new(),
         K::WrongTypes => vec!["so the record is left out".to_owned()],
         K::NullFields => vec![format!("null, so the record is left out")],
     }

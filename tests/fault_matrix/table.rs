@@ -173,7 +173,7 @@ pub const CONTROL: &str = "all-well";
 pub const LONG_PAUSE_SECONDS: u32 = 400;
 
 #[rustfmt::skip]
-pub const TROUBLES: [Trouble; 27] = [
+pub const TROUBLES: [Trouble; 28] = [
     Trouble { key: "status-503", says: "503 each time",
         fault: |place| status(place, 503) },
     Trouble { key: "status-400", says: "400 and the like",
@@ -206,6 +206,8 @@ pub const TROUBLES: [Trouble; 27] = [
         fault: |place| fault(place, FaultKind::InvalidJson) },
     Trouble { key: "truncated-json", says: "JSON cut short",
         fault: |place| fault(place, FaultKind::TruncatedJson) },
+    Trouble { key: "odd-bytes", says: "a byte order mark before the body",
+        fault: |place| fault(place, FaultKind::OddBytes) },
     Trouble { key: "huge-body", says: "a body over 32 MiB",
         fault: |place| Fault { bytes: Some(33 << 20), ..fault(place, FaultKind::HugeBody) } },
     Trouble { key: "foreign-next", says: "`next` on another host",

@@ -147,6 +147,14 @@ async fn a_huge_body() {
 }
 
 #[tokio::test]
+async fn bytes_that_are_no_utf_8() {
+    let sim = with(json!({"kind": "odd_bytes", "fields": ["name"]})).await;
+    let (got, _) = raw(&sim, VMS).await;
+    let has = |part: &[u8]| got.windows(part.len()).any(|bytes| bytes == part);
+    assert!(has(b"\r\n\r\n\xef\xbb\xbf{") && has(b"\"name\":\"\t\xcf"), "{}", String::from_utf8_lossy(&got));
+}
+
+#[tokio::test]
 async fn a_connection_is_closed_before_or_within_the_answer() {
     let sim = with(json!({"kind": "reset"})).await;
     let (got, quiet) = raw(&sim, VMS).await;

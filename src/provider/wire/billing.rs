@@ -190,8 +190,7 @@ pub(crate) fn edd(field: Field<Stamp>, reader: &mut Reader<'_>) -> Edd {
         None => Edd::Unknown,
         Some(at) if at.year() >= NO_YEAR => Edd::Null,
         Some(at) if at.year() < FIRST_YEAR => {
-            let _ = reader.odd::<()>("report.edd", format_args!("{at} is long past"));
-            Edd::Unknown
+            reader.odd("report.edd", format_args!("{at} is long past")).unwrap_or(Edd::Unknown)
         }
         Some(at) => Edd::At(at),
     }

@@ -54,8 +54,7 @@ impl Wire<'_> for Never {}
 
 /// A value as a field of a type that accepts nothing. `serde_json` refuses only numbers beyond its range.
 fn refused(raw: &RawValue) -> Field<Never> {
-    let beyond = |_| Field::Mistyped("a number out of range".into());
-    serde_json::from_str(raw.get()).unwrap_or_else(beyond)
+    serde_json::from_str(raw.get()).unwrap_or_else(|_| Field::Mistyped("a number out of range".into()))
 }
 
 /// Whether JSON of any type means "none".

@@ -56,6 +56,7 @@ pub fn spoils(fault: &Fault) -> bool {
             | Kind::InvalidJson
             | Kind::WrongTypes
             | Kind::NullFields
+            | Kind::OddBytes
             | Kind::ForeignNext
             | Kind::NextLoop
             | Kind::DuplicateRows
@@ -71,8 +72,11 @@ pub fn within(fault: &Fault, body: Vec<u8>, here: &str, path: &str) -> Vec<u8> {
     if fault.kind == Kind::InvalidJson {
         return b"{\"count\": 1, \"results\": [{\"id\": 1,, ]".to_vec();
     }
-    let Ok(mut json) = serde_json::from_slice(&body) else { return body };
     let fields = fault.fields.as_deref();
+    if fault.kind == Kind::OddBytes {
+        return with_odd_bytes(&body, fields.unwrap_or_default());
+    }
+    let Ok(mut json) = serde_json::from_slice(&body) else { return body };
     if fault.kind == Kind::WrongTypes {
         mistype(&mut json, fields, true);
     } else if fault.kind == Kind::NullFields {
@@ -91,6 +95,16 @@ pub fn within(fault: &Fault, body: Vec<u8>, here: &str, path: &str) -> Vec<u8> {
     }
     let text = json.to_string();
     fault.value.as_ref().map_or(text.clone(), |value| text.replace(&format!("\"{MARK}\""), value)).into()
+}
+
+fn with_odd_bytes(body: &[u8], fields: &[String]) -> Vec<u8> {
+    // JSON writes this character as an escape.
+    const LETTER: char = '\u{1}';
+    let text = fields.iter().fold(String::from_utf8_lossy(body).into_owned(), |text, field| {
+        text.replace(&format!("\"{field}\":\""), &format!("\"{field}\":\"\t{LETTER}"))
+    });
+    let bytes = text.bytes().map(|byte| if byte == LETTER as u8 { 0xcf } else { byte });
+    b"\xef\xbb\xbf".iter().copied().chain(bytes).collect()
 }
 
 /// The manner in which a body is sent under the fault, if it changes that.

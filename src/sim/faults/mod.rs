@@ -25,6 +25,8 @@ pub enum Kind {
     WrongTypes,
     /// The named fields hold `value` (null), which is JSON or anything else.
     NullFields,
+    /// a byte order mark, and a tab and a letter of Windows-1251 before the text in each of `fields`
+    OddBytes,
     /// a web page instead of JSON: `code` (200)
     HtmlPage,
     /// the answer after `bytes` (64 MiB) of blanks
