@@ -69,6 +69,7 @@ pub(crate) struct Money {
     pub tightest: Option<(u32, DateTime<Utc>)>,
     pub extended_at: Option<DateTime<Utc>>,
     pub paid_at: Option<DateTime<Utc>>,
+    /// The time of the last mail that said it is over.
     pub resolved_at: Option<DateTime<Utc>>,
     /// The lowest number of days before the deletion that was told.
     pub deletion: Option<u32>,
@@ -77,8 +78,8 @@ pub(crate) struct Money {
 impl Money {
     /// The times of mails that go once a day: they count for the next episode too.
     pub(super) fn after_the_end(&self) -> Self {
-        let Self { tightest, extended_at, paid_at, resolved_at, .. } = *self;
-        Self { tightest, extended_at, paid_at, resolved_at, ..Self::default() }
+        let Self { tightest, extended_at, paid_at, .. } = *self;
+        Self { tightest, extended_at, paid_at, ..Self::default() }
     }
 }
 
