@@ -27,7 +27,8 @@ fn parse(text: &str) -> Option<Decimal> {
     {
         return Some(exact);
     }
-    let text: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
+    // U+2212 is the minus of typography.
+    let text: String = text.replace('\u{2212}', "-").split_whitespace().collect();
     let is_comma_decimal =
         text.split_once(',').is_some_and(|(_, places)| matches!(places.len(), 1 | 2)) && !text.contains('.');
     let text = if is_comma_decimal { text.replace(',', ".") } else { text };
@@ -79,6 +80,7 @@ mod tests {
             ("1E+2", Some("100")),
             ("\"+7\"", Some("7")),
             ("\" 7 \"", Some("7")),
+            ("\"\u{2212}1\u{a0}250,50\"", Some("-1250.50")),
             ("\"\\u0037\"", Some("7")),
             // More digits than fit.
             ("2.842170943040401e-14", Some("0.0000000000000284217094304040")),
