@@ -38,11 +38,15 @@ impl Log {
     /// The next mail to a recipient, if one is owed and can leave now. The caller stores its bytes and this log
     /// before the server gets the mail.
     pub(crate) fn claim(&mut self, to: &str, id: &str, facts: &Facts<'_>) -> Option<Outgoing> {
-        let money = self.claim_of(Lane::Money, to, id, facts);
+        if let Some(money) = self.claim_of(Lane::Money, to, id, facts) {
+            return Some(money);
+        }
         // A mail about money goes first: no other leaves while the server has it and did not reply yet.
-        let is_first = self.flights.get(&(to.to_owned(), Lane::Money)).is_some_and(|one| one.again.is_none());
-        let others = [Lane::Other, Lane::Digest].into_iter().filter(|_| !is_first);
-        money.or_else(|| others.into_iter().find_map(|lane| self.claim_of(lane, to, id, facts)))
+        let money = self.flights.get(&(to.to_owned(), Lane::Money));
+        if money.is_some_and(|flight| flight.again.is_none()) {
+            return None;
+        }
+        [Lane::Other, Lane::Digest].into_iter().find_map(|lane| self.claim_of(lane, to, id, facts))
     }
 
     fn claim_of(&mut self, lane: Lane, to: &str, id: &str, facts: &Facts<'_>) -> Option<Outgoing> {

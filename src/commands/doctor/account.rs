@@ -234,7 +234,7 @@ impl<'a> Facts<'a> {
         CheckVerdict::ok(format!("would watch: {alerts}; {} metrics{such}", names.len()))
     }
 
-    /// Unknown states, which cause no alert of their own.
+    /// Unknown states of resources and orders.
     fn states(&self) -> Option<CheckVerdict> {
         let resources = self.known.state().resources().filter(|seen| seen.health == Health::Unknown);
         let resources = resources.map(|seen| (words::sort(seen.kind, Language::En), seen.state));

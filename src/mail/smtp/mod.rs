@@ -1,6 +1,6 @@
 //! Sends mails to an SMTP server: one envelope and one recipient a mail, one connection for several mails in a
-//! row. The sender queues, repeats and logs. This module repeats only one step: servers limit the mails of a
-//! connection, so a mail is sent again if the connection ended before it.
+//! row. The sender queues, repeats and logs. This module repeats only one step, since servers limit the mails of a
+//! connection. If a kept one ended before a mail, or refused it at MAIL, a new one gets it.
 //!
 //! The commands are spoken here, and not by `lettre`'s transport, for two reasons. To that transport a 571, a
 //! code without text or a letter in KOI8-R is no reply. A recipient that was refused for good would be tried
@@ -129,7 +129,7 @@ impl Transport {
         let mut session = if let Some(session) = kept { session } else { self.open().await? };
         failpoint::reach("connected");
         let mut outcome = session.deliver(envelope_from, recipient, raw, past).await;
-        if is_kept && session.ended_before_the_mail(&outcome) {
+        if is_kept && session.another_may_take_it(&outcome) {
             let ended = std::mem::replace(&mut session, self.open().await?);
             drop(tokio::spawn(ended.close()));
             outcome = session.deliver(envelope_from, recipient, raw, past).await;

@@ -143,11 +143,12 @@ impl Session {
         !self.is_left && outcome.as_ref().err().is_none_or(SendError::is_refusal)
     }
 
-    /// Whether the connection ended before the server can have had the mail, or takes no more mails: another
-    /// connection may succeed.
-    pub(super) fn ended_before_the_mail(&self, outcome: &Result<(), SendError>) -> bool {
-        let is_full = |failure: &SendError| failure.stage == Stage::Sender || failure.end == End::Broken;
-        self.is_left || outcome.as_ref().is_err_and(is_full)
+    /// Whether another connection may take the mail: this one ended before the server can have had it, or the
+    /// server refused it at MAIL.
+    pub(super) fn another_may_take_it(&self, outcome: &Result<(), SendError>) -> bool {
+        let is_open_to_another =
+            |failure: &SendError| failure.stage == Stage::Sender || failure.end == End::Broken;
+        self.is_left || outcome.as_ref().is_err_and(is_open_to_another)
     }
 
     async fn content(&mut self, lines: &[u8]) -> Result<(), SendError> {
