@@ -15,10 +15,8 @@ use crate::model::{Charge, Container, Counted, Group, Ip, Resource, Site, Stated
 use super::address::Endpoint;
 use super::client::Client;
 use super::error::{ApiError, ErrorKind};
-use super::wire::{self, Diagnostics, MOST_ROWS, NextPage, Record, WirePage};
+use super::wire::{self, Diagnostics, MOST_ROWS, NextPage, PAGE_ROWS, Record, WirePage};
 
-/// The rows of a page, which is the maximum of the interface (8).
-const LIMIT: u64 = 100;
 /// Bodies of this size are decoded outside of the runtime's threads.
 const LARGE_BYTES: usize = 256 << 10;
 
@@ -394,7 +392,7 @@ impl<'a> Pages<'a> {
     /// Whether a page with so many rows may be followed by another. Pages that are shorter than was asked for have
     /// a round number of rows. Of listings inside a container that is not tried: there may be a thousand.
     fn is_full(&self, rows: u64) -> bool {
-        rows >= LIMIT
+        rows >= PAGE_ROWS as u64
             || (rows > 0 && rows.is_multiple_of(10) && !self.endpoint.collector.row().may_be_missing)
     }
 }
@@ -406,5 +404,5 @@ fn with_query(url: &Url, query: &str) -> Url {
 }
 
 fn at_offset(url: &Url, offset: u64) -> Url {
-    with_query(url, &format!("offset={offset}&limit={LIMIT}"))
+    with_query(url, &format!("offset={offset}&limit={PAGE_ROWS}"))
 }

@@ -16,6 +16,6 @@ pub(crate) use diagnostics::{DecodeContext, Diagnostics, FIELDS, Reader, Record}
 pub(crate) use field::{Field, Stamp, is_none_json};
 pub(crate) use hosting::{ContainerRow, CountedRow, SiteRow};
 pub(crate) use lenient::{once, tolerant};
-pub(crate) use page::{MOST_ROWS, NextPage, WirePage, page};
+pub(crate) use page::{MOST_ROWS, NextPage, PAGE_ROWS, WirePage, page};
 pub(crate) use parts::Parts;
 pub(crate) use vm::{IpRow, VmRow};

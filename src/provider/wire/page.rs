@@ -12,7 +12,9 @@ use super::diagnostics::{DecodeContext, Diagnostics, Reader, Record, row};
 use super::field::{Field, Wire, is_none, rest};
 use super::lenient::tolerant;
 
-/// The maximum rows of a listing. Ordinary pages have 100; a provider without paging shows all rows on one.
+/// The rows of a page, which is the maximum of the interface (8).
+pub(crate) const PAGE_ROWS: usize = 100;
+/// The maximum rows of a listing. A provider without paging shows all rows on one page.
 pub(crate) const MOST_ROWS: usize = 250_000;
 
 /// A decoded page.
@@ -127,7 +129,7 @@ struct RowList<R>(Vec<Field<R>>);
 
 impl<'de, R: Wire<'de>> Wire<'de> for RowList<R> {
     fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Field<Self>, A::Error> {
-        let mut rows = Vec::new();
+        let mut rows = Vec::with_capacity(PAGE_ROWS);
         while let Some(row) = list.next_element()? {
             rows.push(row);
             if rows.len() > MOST_ROWS {

@@ -1,5 +1,6 @@
 //! VMs and IP addresses as the VM API sends them (interface 2.5, 2.7).
 
+use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv6Addr};
 
 use serde::Deserialize;
@@ -61,10 +62,12 @@ struct Address(Box<str>);
 impl Wire<'_> for Address {
     fn text(text: &str) -> Option<Self> {
         let text = text.trim();
-        match text.contains(':').then(|| text.parse::<Ipv6Addr>()) {
-            Some(Ok(address)) => Some(Self(address.to_string().into())),
-            Some(Err(_)) | None => Box::text(text).map(Self),
-        }
+        let Some(address) = text.contains(':').then(|| text.parse::<Ipv6Addr>().ok()).flatten() else {
+            return Box::text(text).map(Self);
+        };
+        let mut out = String::with_capacity(text.len());
+        write!(out, "{address}").ok()?;
+        Some(Self(out.into()))
     }
 }
 
