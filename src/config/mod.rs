@@ -10,8 +10,6 @@ mod findings;
 mod hosting;
 pub(crate) mod keys;
 mod recipient;
-#[cfg(test)]
-pub(crate) mod reference;
 mod secrets;
 mod sources;
 mod tables;
