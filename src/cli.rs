@@ -6,7 +6,9 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ColorChoice, Parser, Subcommand};
+use tracing::level_filters::LevelFilter;
 use url::Url;
 
 use crate::http::{self, DEFAULT_LISTEN_ADDRESS, ListenAddress};
@@ -54,7 +56,7 @@ pub(crate) enum Command {
     Status(StatusArgs),
     /// Forecast the balance by the provider's reports; exit 0 fine, 1 a cut-off is near, 3 not known
     #[command(after_help = examples::FORECAST)]
-    Forecast(Forecast),
+    Forecast(OfAccount),
     /// Show the mails to come if nobody pays, by the real rules; sends nothing. Exit 0 fine; 1 a cut-off that
     /// nobody would hear of; 3 not known
     Rehearse(Rehearse),
@@ -76,7 +78,7 @@ pub(crate) enum Command {
     /// Have the running daemon poll the provider now, as after a payment, and show the results; exit 0, or 1 if
     /// a poll failed
     #[command(after_help = examples::POLL)]
-    Poll(Poll),
+    Poll(OfAccount),
     /// List open incidents, the worst first, and those that ended lately
     #[command(after_help = examples::INCIDENTS)]
     Incidents(ListArgs),
@@ -228,20 +230,6 @@ pub(crate) struct StatusArgs {
     pub config: Config,
 }
 
-/// `forecast`
-#[derive(Debug, Args)]
-pub(crate) struct Forecast {
-    /// Only this account
-    pub account: Option<String>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-    #[command(flatten)]
-    pub screen: Screen,
-    #[command(flatten)]
-    pub config: Config,
-}
-
 /// `rehearse`
 #[derive(Debug, Args)]
 pub(crate) struct Rehearse {
@@ -282,9 +270,9 @@ pub(crate) struct TestMessage {
     pub config: Config,
 }
 
-/// `poll`
+/// `forecast` and `poll`
 #[derive(Debug, Args)]
-pub(crate) struct Poll {
+pub(crate) struct OfAccount {
     /// Only this account
     pub account: Option<String>,
     #[command(flatten)]
@@ -423,15 +411,7 @@ pub(crate) struct ListArgs {
 pub(crate) struct Screen {
     /// Colours: auto is on a terminal unless NO_COLOR is set
     #[arg(long = "color", value_name = "WHEN", default_value = "auto", global = true)]
-    pub colour: ColourWhen,
-}
-
-/// The cases in which text has colours.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum ColourWhen {
-    Auto,
-    Always,
-    Never,
+    pub colour: ColorChoice,
 }
 
 /// The web side, with the flags of the Prometheus exporter toolkit.
@@ -458,11 +438,16 @@ pub(crate) struct Web {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Log {
     /// Least severe level that is logged
-    #[arg(long = "log.level", value_name = "LEVEL", default_value = "info")]
-    pub level: telemetry::Level,
+    #[arg(long = "log.level", value_name = "LEVEL", default_value = "info", value_parser = level())]
+    pub level: LevelFilter,
     /// Format of the log
     #[arg(long = "log.format", value_name = "FORMAT", default_value = "logfmt")]
     pub format: telemetry::LogFormat,
+}
+
+fn level() -> impl TypedValueParser<Value = LevelFilter> {
+    PossibleValuesParser::new(["debug", "info", "warn", "error"])
+        .try_map(|level| level.parse::<LevelFilter>())
 }
 
 fn telemetry_path(text: &str) -> Result<String, &'static str> {

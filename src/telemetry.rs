@@ -11,17 +11,7 @@ use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuild
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
-use tracing_subscriber::util::SubscriberInitExt;
-
-/// `--log.level`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
-pub(crate) enum Level {
-    Debug,
-    #[default]
-    Info,
-    Warn,
-    Error,
-}
+use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
 /// `--log.format`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
@@ -31,11 +21,6 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// The process has a log already.
-#[derive(Debug, thiserror::Error)]
-#[error("the log was set up twice")]
-pub(crate) struct AlreadySet(#[from] tracing_subscriber::util::TryInitError);
-
 /// The lines that may wait for a reader of the log. Further ones are dropped and counted.
 const MOST_LINES: usize = 8_192;
 
@@ -43,7 +28,7 @@ const MOST_LINES: usize = 8_192;
 ///
 /// # Errors
 /// If it is called a second time.
-pub(crate) fn init(level: Level, format: LogFormat) -> Result<WorkerGuard, AlreadySet> {
+pub(crate) fn init(level: LevelFilter, format: LogFormat) -> Result<WorkerGuard, TryInitError> {
     let dropped = Arc::new(OnceLock::new());
     let stderr = Stderr { dropped: Arc::clone(&dropped), said: 0, is_json: format == LogFormat::Json };
     let queue = NonBlockingBuilder::default().lossy(true).buffered_lines_limit(MOST_LINES);
@@ -150,7 +135,7 @@ impl Write for Line {
 }
 
 /// The subscriber of `init`, with another writer.
-pub(crate) fn subscriber<W>(level: Level, format: LogFormat, writer: W) -> impl Subscriber + Send + Sync
+pub(crate) fn subscriber<W>(level: LevelFilter, format: LogFormat, writer: W) -> impl Subscriber + Send + Sync
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
@@ -169,14 +154,8 @@ where
 }
 
 /// Only warnings of libraries are logged. At lower levels they may log the sent data.
-fn targets(level: Level) -> Targets {
-    let ours = match level {
-        Level::Debug => LevelFilter::DEBUG,
-        Level::Info => LevelFilter::INFO,
-        Level::Warn => LevelFilter::WARN,
-        Level::Error => LevelFilter::ERROR,
-    };
-    Targets::new().with_default(ours.min(LevelFilter::WARN)).with_target("hostwatch", ours)
+fn targets(level: LevelFilter) -> Targets {
+    Targets::new().with_default(level.min(LevelFilter::WARN)).with_target("hostwatch", level)
 }
 
 #[cfg(test)]
@@ -199,7 +178,7 @@ mod tests {
         }
     }
 
-    fn logged(level: Level, format: LogFormat, log: impl FnOnce()) -> Vec<String> {
+    fn logged(level: LevelFilter, format: LogFormat, log: impl FnOnce()) -> Vec<String> {
         let sink = Sink::default();
         let writer = sink.clone();
         tracing::subscriber::with_default(subscriber(level, format, move || writer.clone()), log);
@@ -209,7 +188,7 @@ mod tests {
 
     #[test]
     fn logfmt_has_time_level_message_and_fields() {
-        let lines = logged(Level::Info, LogFormat::Logfmt, || {
+        let lines = logged(LevelFilter::INFO, LogFormat::Logfmt, || {
             tracing::info!(target: "hostwatch::x", { vm.id = 7, name = "a b" }, "poll failed");
             tracing::warn!(target: "hostwatch::x", plain = "x", "ok");
         });
@@ -228,7 +207,7 @@ mod tests {
         struct Pretty(&'static str);
         let odd = "a\nlevel=error message=forged\r\u{1b}[31m \u{2028}\"";
         for format in [LogFormat::Logfmt, LogFormat::Json] {
-            let lines = logged(Level::Info, format, || {
+            let lines = logged(LevelFilter::INFO, format, || {
                 let error = std::io::Error::other(odd);
                 tracing::info!(target: "hostwatch", name = odd, shown = %odd, debugged = ?Pretty(odd), "{odd}");
                 tracing::info!(target: "hostwatch", error = &error as &dyn std::error::Error, tall = format!("{:#?}", Pretty("x")));
@@ -251,7 +230,7 @@ mod tests {
             inner.in_scope(|| tracing::warn!(target: "hostwatch", error = "no {}", "polling fails"));
             tracing::warn!(target: "hostwatch", "again");
         };
-        let lines = logged(Level::Warn, LogFormat::Logfmt, within);
+        let lines = logged(LevelFilter::WARN, LogFormat::Logfmt, within);
         let wants = [
             "message=\"polling fails\" error=\"no {}\" account=main collector=vms page=2",
             "message=again account=main collector=vms",
@@ -259,7 +238,7 @@ mod tests {
         for (line, want) in lines.iter().zip(wants) {
             assert!(line.ends_with(want), "{lines:#?}");
         }
-        let lines = logged(Level::Warn, LogFormat::Json, within);
+        let lines = logged(LevelFilter::WARN, LogFormat::Json, within);
         for (line, page) in lines.iter().zip([serde_json::json!(2), serde_json::Value::Null]) {
             let value: serde_json::Value = serde_json::from_str(line).unwrap();
             let spans = &value["spans"];
@@ -274,7 +253,7 @@ mod tests {
 
     #[test]
     fn json_lines_parse() {
-        let lines = logged(Level::Info, LogFormat::Json, || {
+        let lines = logged(LevelFilter::INFO, LogFormat::Json, || {
             tracing::info!(target: "hostwatch", { vm.id = 7 }, "poll \"failed\"\n");
         });
         let value: serde_json::Value = serde_json::from_str(&lines[0]).unwrap();
@@ -291,7 +270,12 @@ mod tests {
             tracing::info!(target: "reqwest::connect", "5");
             tracing::warn!(target: "hyper", "6");
         };
-        let table = [(Level::Debug, "1236"), (Level::Info, "236"), (Level::Warn, "36"), (Level::Error, "3")];
+        let table = [
+            (LevelFilter::DEBUG, "1236"),
+            (LevelFilter::INFO, "236"),
+            (LevelFilter::WARN, "36"),
+            (LevelFilter::ERROR, "3"),
+        ];
         for (level, want) in table {
             let lines = logged(level, LogFormat::Logfmt, all);
             let got: String = lines.iter().map(|line| line.split("message=").nth(1).unwrap()).collect();

@@ -17,9 +17,9 @@ use crate::terminal::forecast::AccountForecast;
 use crate::terminal::{Answer, Forecasts};
 
 /// Prints the forecasts. The answer says whether one of them needs somebody.
-pub(super) async fn run(args: cli::Forecast) -> Result<Answer> {
-    let beside = Beside::of(&args.config.file);
-    let (settings, unread) = settings(&args.config.file, &beside).await?;
+pub(super) async fn run(args: cli::OfAccount) -> Result<Answer> {
+    let beside = Beside::of(&args.list.config.file);
+    let (settings, unread) = settings(&args.list.config.file, &beside).await?;
     let accounts = chosen(&settings.accounts, args.account.as_deref())?;
     let clock = Clock::default();
     let reports: Vec<Result<Arc<Report>, String>> = match &unread {
@@ -57,7 +57,7 @@ pub(super) async fn run(args: cli::Forecast) -> Result<Answer> {
         }
     }
     let forecasts = Forecasts::new(if forecasts.is_empty() { unknown } else { forecasts }, now);
-    print(&laid_out(args.json, args.screen, &forecasts, Forecasts::text)?)?;
+    print(&laid_out(args.list.json, args.list.screen, &forecasts, Forecasts::text)?)?;
     Ok(forecasts.answer)
 }
 

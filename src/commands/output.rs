@@ -4,11 +4,12 @@
 use std::io::{IsTerminal as _, Write as _};
 
 use anyhow::{Context as _, Result};
+use clap::ColorChoice;
 use serde::Serialize;
 use terminal_size::{Width, terminal_size_of};
 
 use super::ask::AskError;
-use crate::cli::{ColourWhen, Screen};
+use crate::cli::Screen;
 use crate::config_error::ConfigErrors;
 use crate::telemetry;
 use crate::terminal::{Style, harmless_json, in_columns};
@@ -76,9 +77,9 @@ pub(super) fn style(screen: Screen) -> Style {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let out = std::io::stdout();
     let colour = match screen.colour {
-        ColourWhen::Always => true,
-        ColourWhen::Never => false,
-        ColourWhen::Auto => {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => {
             // https://no-color.org
             let dumb = set("TERM").is_some_and(|terminal| terminal == "dumb");
             out.is_terminal() && set("NO_COLOR").is_none() && !dumb

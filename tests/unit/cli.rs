@@ -7,6 +7,7 @@ use clap::{CommandFactory as _, Parser as _};
 use crate::cli::{CONFIG_FILE, Cli, Command};
 use crate::http::ListenAddress;
 use crate::telemetry;
+use tracing::level_filters::LevelFilter;
 
 #[path = "../common/printed.rs"]
 mod printed;
@@ -28,7 +29,7 @@ fn run_has_the_defaults_of_the_contract() {
     assert_eq!(run.web.telemetry_path, "/metrics");
     assert!(!run.web.enable_lifecycle && !run.web.systemd_socket);
     assert_eq!(run.web.config_file, None);
-    assert_eq!((run.log.level, run.log.format), (telemetry::Level::Info, telemetry::LogFormat::Logfmt));
+    assert_eq!((run.log.level, run.log.format), (LevelFilter::INFO, telemetry::LogFormat::Logfmt));
     assert_eq!(run.config.file, PathBuf::from(CONFIG_FILE));
 }
 
@@ -56,7 +57,7 @@ fn every_flag_of_run() {
     assert_eq!((run.config.file, run.web.telemetry_path), ("x.toml".into(), "/probe/metrics".to_owned()));
     assert!(run.web.enable_lifecycle);
     assert_eq!(run.web.config_file, Some("web.yml".into()));
-    assert_eq!((run.log.level, run.log.format), (telemetry::Level::Debug, telemetry::LogFormat::Json));
+    assert_eq!((run.log.level, run.log.format), (LevelFilter::DEBUG, telemetry::LogFormat::Json));
 }
 
 #[test]

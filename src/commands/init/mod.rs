@@ -150,7 +150,7 @@ async fn tried(args: &cli::Init, answers: &Answers) -> Result<()> {
 }
 
 /// The output uses the width and the colours of the terminal.
-const SCREEN: Screen = Screen { colour: cli::ColourWhen::Auto };
+const SCREEN: Screen = Screen { colour: clap::ColorChoice::Auto };
 
 async fn provider_failures(settings: &Settings) -> (CheckSection, std::sync::Arc<AccountState>) {
     let examined = doctor::account::examine(&settings.accounts[0], &Hosts::default()).await;
