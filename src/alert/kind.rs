@@ -7,7 +7,7 @@ use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 use strum::{EnumIter, EnumString, IntoEnumIterator as _, IntoStaticStr, VariantArray, VariantNames};
 
-use crate::model::{Collector, Sort};
+use crate::model::{Collector, Sort, serde_as_text};
 
 /// The kind of an incident (contract section 6). Keys, labels and the configuration use its name.
 #[derive(
@@ -271,25 +271,6 @@ impl fmt::Display for Event {
         Ok(())
     }
 }
-
-/// Stores a type as its text.
-macro_rules! serde_as_text {
-    ($name:ty) => {
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-
-        impl<'de> serde::Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = String::deserialize(deserializer)?;
-                text.parse().map_err(serde::de::Error::custom)
-            }
-        }
-    };
-}
-pub(super) use serde_as_text;
 
 serde_as_text!(Event);
 

@@ -122,7 +122,8 @@ impl KnownAccount {
     /// Takes over the last report that the daemon read before its start.
     pub(crate) fn remembering(mut self, last: Option<&LastReport>) -> Self {
         if self.state.profile.collectors.contains(&Collector::ExpectedBalance) {
-            self.state_mut().billing.remembered = last.map(|last| (Arc::new(last.report()), last.read_at));
+            self.state_mut().billing.remembered =
+                last.map(|last| (Arc::new(last.report.clone()), last.read_at));
         }
         self
     }

@@ -23,21 +23,24 @@ pub(crate) enum Edd {
     Unknown,
 }
 
-/// An expected-balance report (interface 2.8).
-#[derive(Clone, PartialEq, Debug)]
+/// An expected-balance report (interface 2.8). The store keeps it without its error and its orders.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
     /// The date that was asked for.
     pub date: Option<DateTime<Utc>>,
     pub edd: Edd,
     /// The provider's own error message. A report with one counts as a failed poll.
+    #[serde(skip)]
     pub error: Option<Box<str>>,
     /// The balance at `date`.
     pub expected_balance: Option<Money>,
     /// The moments ahead of the reading, sorted by time.
+    #[serde(rename = "charges", with = "super::last_report::stored")]
     pub moments: Moments,
     /// The time of the first charge that was made by the reading, and the balance after the last one.
     pub made: Option<(DateTime<Utc>, Money)>,
     /// The orders of the moments, each once, by id.
+    #[serde(skip)]
     pub orders: Vec<Arc<Order>>,
     /// The number of moments that could not be decoded. With any, the report is no proof that all is well.
     pub moments_rejected: u64,

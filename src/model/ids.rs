@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use super::as_text::serde_as_text;
+
 macro_rules! numeric_id {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {$(
         $(#[$doc])*
@@ -84,18 +86,7 @@ impl fmt::Display for AccountName {
     }
 }
 
-impl serde::Serialize for AccountName {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-impl<'de> serde::Deserialize<'de> for AccountName {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = <std::borrow::Cow<'_, str>>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
-}
+serde_as_text!(AccountName);
 
 /// An account's name is empty or has a character outside `[A-Za-z0-9_-]`.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

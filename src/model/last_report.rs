@@ -2,35 +2,25 @@
 //! depend on, without the orders. Pure.
 
 use chrono::{DateTime, Duration, DurationRound as _, Utc};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::billing::{Edd, Report};
+use super::billing::Report;
 use super::charge_moment::ChargeMoment;
+use super::moments::Moments;
 use super::money::Money;
 
 /// A report with more charges keeps them by the hour, since one of 10,000 orders has a million.
 const MOST_CHARGES: usize = 5000;
 
-/// A report and the time at which it was read.
+/// A report without its orders, and the time at which it was read.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct LastReport {
     pub read_at: DateTime<Utc>,
     /// Charges of one hour are joined at the first of them, so that no amount is lower than in the report.
     pub by_the_hour: bool,
-    date: Option<DateTime<Utc>>,
-    edd: Edd,
-    expected_balance: Option<Money>,
-    moments_rejected: u64,
-    #[serde(default)]
-    whole_until: Option<DateTime<Utc>>,
-    #[serde(default)]
-    made: Option<(DateTime<Utc>, Money)>,
-    charges: Vec<ChargesTogether>,
+    #[serde(flatten)]
+    pub report: Report,
 }
-
-/// Joined charges: the time of the first, their sum, the balance after them, and whether that is above 0.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-struct ChargesTogether(DateTime<Utc>, Money, Money, bool);
 
 impl LastReport {
     /// The short form of a report that was read at this time.
@@ -42,65 +32,57 @@ impl LastReport {
             true => together(report, |one, other| hour(one) == hour(other)),
             false => same_moment,
         };
-        Self {
-            read_at,
-            by_the_hour,
-            date: report.date,
-            edd: report.edd,
-            expected_balance: report.expected_balance,
-            moments_rejected: report.moments_rejected,
-            whole_until: report.whole_until,
-            made: report.made,
-            charges,
+        let moments = charges.into_iter().collect();
+        let report = Report { error: None, orders: Vec::new(), moments, ..report.clone() };
+        Self { read_at, by_the_hour, report }
+    }
+}
+
+/// Joins charges that are `near` each other. Their balances must add up, and the balance must not run out among
+/// them. Refunds that hide a lower balance are not joined.
+fn together(report: &Report, near: impl Fn(DateTime<Utc>, DateTime<Utc>) -> bool) -> Vec<ChargeMoment> {
+    let mut charges: Vec<ChargeMoment> = Vec::new();
+    for moment in report.moments.iter() {
+        let positive = moment.is_positive();
+        if let Some(last) = charges.last_mut()
+            && near(last.at, moment.at)
+            && last.balance - moment.amount == moment.balance
+            && moment.amount >= Money::ZERO
+            && last.is_positive() == positive
+        {
+            (last.amount, last.balance) = (last.amount + moment.amount, moment.balance);
+        } else {
+            charges.push(ChargeMoment { positive: Some(positive), order: None, ..moment });
         }
     }
+    charges
+}
 
-    /// The report without orders.
-    pub(crate) fn report(&self) -> Report {
-        let moment = |&ChargesTogether(at, amount, balance, positive): &ChargesTogether| ChargeMoment {
+/// Moments as they are stored: time, amount, the balance after it, and whether that is above 0.
+pub(super) mod stored {
+    use super::*;
+
+    pub(crate) fn serialize<S: Serializer>(moments: &Moments, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(moments.iter().map(|one| (one.at, one.amount, one.balance, one.is_positive())))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Moments, D::Error> {
+        let stored: Vec<(DateTime<Utc>, Money, Money, bool)> = Vec::deserialize(deserializer)?;
+        let moment = |(at, amount, balance, positive)| ChargeMoment {
             at,
             amount,
             balance,
             positive: Some(positive),
             order: None,
         };
-        Report {
-            date: self.date,
-            edd: self.edd,
-            error: None,
-            expected_balance: self.expected_balance,
-            moments: self.charges.iter().map(moment).collect(),
-            made: self.made,
-            orders: Vec::new(),
-            moments_rejected: self.moments_rejected,
-            whole_until: self.whole_until,
-        }
+        Ok(stored.into_iter().map(moment).collect())
     }
-}
-
-/// Joins charges that are `near` each other. Their balances must add up, and the balance must not run out among
-/// them. Refunds that hide a lower balance are not joined.
-fn together(report: &Report, near: impl Fn(DateTime<Utc>, DateTime<Utc>) -> bool) -> Vec<ChargesTogether> {
-    let mut charges: Vec<ChargesTogether> = Vec::new();
-    for moment in report.moments.iter() {
-        let positive = moment.is_positive();
-        if let Some(last) = charges.last_mut()
-            && near(last.0, moment.at)
-            && last.2 - moment.amount == moment.balance
-            && moment.amount >= Money::ZERO
-            && last.3 == positive
-        {
-            (last.1, last.2) = (last.1 + moment.amount, moment.balance);
-        } else {
-            charges.push(ChargesTogether(moment.at, moment.amount, moment.balance, positive));
-        }
-    }
-    charges
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Edd;
     use crate::model::forecast::tests::{money, report, t};
     use crate::model::forecast::{self, SPANS_DAYS};
 
@@ -152,7 +134,7 @@ mod tests {
             assert!(!kept.by_the_hour);
             for days in [0, 3, 40] {
                 let now = t("2026-03-01T12:00:00") + Duration::days(days);
-                assert_eq!(told(&kept.report(), now), told(&report, now), "{days} {report:?}");
+                assert_eq!(told(&kept.report, now), told(&report, now), "{days} {report:?}");
             }
         }
     }
@@ -172,7 +154,8 @@ mod tests {
             .into_iter()
             .collect();
         let kept = kept(&falling);
-        let amounts: Vec<String> = kept.charges.iter().map(|one| format!("{} {}", one.1, one.2)).collect();
+        let amounts: Vec<String> =
+            kept.report.moments.iter().map(|one| format!("{} {}", one.amount, one.balance)).collect();
         assert_eq!(amounts, ["30 70", "0 70"]);
     }
 
@@ -180,12 +163,12 @@ mod tests {
     fn many_charges_are_kept_by_the_hour() {
         let report = busy(600, "3000");
         let kept = kept(&report);
-        assert!(kept.by_the_hour && kept.charges.len() <= 90 * 11, "{}", kept.charges.len());
+        assert!(kept.by_the_hour && kept.report.moments.len() <= 90 * 11, "{}", kept.report.moments.len());
         // If no hour is cut in two, both show the same values.
         let now = t("2026-03-04T11:59:00");
-        assert_eq!(told(&kept.report(), now), told(&report, now));
+        assert_eq!(told(&kept.report, now), told(&report, now));
         let amid = t("2026-03-04T12:30:00");
         let due = |report: &Report| forecast::top_up_required(report, amid, 7);
-        assert!(due(&kept.report()) >= due(&report), "never less than is due");
+        assert!(due(&kept.report) >= due(&report), "never less than is due");
     }
 }

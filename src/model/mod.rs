@@ -1,6 +1,7 @@
 //! The provider's resources and reports as immutable values. No I/O, no clock, no wire format.
 
 pub(crate) mod account;
+mod as_text;
 pub(crate) mod billing;
 pub(crate) mod changes;
 mod charge_moment;
@@ -28,6 +29,7 @@ mod via;
 pub(crate) mod when;
 
 pub(crate) use account::{KnownAccount, Observed, Seen};
+pub(crate) use as_text::serde_as_text;
 pub(crate) use billing::{Charge, Edd, Order, Report, Tariff};
 pub(crate) use charge_moment::ChargeMoment;
 pub(crate) use ids::{AccountName, ContainerId, IpId, OrderId, SiteId, VmId};

@@ -8,6 +8,7 @@ use std::str::FromStr;
 use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
 
+use super::as_text::serde_as_text;
 use super::language::Language;
 
 /// An amount in the account's currency, as exact as the provider gave it.
@@ -66,9 +67,7 @@ impl Money {
 
     /// Multiplied by an exact factor, saturating.
     pub(crate) fn times(self, factor: Decimal) -> Self {
-        Self(self.0.checked_mul(factor).unwrap_or(
-            if (self.0 >= Decimal::ZERO) == (factor >= Decimal::ZERO) { Decimal::MAX } else { Decimal::MIN },
-        ))
+        Self(self.0.saturating_mul(factor))
     }
 
     /// Divided by an exact divisor; `None` for zero.
@@ -79,10 +78,6 @@ impl Money {
     /// The nearest float, for drawing only.
     pub(crate) fn to_f64(self) -> f64 {
         self.0.to_f64().unwrap_or(0.0)
-    }
-
-    fn saturated(result: Option<Decimal>, up: bool) -> Self {
-        Self(result.unwrap_or(if up { Decimal::MAX } else { Decimal::MIN }))
     }
 }
 
@@ -110,14 +105,14 @@ fn thousands(digits: &str) -> String {
 impl Add for Money {
     type Output = Self;
     fn add(self, other: Self) -> Self {
-        Self::saturated(self.0.checked_add(other.0), other.0 >= Decimal::ZERO)
+        Self(self.0.saturating_add(other.0))
     }
 }
 
 impl Sub for Money {
     type Output = Self;
     fn sub(self, other: Self) -> Self {
-        Self::saturated(self.0.checked_sub(other.0), other.0 < Decimal::ZERO)
+        Self(self.0.saturating_sub(other.0))
     }
 }
 
@@ -167,18 +162,7 @@ impl fmt::Debug for Money {
     }
 }
 
-impl serde::Serialize for Money {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> serde::Deserialize<'de> for Money {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
-}
+serde_as_text!(Money);
 
 #[cfg(test)]
 mod tests {

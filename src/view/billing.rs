@@ -97,7 +97,6 @@ pub(crate) struct LastReading {
     #[serde(flatten)]
     pub orders: Orders,
     /// The cut-off of an open incident that was mailed.
-    #[serde(default)]
     pub cut_off: Option<Disconnect>,
 }
 
@@ -145,15 +144,15 @@ impl Billing {
 impl LastReading {
     /// The reason why a newer report is no proof against this one.
     pub(crate) fn doubts(&self, report: &Report) -> Option<Doubt> {
-        let last = self.report.report();
-        let known = self.cut_off.unwrap_or_else(|| forecast::disconnect(&last));
-        let is_new_bare = forecast::is_bare(report) && !forecast::is_bare(&last);
+        let last = &self.report.report;
+        let known = self.cut_off.unwrap_or_else(|| forecast::disconnect(last));
+        let is_new_bare = forecast::is_bare(report) && !forecast::is_bare(last);
         forecast::proves_nothing(report, known, is_new_bare).filter(|_| known.is_cut_off())
     }
 
     /// The cut-off that was mailed, unless this newer report shows a payment or an earlier date.
     pub(crate) fn known_beside(&self, report: &Report, now: DateTime<Utc>) -> Option<Disconnect> {
-        let foreseen = forecast::highest_foreseen(&self.report.report(), now);
+        let foreseen = forecast::highest_foreseen(&self.report.report, now);
         let is_payment = foreseen < forecast::balance_now(report);
         let is_earlier =
             |known: &Disconnect| forecast::disconnect(report).at().is_some_and(|at| Some(at) < known.at());

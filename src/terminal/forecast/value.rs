@@ -91,7 +91,7 @@ impl AccountForecast {
     /// A forecast from the daemon's last report; `error` is the reason why none could be read now.
     pub(crate) fn as_of(profile: &Profile, last: LastReading, error: String, now: DateTime<Utc>) -> Self {
         let LastReading { report: last, orders, cut_off: _ } = last;
-        let mut outlook = Outlook::new(&last.report(), last.read_at, profile, now);
+        let mut outlook = Outlook::new(&last.report, last.read_at, profile, now);
         outlook.as_of = Some(last.read_at);
         outlook.not_read = Some(error);
         outlook.orders = orders;
