@@ -12,7 +12,6 @@ pub(crate) struct CalendarEntry {
     /// The last known date.
     pub cut_off: DateTime<Utc>,
     /// The last day to pay; `None` if no day was ever entered.
-    #[serde(default)]
     pub pay_by: Option<NaiveDate>,
     /// No cut-off is expected any more, or nothing watches for one.
     pub cancelled: bool,

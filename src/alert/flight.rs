@@ -126,7 +126,6 @@ pub(crate) struct Standing {
     /// The server refuses the recipient.
     pub(super) refused: Option<Hold>,
     /// The time at which the server refused us with a mail to this recipient.
-    #[serde(default)]
     pub(super) held: Option<DateTime<Utc>>,
     /// Temporary failures of the last attempts, by lane.
     pub(super) backoff: BTreeMap<Lane, Backoff>,
@@ -135,12 +134,9 @@ pub(crate) struct Standing {
     /// Whether the hourly limit held something back, so that the next mail is a summary.
     pub(super) limited: BTreeMap<Lane, bool>,
     /// The last error, until a mail arrives.
-    #[serde(default)]
     pub(super) error: Option<String>,
-    #[serde(default)]
     pub(super) unreached: Option<Unreached>,
     /// The time of a mail that may not have arrived, since all replies to it were lost; until another arrives.
-    #[serde(default)]
     pub(super) unsure_since: Option<DateTime<Utc>>,
     /// The date of the last digest of each account.
     #[serde(default)]
@@ -153,7 +149,6 @@ pub(crate) struct Addressee {
     pub standing: Standing,
     pub first: Option<First>,
     /// The digest that is owed to this recipient.
-    #[serde(default)]
     pub digest: Option<Digest>,
 }
 

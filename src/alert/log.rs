@@ -300,12 +300,6 @@ impl Log {
         self.flights.change_all(|_| true, |flight| pull_back(flight.moments(), now));
     }
 
-    /// Everything that is owed: recipient, incident, event and time.
-    #[cfg(test)]
-    pub(crate) fn owed(&self) -> impl Iterator<Item = (&str, &Key, &Owed)> {
-        self.entries.iter().filter_map(|((key, to), one)| Some((to.as_str(), key, one.owed.as_ref()?)))
-    }
-
     /// For each recipient of an incident: the event that is owed, or the reason why none is.
     pub(crate) fn answers(&self, key: &Key, facts: &Facts<'_>) -> Vec<(String, Due)> {
         let concerned = self.concerned(key, facts).into_keys();

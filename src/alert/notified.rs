@@ -16,7 +16,7 @@ pub(crate) struct Notified {
     /// The recipient's knowledge. A mail that may have arrived counts.
     pub told: Told,
     /// The recipient's knowledge if the mail did not arrive whose reply was lost and which the server refuses now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub if_lost: Option<Told>,
     /// The event that is owed, or was owed and could not leave.
     pub owed: Option<Owed>,

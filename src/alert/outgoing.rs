@@ -458,13 +458,6 @@ impl Log {
         flight.into_iter().flat_map(|flight| &flight.items).map(|item| &item.key)
     }
 
-    /// The mails that have no result yet: recipient and incident.
-    #[cfg(test)]
-    pub(crate) fn on_their_way(&self) -> impl Iterator<Item = (&str, &Key)> {
-        let flights = self.flights.iter();
-        flights.flat_map(|((to, _), flight)| flight.undo.keys().map(move |key| (to.as_str(), key)))
-    }
-
     /// All recipients to whom something may have to leave.
     pub(crate) fn recipients(&self) -> Vec<String> {
         let owed = self.candidates.iter().filter(|(_, keys)| !keys.is_empty()).map(|(to, _)| to);

@@ -212,7 +212,7 @@ impl Judge<'_> {
             return;
         }
         for (&id, name) in seen.removed.iter().filter(|(id, _)| !self.lives_elsewhere::<T>(**id)) {
-            let target = Target::of(T::SORT, &id.to_string());
+            let target = Target::Of(T::SORT, id);
             let name = name_of(name.as_deref(), id);
             if !self.settings.enabled(Kind::ResourceGone) || !self.settings.covers(Kind::ResourceGone, &name)
             {
@@ -238,8 +238,10 @@ impl Judge<'_> {
                 findings.push(self.again(incident, verdict, detail));
                 continue;
             }
-            let Target::Of(sort, id) = &incident.key.resource else { continue };
-            let Some(id) = id.parse().ok().filter(|_| *sort == T::SORT) else { continue };
+            let Target::Of(sort, id) = incident.key.resource else { continue };
+            if sort != T::SORT {
+                continue;
+            }
             let is_listed = listing.rows.binary_search_by_key(&id, |row| row.id().into()).is_ok();
             if is_listed && seen.shown.has(id) {
                 let verdict = Verdict::Unwatched(Cause::ListedAgain);

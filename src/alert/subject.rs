@@ -93,7 +93,6 @@ pub(crate) enum Detail {
     Unproven {
         doubt: Doubt,
         /// The field and what it held.
-        #[serde(default)]
         held: Option<String>,
     },
     Balance {

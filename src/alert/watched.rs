@@ -75,7 +75,7 @@ mod tests {
             (key(Kind::Disconnect, Target::Account), vec![Collector::ExpectedBalance]),
             (key(Kind::BillingReport, Target::Account), vec![Collector::ExpectedBalance]),
             (key(Kind::UnknownState, Target::All(Sort::Vm)), vec![Collector::Vms]),
-            (key(Kind::ResourceGone, Target::of(Sort::Site, "7")), vec![Collector::Sites]),
+            (key(Kind::ResourceGone, Target::Of(Sort::Site, 7)), vec![Collector::Sites]),
             (
                 key(Kind::CredentialsRejected, Group::Vm.into()),
                 vec![Collector::Vms, Collector::Ips, Collector::SshKeys],

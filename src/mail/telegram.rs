@@ -40,7 +40,7 @@ struct Message {
     text: String,
     disable_notification: bool,
     link_preview_options: LinkPreview,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     reply_markup: Option<Keyboard>,
 }
 

@@ -53,12 +53,6 @@ macro_rules! open_enum {
                 f.write_str(self.as_str())
             }
         }
-
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.as_str())
-            }
-        }
     };
 }
 

@@ -37,15 +37,15 @@ pub(crate) struct IncidentRow {
     /// The reason for its state.
     pub reason: String,
     pub acknowledged: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub acknowledged_at: Option<DateTime<Utc>>,
     /// The end of the silence that it is under.
     pub silenced_until: Option<DateTime<Utc>>,
     /// The comment of the acknowledgement or the silence.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The incident that explains it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub caused_by: Option<Key>,
     /// The values from which its title and reason are made.
     #[serde(skip)]
@@ -295,7 +295,7 @@ pub(crate) struct Mails {
     #[serde(default)]
     pub without_heartbeat: bool,
     /// The reason why the mail server cannot be used, if the last attempt failed for that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub server_error: Option<ServerError>,
     /// The outbox by account. An account that is absent has no waiting mails.
     #[serde(skip)]

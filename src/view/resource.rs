@@ -46,8 +46,7 @@ impl ResourceId {
     pub(crate) fn keys(&self) -> Vec<Key> {
         let own = Kind::ALL.iter().filter(|kind| kind.sort() == Some(self.kind));
         let mut keys: Vec<Key> = own.map(|&kind| Key::new(&self.account, kind, self.id)).collect();
-        let gone = Target::of(self.kind, &self.id.to_string());
-        keys.push(Key::new(&self.account, Kind::ResourceGone, gone));
+        keys.push(Key::new(&self.account, Kind::ResourceGone, Target::Of(self.kind, self.id)));
         keys
     }
 }

@@ -75,7 +75,7 @@ fn a_summary_of_any_size_is_small_enough_for_servers() {
     let rendered = summary_of(3000, 60);
     assert_eq!(
         rendered.subject,
-        "[CRITICAL] 3003 more events: 1000 VMs in error, VM db-1 still in error, 1000 sites in error, 1000 VMs stuck, VM web-1 active again and 1 more (main)"
+        "[CRITICAL] 3003 more events: VM db-1 still in error, 1000 VMs in error, 1000 sites in error, 1000 VMs stuck, VM web-1 active again and 1 more (main)"
     );
     assert_eq!(headers(&rendered, "X-Hostwatch-Event").len(), 50);
     assert!(text(&rendered).contains("\n  and 984 more\n"), "{}", text(&rendered));

@@ -29,7 +29,6 @@ pub(super) struct Bot {
 struct Answer {
     ok: bool,
     /// The status, also where a proxy answers with 200.
-    #[serde(default)]
     error_code: Option<u16>,
     #[serde(default)]
     result: Value,

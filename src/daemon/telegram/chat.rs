@@ -48,7 +48,6 @@ impl ChatUpdate {
 pub(super) struct Callback {
     pub(super) id: String,
     pub(super) from: Person,
-    #[serde(default)]
     pub(super) message: Option<PressedMessage>,
     #[serde(default)]
     pub(super) data: String,

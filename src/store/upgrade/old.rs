@@ -53,7 +53,6 @@ pub(super) struct OldIncident {
     #[serde(default)]
     pub pre_existing: bool,
     /// The incident whose mail covers this one.
-    #[serde(default)]
     pub folded_into: Option<Key>,
     #[serde(default)]
     pub threads: BTreeMap<String, String>,
@@ -61,9 +60,7 @@ pub(super) struct OldIncident {
     pub changes: Vec<DateTime<Utc>>,
     #[serde(default)]
     pub flapping: bool,
-    #[serde(default)]
     pub ladder: Option<Value>,
-    #[serde(default)]
     pub calendar: Option<CalendarEntry>,
     /// The time at which its row was written.
     #[serde(skip)]

@@ -5,6 +5,7 @@
 mod daemon;
 mod fixtures;
 mod inbox;
+mod log;
 mod old_store;
 mod provider;
 mod steps;

@@ -37,7 +37,7 @@ fn encode_report(report: &Report) -> Value {
             })
         });
         json!({
-            "id": order.id, "comment": order.comment, "end_date": null, "state": order.state, "tariff": tariff,
+            "id": order.id, "comment": order.comment, "end_date": null, "state": order.state.as_str(), "tariff": tariff,
         })
     };
     let moment = |moment: ChargeMoment| {

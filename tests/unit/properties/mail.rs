@@ -100,8 +100,7 @@ pub fn called(names: &[String]) -> KnownAccount {
 fn items(names: &[String], event: &Event) -> Vec<Item> {
     let kinds = [Kind::VmError, Kind::SiteBlocked, Kind::UnknownState, Kind::ContainerDisabled];
     let item = |(index, name): (usize, &String)| {
-        let resource = if index % 4 == 2 { name.chars().take(40).collect() } else { index.to_string() };
-        let mut item = item(kinds[index % 4], resource, name, event.clone());
+        let mut item = item(kinds[index % 4], index, name, event.clone());
         item.incident.detail = Detail::State { state: name.clone(), now: true };
         item.why = Cause::NoRecovery { detail: Detail::Text(name.clone()) };
         item.covers = vec![incident(Kind::VmBlocked, 900 + index, name)];
