@@ -112,12 +112,6 @@ impl Hosts {
         Self { clock, ..Self::default() }
     }
 
-    /// Other limits than the usual ones.
-    #[cfg(test)]
-    pub(super) fn limited(timing: RequestTiming) -> Self {
-        Self { timing, ..Self::default() }
-    }
-
     /// Notes the time in an answer from this host.
     pub(super) fn heard(&self, url: &Url, date: DateTime<Utc>) {
         self.clock.heard(url.host_str().unwrap_or(""), date);

@@ -179,11 +179,6 @@ async fn afterwards(args: &cli::Init, settings: &Settings, asker: Option<Asker>)
             test_message::run(&args.config.file, None).await?;
         }
     }
-    if to.len() == 1 {
-        let advice = "One recipient gets all mails. A second one, with another provider, hears of it when the first is \
-                      away or its mailbox is down: add it to `to`.\n";
-        print(&format!("\n{}", in_columns(advice)))?;
-    }
     start(args, asker).await?;
     Ok(answer)
 }

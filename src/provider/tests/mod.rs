@@ -64,7 +64,9 @@ fn client(server: &Server) -> (Client, Arc<Log>) {
 fn client_with(server: &Server, timing: RequestTiming) -> (Client, Arc<Log>) {
     let log = Arc::new(Log::default());
     let observer = Arc::clone(&log) as Arc<dyn Observer>;
-    (Client::new(settings_at(server), observer, Hosts::limited(timing)).unwrap(), log)
+    let mut hosts = Hosts::default();
+    hosts.timing = timing;
+    (Client::new(settings_at(server), observer, hosts).unwrap(), log)
 }
 
 /// Records the reported events.
