@@ -6,39 +6,29 @@ use super::family::{Family, facts};
 use super::given::Given;
 use super::states;
 use super::text::{Label, Lines, Value};
-use crate::model::forecast::{self, Disconnect, NextCharge, SPANS_DAYS};
+use crate::model::forecast::{self, Disconnect, OrderCost, SPANS_DAYS};
 use crate::model::{Collector, Money, OrderState, Report};
 
 pub(super) const FAMILIES: &[Family] = facts! {
     Balance "hosting_billing_balance" [] "Balance now, in the account's currency."
-        => |given, lines| one(given, lines, |report, _| forecast::balance_now(report));
+        => |given, lines| one(given, lines, forecast::balance_now);
     Balance "hosting_billing_expected_balance" []
         "Balance expected at the end of the report, in the account's currency."
-        => |given, lines| one(given, lines, |report, _| report.expected_balance);
+        => |given, lines| one(given, lines, |report| report.expected_balance);
     Balance "hosting_billing_horizon_timestamp_seconds" []
         "End of the expected-balance report, in seconds since the Unix epoch."
-        => |given, lines| one(given, lines, |report, _| report.date);
+        => |given, lines| one(given, lines, |report| report.date);
     Disconnect "hosting_billing_disconnect_expected" []
         "Whether the account is or will be cut off for non-payment before the end of the report (0 or 1), \
          absent where the report does not tell."
         => |given, lines| {
-            lines.maybe(
-                &[],
-                match last_disconnect(given) {
-                    Some(Disconnect::At { .. } | Disconnect::Now) => Some(true),
-                    Some(Disconnect::NotExpected) => Some(false),
-                    Some(Disconnect::Unknown) | None => None,
-                },
-            );
+            let known = last_disconnect(given).filter(|known| *known != Disconnect::Unknown);
+            lines.maybe(&[], known.map(Disconnect::is_cut_off));
         };
     Disconnect "hosting_billing_disconnect_timestamp_seconds" []
         "When the account is expected to be cut off for non-payment, in seconds since the Unix epoch, \
          absent when none is expected."
-        => |given, lines| {
-            if let Some(Disconnect::At { at, .. }) = last_disconnect(given) {
-                lines.put(&[], at);
-            }
-        };
+        => |given, lines| lines.maybe(&[], last_disconnect(given).and_then(Disconnect::at));
     Disconnect "hosting_billing_disconnect_computed_timestamp_seconds" []
         "When the charges will use the balance up, in seconds since the Unix epoch, absent when they will \
          not or have already; the report's own date may differ."
@@ -55,19 +45,19 @@ pub(super) const FAMILIES: &[Family] = facts! {
         => |given, lines| by_days(given, lines, forecast::top_up_required);
     Balance "hosting_billing_next_charge_timestamp_seconds" []
         "When the next charge is due, in seconds since the Unix epoch."
-        => |given, lines| one(given, lines, |report, _| Some(next_charge(report, given.now)?.at));
+        => |given, lines| one(given, lines, |report| Some(forecast::next_charge(report, given.now)?.at));
     Balance "hosting_billing_next_charge_amount" []
         "All that is charged at the moment of the next charge, in the account's currency."
-        => |given, lines| one(given, lines, |report, _| Some(next_charge(report, given.now)?.amount));
+        => |given, lines| one(given, lines, |report| Some(forecast::next_charge(report, given.now)?.amount));
     Balance "hosting_billing_order_info" ["order", "comment", "tariff", "generic_type", "state"]
         "Descriptions of the billing order with this id, always 1."
         => order_info;
     Balance "hosting_billing_order_charges_amount" ["order"]
         "Sum of the order's charges up to the end of the report, in the account's currency."
-        => order_charges;
+        => |given, lines| by_order(given, lines, |cost| cost.charges);
     Balance "hosting_billing_order_cost_per_day" ["order"]
         "Cost of the order a day, on the average up to the end of the report, in the account's currency."
-        => order_costs;
+        => |given, lines| by_order(given, lines, |cost| cost.per_day);
     Balance "hosting_billing_orders" ["state"] "Billing orders with charges ahead, by state." => orders;
     Charges "hosting_billing_charged_amount" []
         "Sum of what was charged in the last 30 days, in the account's currency."
@@ -82,12 +72,8 @@ fn report<'a>(given: &Given<'a>) -> Option<(&'a Report, DateTime<Utc>)> {
 }
 
 /// One value of the report, if it has the value.
-fn one<V: Value>(
-    given: &Given<'_>,
-    lines: &mut Lines<'_>,
-    value: impl Fn(&Report, DateTime<Utc>) -> Option<V>,
-) {
-    lines.maybe(&[], report(given).and_then(|(report, from)| value(report, from)));
+fn one<V: Value>(given: &Given<'_>, lines: &mut Lines<'_>, value: impl Fn(&Report) -> Option<V>) {
+    lines.maybe(&[], report(given).and_then(|(report, _)| value(report)));
 }
 
 fn by_days(
@@ -106,10 +92,6 @@ fn last_disconnect(given: &Given<'_>) -> Option<Disconnect> {
     given.state.billing.disconnect().filter(|_| given.state.billing.report.is_some())
 }
 
-fn next_charge(report: &Report, from: DateTime<Utc>) -> Option<NextCharge> {
-    forecast::next_charge(report, from)
-}
-
 fn order_info(given: &Given<'_>, lines: &mut Lines<'_>) {
     let Some((report, _)) = report(given) else { return };
     lines.info(&report.orders, |order| {
@@ -124,17 +106,11 @@ fn order_info(given: &Given<'_>, lines: &mut Lines<'_>) {
     });
 }
 
-fn order_charges(given: &Given<'_>, lines: &mut Lines<'_>) {
+/// An amount of each order.
+fn by_order(given: &Given<'_>, lines: &mut Lines<'_>, amount: impl Fn(&OrderCost) -> Money) {
     let Some((report, from)) = report(given) else { return };
     for cost in forecast::order_costs(report, from) {
-        lines.put(&[Label::Id(cost.order.get())], cost.charges);
-    }
-}
-
-fn order_costs(given: &Given<'_>, lines: &mut Lines<'_>) {
-    let Some((report, from)) = report(given) else { return };
-    for cost in forecast::order_costs(report, from) {
-        lines.put(&[Label::Id(cost.order.get())], cost.per_day);
+        lines.put(&[Label::Id(cost.order.get())], amount(&cost));
     }
 }
 
@@ -143,14 +119,9 @@ fn orders(given: &Given<'_>, lines: &mut Lines<'_>) {
     let Some((report, from)) = report(given).filter(|(report, _)| report.whole_until.is_none()) else {
         return;
     };
-    let mut ahead = vec![false; report.orders.len()];
-    for moment in report.moments.iter().filter(|moment| moment.at >= from) {
-        if let Some(ahead) = moment.order.and_then(|index| ahead.get_mut(index as usize)) {
-            *ahead = true;
-        }
-    }
-    let ahead = report.orders.iter().zip(ahead).filter(|(_, ahead)| *ahead);
-    states::count(lines, OrderState::known_names(), ahead.map(|(order, _)| order.state.as_str()));
+    let costs = forecast::order_costs(report, from).into_iter().filter(|cost| cost.charges.is_positive());
+    let ahead = costs.filter_map(|cost| report.orders.get(cost.index as usize));
+    states::count(lines, OrderState::known_names(), ahead.map(|order| order.state.as_str()));
 }
 
 /// The sum of the last charges, unless it is stale.
