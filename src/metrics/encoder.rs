@@ -7,7 +7,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use super::bundles::Bundles;
-use super::family::Family;
+use super::family::{Family, Write};
 use super::given::Given;
 use super::page::{Compressor, Page};
 use super::parts::{self, PagePart, Source};
@@ -70,11 +70,15 @@ impl Encoder {
                 continue;
             }
             let mut is_shown = false;
-            for family in of(part) {
+            let given = Given { shard: part.shard.into(), ..given };
+            for (family, write) in of(part) {
                 scratch.clear();
-                write(family, part, &given, scratch);
+                write(&given, &mut Lines::new(scratch, family.name, family.labels, name.as_str()));
                 is_shown |= !scratch.is_empty();
-                changed |= place(families, compressor, (name, part), family, scratch);
+                let bundles = families
+                    .entry(family.name)
+                    .or_insert_with(|| Bundles::new(compressor.compress(family.header().as_bytes())));
+                changed |= bundles.put((name, part), scratch, compressor);
             }
             if is_shown {
                 sources.insert(part, source);
@@ -114,45 +118,19 @@ impl Encoder {
         for family in self.families.values_mut() {
             family.remove(account, &mut self.compressor);
         }
-        self.families.retain(|_, family| !family.is_empty());
     }
 
-    /// The current page.
+    /// The current page, with the families that have samples.
     pub(crate) fn page(&self) -> Page {
-        Page::of(self.families.values().map(Bundles::chunks).collect())
+        let shown = self.families.values().filter(|family| !family.is_empty());
+        Page::of(shown.map(Bundles::chunks).collect())
     }
 }
 
-/// The families with samples in a part.
-fn of(part: PagePart) -> impl Iterator<Item = &'static Family> {
-    families().filter(move |family| family.facts.is_some_and(|(section, _)| section == part.section))
-}
-
-fn write(family: &'static Family, part: PagePart, given: &Given<'_>, out: &mut Vec<u8>) {
-    if let Some((_, write)) = family.facts {
-        let mut lines = Lines::new(out, family.name, family.labels, given.state.profile.name.as_str());
-        write(&Given { shard: part.shard.into(), ..*given }, &mut lines);
-    }
-}
-
-/// Replaces a part's text of one family, or removes it if the new one is empty.
-fn place(
-    families: &mut BTreeMap<&'static str, Bundles>,
-    compressor: &mut Compressor,
-    part: (&AccountName, PagePart),
-    family: &'static Family,
-    text: &[u8],
-) -> bool {
-    if text.is_empty() {
-        let Some(bundles) = families.get_mut(family.name) else { return false };
-        let gone = bundles.put(part, text, compressor);
-        if bundles.is_empty() {
-            families.remove(family.name);
-        }
-        return gone;
-    }
-    let bundles = families
-        .entry(family.name)
-        .or_insert_with(|| Bundles::new(compressor.compress(family.header().as_bytes())));
-    bundles.put(part, text, compressor)
+/// The families with samples in a part, and the functions that write them.
+fn of(part: PagePart) -> impl Iterator<Item = (&'static Family, Write)> {
+    families().filter_map(move |family| {
+        let (section, write) = family.facts?;
+        (section == part.section).then_some((family, write))
+    })
 }
