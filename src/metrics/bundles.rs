@@ -73,34 +73,25 @@ impl Bundles {
         let chunk = &self.chunks[at + 1];
         let before =
             |place: usize, bundle: &[Entry]| bundle[..place].iter().map(|one| one.length).sum::<usize>();
-        match bundle.binary_search_by(|one| one.key().cmp(&key)) {
+        let found = bundle.binary_search_by(|one| one.key().cmp(&key));
+        match found {
             Ok(place) if (bundle[place].length, bundle[place].crc) == (new.length, new.crc) => return false,
             Err(_) if text.is_empty() => return false,
             Ok(_) if bundle.len() == 1 && !text.is_empty() => {
                 bundle[0] = new;
                 self.repack(at, text, compressor);
             }
-            Ok(place) => {
-                let start = before(place, bundle);
-                let mut whole = compressor.text(chunk);
-                whole.splice(start..start + bundle[place].length, text.iter().copied());
-                if text.is_empty() {
-                    bundle.remove(place);
-                } else {
-                    bundle[place] = new;
-                }
-                self.repack(at, &whole, compressor);
-            }
             // A text at the edge of a full bundle begins a new one.
             Err(0) if chunk.len() + text.len() > MOST => self.begin(at, new, compressor.compress(text)),
             Err(place) if place == bundle.len() && chunk.len() + text.len() > MOST => {
                 self.begin(at + 1, new, compressor.compress(text));
             }
-            Err(place) => {
-                let start = before(place, bundle);
+            Ok(place) | Err(place) => {
+                let end = place + usize::from(found.is_ok());
+                let range = before(place, bundle)..before(end, bundle);
                 let mut whole = compressor.text(chunk);
-                whole.splice(start..start, text.iter().copied());
-                bundle.insert(place, new);
+                whole.splice(range, text.iter().copied());
+                bundle.splice(place..end, (!text.is_empty()).then_some(new));
                 self.repack(at, &whole, compressor);
             }
         }

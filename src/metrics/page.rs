@@ -83,13 +83,13 @@ impl Compressor {
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     lists: Vec<Arc<Vec<Chunk>>>,
-    deflated: OnceLock<Bytes>,
-    sum: OnceLock<Sum>,
+    joined: OnceLock<Joined>,
 }
 
-/// The checksum and length of all text.
-#[derive(Debug, Default)]
-struct Sum {
+/// All chunks as one piece, and the checksum and length of their text.
+#[derive(Debug)]
+struct Joined {
+    deflated: Bytes,
     crc: Hasher,
     length: u64,
 }
@@ -103,29 +103,18 @@ impl Page {
         Self { lists, ..Self::default() }
     }
 
-    fn chunks(&self) -> impl Iterator<Item = &Chunk> {
-        self.lists.iter().flat_map(|list| list.iter())
-    }
-
-    /// Joins the chunks to one piece, since each write of a small piece would wake the reader.
-    fn deflated(&self) -> Bytes {
-        let joined = || {
-            let length = self.chunks().map(|chunk| chunk.deflated.len()).sum();
-            let mut whole = Vec::with_capacity(length);
-            self.chunks().for_each(|chunk| whole.extend_from_slice(&chunk.deflated));
-            whole.into()
-        };
-        self.deflated.get_or_init(joined).clone()
-    }
-
-    /// The sum, which is computed at the first call.
-    fn sum(&self) -> &Sum {
-        self.sum.get_or_init(|| {
-            self.chunks().fold(Sum::default(), |mut sum, chunk| {
-                sum.crc.combine(&Hasher::new_with_initial_len(chunk.crc, chunk.length));
-                sum.length += chunk.length;
-                sum
-            })
+    /// Joins the chunks at the first call, since each write of a small piece would wake the reader.
+    fn joined(&self) -> &Joined {
+        self.joined.get_or_init(|| {
+            let chunks = || self.lists.iter().flat_map(|list| list.iter());
+            let size = chunks().map(|chunk| chunk.deflated.len()).sum();
+            let (mut deflated, mut crc, mut length) = (Vec::with_capacity(size), Hasher::new(), 0);
+            for chunk in chunks() {
+                deflated.extend_from_slice(&chunk.deflated);
+                crc.combine(&Hasher::new_with_initial_len(chunk.crc, chunk.length));
+                length += chunk.length;
+            }
+            Joined { deflated: deflated.into(), crc, length }
         })
     }
 
@@ -137,21 +126,23 @@ impl Page {
         let mut end = encoder.finish().expect("a Vec takes every write");
         let mut of_tail = Hasher::new();
         of_tail.update(tail);
-        let mut crc = self.sum().crc.clone();
+        let joined = self.joined();
+        let mut crc = joined.crc.clone();
         crc.combine(&of_tail);
         end.extend_from_slice(&crc.finalize().to_le_bytes());
-        let length = self.sum().length + tail.len() as u64;
+        let length = joined.length + tail.len() as u64;
         // The format stores the length modulo 2^32.
         end.extend_from_slice(&(length as u32).to_le_bytes());
-        [Bytes::from_static(&GZIP_HEADER), self.deflated(), end.into()]
+        [Bytes::from_static(&GZIP_HEADER), joined.deflated.clone(), end.into()]
     }
 
     /// The page and `tail` after it as text, inflated piece by piece.
     pub(crate) fn identity(&self, tail: impl Into<Bytes>) -> Identity {
+        let joined = self.joined();
         Identity {
-            deflated: self.deflated(),
+            deflated: joined.deflated.clone(),
             inflate: Decompress::new(false),
-            left: self.sum().length,
+            left: joined.length,
             tail: Some(tail.into()),
         }
     }
