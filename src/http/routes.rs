@@ -185,12 +185,11 @@ async fn targets(asked: Asked<'_>, kind: TargetKind) -> Response<Body> {
     let made =
         tokio::task::spawn_blocking(move || target_document(&snapshot, kind, account.as_deref())).await;
     match made.expect("writing a document neither panics nor is aborted") {
-        Some(Ok(page)) => {
+        Ok(page) => {
             let response = compressed(asked.request, &page, Vec::new(), "application/json");
             with(response, [(header::VARY, "Accept-Encoding"), (header::CACHE_CONTROL, "no-store")])
         }
-        Some(Err(why)) => typed(StatusCode::SERVICE_UNAVAILABLE, PLAIN, format!("503: {why}\n")),
-        None => text(StatusCode::NOT_FOUND, "404: no account of this name is configured\n"),
+        Err(why) => typed(StatusCode::SERVICE_UNAVAILABLE, PLAIN, format!("503: {why}\n")),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::Serializer as _;
 
 use super::page::{Compressor, Page};
 use super::target_groups::TargetGroup;
@@ -17,30 +17,20 @@ pub(crate) enum TargetKind {
     Vms,
 }
 
-/// The document of all accounts, or of one. `Err` holds the reason why there is none yet; `None` if there is no
-/// such account.
-pub(crate) fn document(
-    snapshot: &Snapshot,
-    kind: TargetKind,
-    account: Option<&str>,
-) -> Option<Result<Page, String>> {
-    let Some(name) = account else { return Some(whole(snapshot, kind)) };
-    let state = snapshot.accounts.get(&name.parse().ok()?)?;
-    Some(match kind.is_read(state) {
-        true => kind.unread(state).map_or_else(|| Ok(kind.written([&**state])), Err),
-        false => Err("nothing of it is read for this account".to_owned()),
-    })
-}
-
-/// The document of all accounts that read such listings.
-fn whole(snapshot: &Snapshot, kind: TargetKind) -> Result<Page, String> {
+/// The document of the accounts that read such listings, or of one of them. `Err` holds the reason why there is
+/// none yet.
+pub(crate) fn document(snapshot: &Snapshot, kind: TargetKind, account: Option<&str>) -> Result<Page, String> {
     let states = snapshot.accounts.values().map(|state| &**state);
-    let read: Vec<&AccountState> = states.filter(|state| kind.is_read(state)).collect();
+    let asked = states.filter(|state| account.is_none_or(|name| state.profile.name.as_str() == name));
+    let read: Vec<&AccountState> = asked.filter(|state| kind.is_read(state)).collect();
     if read.is_empty() {
         let what = if kind == TargetKind::Sites { "sites" } else { "VMs" };
-        return Err(format!("no account has its {what} read"));
+        return Err(match account {
+            Some(_) => "nothing of it is read for this account".to_owned(),
+            None => format!("no account has its {what} read"),
+        });
     }
-    read.iter().find_map(|state| kind.unread(state)).map_or_else(|| Ok(kind.written(read)), Err)
+    read.iter().find_map(|state| kind.unread(state)).map_or_else(|| Ok(kind.written(&read)), Err)
 }
 
 impl TargetKind {
@@ -73,29 +63,20 @@ impl TargetKind {
         what.map(|what| format!("the {what} of account {account} were not read whole yet"))
     }
 
-    fn written<'a>(self, states: impl IntoIterator<Item = &'a AccountState>) -> Page {
-        let mut text = b"[".to_vec();
-        for state in states {
-            let account = &state.profile.name;
-            match self {
-                Self::Sites => {
-                    for site in state.sites.values().flat_map(|listing| listing.rows.iter()) {
-                        write(&TargetGroup::of_site(account, site), &mut text);
-                    }
-                }
-                Self::Vms => {
-                    for vm in state.vms.rows.iter() {
-                        write(&TargetGroup::of_vm(account, vm), &mut text);
-                    }
-                }
-            }
-        }
-        text.extend_from_slice(b"\n]\n");
+    fn written(self, states: &[&AccountState]) -> Page {
+        let mut text = Vec::new();
+        let json = &mut serde_json::Serializer::new(&mut text);
+        let written = match self {
+            Self::Sites => json.collect_seq(states.iter().flat_map(|state| {
+                let sites = state.sites.values().flat_map(|listing| listing.rows.iter());
+                sites.map(|site| TargetGroup::of_site(&state.profile.name, site))
+            })),
+            Self::Vms => json.collect_seq(states.iter().flat_map(|state| {
+                state.vms.rows.iter().map(|vm| TargetGroup::of_vm(&state.profile.name, vm))
+            })),
+        };
+        written.expect("texts and numbers have a form in JSON");
+        text.push(b'\n');
         Page::of(vec![Arc::new(vec![Compressor::new().compress(&text)])])
     }
-}
-
-fn write(group: &impl Serialize, text: &mut Vec<u8>) {
-    text.extend_from_slice(if text.len() == 1 { b"\n" } else { b",\n" });
-    serde_json::to_writer(text, group).expect("texts and numbers have a form in JSON");
 }
