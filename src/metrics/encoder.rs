@@ -77,7 +77,7 @@ impl Encoder {
                 is_shown |= !scratch.is_empty();
                 let bundles = families
                     .entry(family.name)
-                    .or_insert_with(|| Bundles::new(compressor.compress(family.header().as_bytes())));
+                    .or_insert_with(|| Bundles::new(compressor.compress(family.header(false).as_bytes())));
                 changed |= bundles.put((name, part), scratch, compressor);
             }
             if is_shown {

@@ -3,7 +3,6 @@
 
 pub(crate) mod encoder;
 pub(crate) mod family;
-mod openmetrics;
 pub(crate) mod own;
 pub(crate) mod page;
 pub(crate) mod settings;

@@ -5,6 +5,7 @@
 //! after [`Own::with_process`].
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -12,7 +13,6 @@ use parking_lot::{Mutex, MutexGuard};
 use prometheus::Registry;
 
 use super::family::{Family, Type};
-use super::openmetrics;
 use super::vectors::{self, AnyVector, CounterVec, GaugeVec, HistogramVec, own_metrics};
 use crate::model::mails::OutboxSummary;
 use crate::model::{AccountName, Collector, CollectorStatus, Group};
@@ -99,7 +99,7 @@ const fn process(name: &'static str, kind: Type, about: &'static str) -> Family 
     vectors::family(kind, name, &[], about)
 }
 
-/// The prometheus crate's collector writes these, with exactly these names and texts.
+/// The prometheus crate's collector reads these, under exactly these names.
 pub(super) const PROCESS: &[Family] = &[
     process("process_cpu_seconds_total", Type::Counter, "Total user and system CPU time spent in seconds."),
     process("process_open_fds", Type::Gauge, "Number of open file descriptors."),
@@ -311,12 +311,22 @@ impl Own {
             let mut vectors = self.vectors.all();
             vectors.sort_by_key(|vector| vector.family().name);
             for vector in vectors {
-                vector.write(&mut text);
+                vector.write(openmetrics, &mut text);
             }
         }
-        prometheus::Encoder::encode(&prometheus::TextEncoder::new(), &self.registry.gather(), &mut text)
-            .expect("families with samples encode into memory");
-        if openmetrics { openmetrics::from_text(&String::from_utf8_lossy(&text)) } else { text }
+        for gathered in self.registry.gather() {
+            let Some(row) = PROCESS.iter().find(|row| row.name == gathered.name()) else { continue };
+            text.extend_from_slice(row.header(openmetrics).as_bytes());
+            for one in gathered.get_metric() {
+                // The one of the other type is 0.
+                let value = one.get_counter().get_value() + one.get_gauge().get_value();
+                let _ = writeln!(text, "{} {value}", row.name);
+            }
+        }
+        if openmetrics {
+            text.extend_from_slice(b"# EOF\n");
+        }
+        text
     }
 
     fn forget(&self, of: &[(&str, &str)]) {

@@ -108,7 +108,7 @@ pub(super) trait AnyVector {
     /// Removes the series that have all these labels. Does nothing if the family lacks one of them.
     fn forget(&self, of: &[(&str, &str)]);
     /// Writes the lines of the family, if it has series.
-    fn write(&self, out: &mut Vec<u8>);
+    fn write(&self, openmetrics: bool, out: &mut Vec<u8>);
 }
 
 impl<V: Held> AnyVector for Vector<V> {
@@ -136,12 +136,12 @@ impl<V: Held> AnyVector for Vector<V> {
         all.by_first.retain(|_, series| !series.is_empty());
     }
 
-    fn write(&self, out: &mut Vec<u8>) {
+    fn write(&self, openmetrics: bool, out: &mut Vec<u8>) {
         let all = self.series.lock();
         if all.by_first.is_empty() {
             return;
         }
-        out.extend_from_slice(self.family.header().as_bytes());
+        out.extend_from_slice(self.family.header(openmetrics).as_bytes());
         let mut values = String::new();
         for (first, series) in &all.by_first {
             for (others, held) in series {
@@ -221,7 +221,7 @@ mod tests {
 
     fn text(vector: &dyn AnyVector) -> String {
         let mut out = Vec::new();
-        vector.write(&mut out);
+        vector.write(false, &mut out);
         String::from_utf8(out).unwrap()
     }
 
@@ -241,6 +241,11 @@ mod tests {
                     calls_total{account=\"b\",code=\"200\",group=\"vm\"} 1\n\
                     calls_total{account=\"q\\\"\\\\\\n\",code=\"200\",group=\"vm\"} 1\n";
         assert_eq!(text(&calls), want);
+        let mut open = Vec::new();
+        calls.write(true, &mut open);
+        let samples = want.lines().skip(2).map(|line| format!("{line}\n")).collect::<String>();
+        let want = format!("# HELP calls Calls.\n# TYPE calls counter\n{samples}");
+        assert_eq!(String::from_utf8(open).unwrap(), want, "OpenMetrics leaves out _total in comments only");
         let alone = GaugeVec::new(&ALONE);
         alone.with_label_values(&[]).set(1_772_366_400.5);
         assert_eq!(text(&alone), "# HELP alone Without labels.\n# TYPE alone gauge\nalone 1772366400.5\n");
