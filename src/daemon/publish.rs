@@ -10,7 +10,6 @@ use super::common::{Common, Delivery};
 use crate::alert::{Debts, Facts, History, Incident, Log, Past, Phase};
 use crate::http::Remember;
 use crate::mail::Way;
-use crate::metrics::own::IncidentLabels;
 use crate::model::mails::OutboxSummary;
 use crate::model::{AccountName, OwnVm};
 use crate::store::Store;
@@ -36,7 +35,7 @@ impl Common {
     /// Replaces the incidents of all accounts.
     pub(super) fn show_incidents(&self, log: &Log, facts: &Facts<'_>) {
         let all = facts.engine.incidents().values();
-        self.own.incidents(None, &counts(all.clone()));
+        self.own.incidents(None, open(all.clone()));
         let rows = all.filter_map(|one| IncidentRow::of(one, log, facts)).collect();
         let dates = facts.engine.cut_offs().iter();
         let calendar = dates.filter_map(|(account, one)| Some((account.clone(), one.calendar?))).collect();
@@ -48,7 +47,7 @@ impl Common {
         self.write(|alerting| {
             for &account in accounts {
                 let its = || facts.engine.incidents_of(account);
-                self.own.incidents(Some(account), &counts(its()));
+                self.own.incidents(Some(account.as_str()), open(its()));
                 let rows = its().filter_map(|one| IncidentRow::of(one, log, facts)).collect();
                 alerting.incidents.put(account, rows);
                 match facts.engine.cut_offs().get(account).and_then(|one| one.calendar) {
@@ -121,21 +120,14 @@ impl Common {
     }
 }
 
-/// The numbers of open incidents, by the labels of their metric.
-fn counts<'a>(incidents: impl Iterator<Item = &'a Incident>) -> BTreeMap<IncidentLabels, u64> {
-    let mut counts: BTreeMap<IncidentLabels, u64> = BTreeMap::new();
+/// The open incidents, each as the labels of its metric.
+fn open<'a>(incidents: impl Iterator<Item = &'a Incident>) -> impl Iterator<Item = [&'a str; 4]> {
     let is_over =
         |incident: &&Incident| matches!(incident.phase, Phase::Resolved | Phase::Removed | Phase::Unwatched);
-    for incident in incidents.filter(|incident| !is_over(incident)) {
-        let labels = IncidentLabels {
-            account: incident.key.account.clone(),
-            kind: incident.key.kind.as_str(),
-            severity: incident.severity.as_str(),
-            state: incident.phase.as_str(),
-        };
-        *counts.entry(labels).or_default() += 1;
-    }
-    counts
+    incidents.filter(move |incident| !is_over(incident)).map(|incident| {
+        let Incident { key, severity, phase, .. } = incident;
+        [key.account.as_str(), key.kind.as_str(), severity.as_str(), phase.as_str()]
+    })
 }
 
 impl Delivery {

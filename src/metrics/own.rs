@@ -4,7 +4,7 @@
 //! The metrics of the process are the one part that is not pure: encoding reads `/proc/self`. They exist only
 //! after [`Own::with_process`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -35,15 +35,6 @@ impl Notification {
     pub(crate) const fn as_str(self) -> &'static str {
         self.into_str()
     }
-}
-
-/// The labels of `hostwatch_incidents`. Kind, severity and state are words of `alert`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct IncidentLabels {
-    pub account: AccountName,
-    pub kind: &'static str,
-    pub severity: &'static str,
-    pub state: &'static str,
 }
 
 own_metrics! {
@@ -238,14 +229,12 @@ impl Own {
         self.vectors.collector_polls.with_label_values(&[labels[0], labels[1], result]).inc();
     }
 
-    /// Replaces the counts of open incidents, of one account or of all.
-    pub(crate) fn incidents(&self, account: Option<&AccountName>, counts: &BTreeMap<IncidentLabels, u64>) {
+    /// Counts the open incidents of one account or of all anew. Each has its account, kind, severity and state.
+    pub(crate) fn incidents<'a>(&self, account: Option<&str>, open: impl Iterator<Item = [&'a str; 4]>) {
         let _whole = self.lock();
         let incidents = &self.vectors.incidents;
-        account.map_or_else(|| incidents.reset(), |one| incidents.forget(&[("account", one.as_str())]));
-        for (IncidentLabels { account, kind, severity, state }, &count) in counts {
-            incidents.with_label_values(&[account.as_str(), kind, severity, state]).set(count as f64);
-        }
+        account.map_or_else(|| incidents.reset(), |one| incidents.forget(&[("account", one)]));
+        open.for_each(|labels| incidents.with_label_values(&labels).inc());
     }
 
     /// Counts a delivery to one recipient.

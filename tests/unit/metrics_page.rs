@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::metrics::own::{IncidentLabels, Notification};
+use crate::metrics::own::Notification;
 use crate::metrics::{Encoder, MetricsSettings, Own, families as rows, reference};
 use crate::model::mails::OutboxSummary;
 use crate::model::*;
@@ -56,8 +56,7 @@ fn own() -> Own {
     own.rejected(&account, Collector::Vms, 2);
     own.inconsistent(&account);
     own.unknown_values(&account, "vm.state", 1);
-    let labels = IncidentLabels { account, kind: "vm_error", severity: "critical", state: "firing" };
-    own.incidents(None, &BTreeMap::from([(labels, 1)]));
+    own.incidents(None, [["main", "vm_error", "critical", "firing"]].into_iter());
     own.notification(Notification::Sent);
     own.outbox(&OutboxSummary {
         owed: 2,
@@ -98,14 +97,11 @@ fn a_removed_heartbeat_has_no_last_ping() {
 #[test]
 fn the_incidents_of_one_account_are_counted_anew_and_the_others_stay() {
     let own = Own::new("0.2.0", "abcdef");
-    let labels = |account: &str, kind| IncidentLabels {
-        account: account.parse().unwrap(),
-        kind,
-        severity: "critical",
-        state: "firing",
+    let open = |account: &'static str, kind: &'static str, count| {
+        std::iter::repeat_n([account, kind, "critical", "firing"], count)
     };
-    own.incidents(None, &BTreeMap::from([(labels("a", "vm_error"), 1), (labels("b", "vm_error"), 2)]));
-    own.incidents(Some(&"a".parse().unwrap()), &BTreeMap::from([(labels("a", "site_error"), 3)]));
+    own.incidents(None, open("a", "vm_error", 1).chain(open("b", "vm_error", 2)));
+    own.incidents(Some("a"), open("a", "site_error", 3));
     let page = String::from_utf8(own.encode(false)).unwrap();
     let found: Vec<&str> = page.lines().filter(|line| line.starts_with("hostwatch_incidents{")).collect();
     let line = |account, kind, count| {
