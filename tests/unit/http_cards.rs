@@ -87,7 +87,9 @@ async fn only_resources_that_were_read_just_now_are_green() {
         "{listed}"
     );
     let one = page(&book, vec![], "/resource?account=main&kind=vm&id=17").await;
-    assert!(one.contains("class=\"verdict unknown\""), "{one}");
+    let title = one.split("<h1>").nth(1).unwrap();
+    assert!(title.starts_with("<span class=\"sign\" aria-hidden=\"true\">?</span>"), "{title}");
+    assert!(one.contains("class=\"verdict unknown\"") && !one.contains("%231b6e3c"), "{one}");
     // The sites of one container could be read all the same.
     book.apply(Read::Sites(ContainerId::new(31), all(vec![site(104, 31, "Active")])), later);
     let folded = page(&book, vec![], "/").await;

@@ -35,20 +35,6 @@ fn history() -> History {
     }
 }
 
-/// Title and icon say so.
-#[tokio::test]
-async fn a_resource_whose_state_is_not_known_is_not_green() {
-    let mut book = full("main");
-    for collector in [Collector::Vms, Collector::Containers, Collector::Sites] {
-        book.end(collector, ended(Some("status 503")), read_at() + Duration::minutes(1));
-    }
-    let server = Server::start(&[&book], false).await;
-    let page = server.get("/resource?account=main&kind=vm&id=17").await;
-    let title = page.text().split("<h1>").nth(1).unwrap();
-    assert!(title.starts_with("<span class=\"sign\" aria-hidden=\"true\">?</span>"), "{title}");
-    assert!(!page.text().contains("%231b6e3c"), "{}", page.text());
-}
-
 #[tokio::test]
 async fn days_are_asked_for_and_a_part_of_the_incidents_is_called_so() {
     let book = full("main");

@@ -79,10 +79,12 @@ fn send(path: &Path, id: &str, told: &[&str], at: DateTime<Utc>) {
 #[test]
 fn one_daemon_locks_the_file_and_a_second_is_refused() {
     let (_directory, path) = place();
-    let link = path.with_file_name("link.db");
+    let [link, hard, within] = ["link.db", "hard.db", "within"].map(|name| path.with_file_name(name));
     std::os::unix::fs::symlink(&path, &link).unwrap();
+    std::os::unix::fs::symlink(path.parent().unwrap(), &within).unwrap();
     let store = open(&path);
-    for name in [&path, &link] {
+    std::fs::hard_link(&path, &hard).unwrap();
+    for name in [&path, &link, &hard, &within.join(path.file_name().unwrap())] {
         let error = Store::open(name, now()).unwrap_err();
         assert!(matches!(error, StoreError::Locked(_)), "{error}");
         assert!(Store::is_held(name).unwrap());

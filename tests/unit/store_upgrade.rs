@@ -131,25 +131,6 @@ fn a_payment_after_the_update_is_told_once() {
 }
 
 #[test]
-fn an_incident_that_an_overdue_account_explains_stays_explained() {
-    let mut world = World::updated("vm_blocked_by_an_overdue_account", &OPS);
-    look_at(&mut world, &[(1, "blocked"), (2, "active")], "ENABLED", cut_off_in(-1));
-    world.pass(Duration::hours(5));
-    assert_eq!(world.take_events(), NOTHING);
-    assert_eq!(world.cause(Kind::VmBlocked, "1").as_deref(), Some("main/disconnect/account"));
-    // Another VM joins.
-    world.vms(&[(1, "blocked"), (2, "blocked")]);
-    world.pass(Duration::minutes(70));
-    assert_eq!(world.take_events(), NOTHING);
-    world.report(rich());
-    world.report(rich());
-    assert_eq!(world.take_events(), ["main/disconnect/account resolved"]);
-    recovers(&mut world);
-    world.pass(Duration::hours(1));
-    assert_eq!(world.take_events(), NOTHING, "both are over with their cause");
-}
-
-#[test]
 fn the_sites_that_the_mail_about_a_container_named_are_not_told_again() {
     let mut world = World::updated("container_over_quota", &OPS);
     look_at(&mut world, &WELL, "DISABLED_BY_QUOTA", rich());

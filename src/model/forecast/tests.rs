@@ -38,21 +38,6 @@ pub(crate) fn report(balance: &str, per_day: &str, days: i64, edd: Edd) -> Repor
 }
 
 #[test]
-fn the_arithmetic_of_the_contract() {
-    let now = t("2026-03-01T12:00:00");
-    let report = report("25.50", "10.00", 90, Edd::Null);
-    assert_eq!(balance_now(&report), Some(money("25.5")));
-    assert_eq!(balance_in(&report, now, 7), Some(money("-44.5")));
-    assert_eq!(top_up_required(&report, now, 7), Some(money("44.51")));
-    assert_eq!(balance_in(&report, now, 91), None, "past the report's end nothing is known");
-    assert_eq!(top_up_required(&report, now, 91), None);
-    let next = next_charge(&report, now).unwrap();
-    assert_eq!((next.at, next.amount), (t("2026-03-02T11:00:00"), money("10")));
-    assert_eq!(cost_per_day(&report, now), Some(money("10")));
-    assert_eq!(does_not_add_up(&report), None);
-}
-
-#[test]
 fn a_null_date_is_no_good_news_by_itself() {
     let healthy = report("5000", "10", 90, Edd::Null);
     assert_eq!(disconnect(&healthy), Disconnect::NotExpected);

@@ -3,38 +3,12 @@
 use super::{World, cut_off_in, money, report, rich, start, stories};
 use crate::alert::{Cause, Kind, Severity};
 use crate::model::forecast::Disconnect;
-use crate::model::{Collector, Edd, Report};
+use crate::model::{Collector, Edd};
 use crate::view::headline::Urgency;
 use chrono::Duration;
 
 #[test]
 fn only_reports_that_prove_it_are_an_all_clear() {
-    let edited = |change: fn(&mut Report)| {
-        let mut report = rich();
-        change(&mut report);
-        report
-    };
-    let doubtful = [
-        ("a null date beside a negative balance", report("25.50", Edd::Null)),
-        ("a date that cannot be read", report("5000", Edd::Unknown)),
-        ("an unknown expected balance", edited(|report| report.expected_balance = None)),
-        (
-            "a moment that is not positive",
-            edited(|report| report.moments.edit(|all| all[40].positive = Some(false))),
-        ),
-        ("an end before the known date", edited(|report| report.date = Some(start() + Duration::hours(50)))),
-        (
-            "moments that could not be read",
-            edited(|report| (report.moments_rejected, report.whole_until) = (2, Some(start()))),
-        ),
-    ];
-    for (what, doubtful) in doubtful {
-        let mut world = World::healthy();
-        world.report(cut_off_in(53));
-        (0..5).for_each(|_| world.report(doubtful.clone()));
-        assert_eq!(world.take_ladder(), ["rung:3"], "{what}");
-        assert!(world.is_open(Kind::Disconnect, "account"), "{what}");
-    }
     stories(
         World::healthy,
         "cut-off 53h, fail report error, heal report, paid => ops[disconnect]: rung:3
