@@ -4,44 +4,65 @@
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 
-use super::flight::{First, Standing};
+use super::flight::{First, Flight, Standing};
 use super::key::Key;
+use super::kind::Event;
 use super::log::Log;
 use super::notice::Digest;
-use super::notified::{Hold, Owed};
+use super::notified::Hold;
 use crate::model::AccountName;
 
-/// Everything that is owed to one recipient.
-#[derive(Clone, PartialEq, Debug, Default)]
+/// The debts to one recipient, and the state of its deliveries. `hostwatch outbox --json` prints them.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Debts {
     pub recipient: String,
-    pub owed: Vec<(Key, Owed)>,
+    /// The time since when the oldest debt exists, otherwise `unsure_since`.
+    pub since: Option<DateTime<Utc>>,
+    #[serde(rename = "events")]
+    pub owed: Vec<OwedEvent>,
     /// The time since when the first mail is owed.
+    #[serde(rename = "first_mail_since")]
     pub first: Option<DateTime<Utc>>,
     /// The time since when a digest is owed.
+    #[serde(rename = "digest_since")]
     pub digest: Option<DateTime<Utc>>,
-    /// Mails that were handed to the server and have no result yet: since when, and of which incidents.
-    pub in_flight: Vec<(DateTime<Utc>, Vec<Key>)>,
-    /// The last error.
+    pub in_flight: Vec<MailOnItsWay>,
+    /// The server's last answer, if it did not take the last mail.
     pub error: Option<String>,
     /// The time since when the server refuses this recipient.
     pub refused_since: Option<DateTime<Utc>>,
-    /// The server refuses this recipient, or refuses us.
-    pub is_held: bool,
+    /// The next attempt, if nothing changes before it.
     pub next_try: Option<DateTime<Utc>>,
     /// The time of a mail that may not have arrived, since all replies to it were lost.
     pub unsure_since: Option<DateTime<Utc>>,
     /// The hourly limit holds back mails that are not about money, and no mail failed.
     pub limited: bool,
+    /// The server refuses this recipient, or refuses us.
+    #[serde(skip)]
+    pub is_held: bool,
+}
+
+/// One event that is owed.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct OwedEvent {
+    pub key: Key,
+    pub event: Option<String>,
+    pub since: DateTime<Utc>,
+}
+
+/// A mail that was handed to the server, and has no answer yet.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct MailOnItsWay {
+    pub since: DateTime<Utc>,
+    pub keys: Vec<Key>,
 }
 
 impl Debts {
-    /// The time since when the oldest debt exists.
-    pub(crate) fn since(&self) -> Option<DateTime<Utc>> {
-        let owed = self.owed.iter().map(|(_, owed)| owed.since);
-        let flying = self.in_flight.iter().map(|(since, _)| *since);
-        owed.chain(flying).chain(self.first).chain(self.digest).min()
+    /// Whether anything waits.
+    pub(crate) fn is_owed(&self) -> bool {
+        !self.owed.is_empty() || !self.in_flight.is_empty() || self.first.or(self.digest).is_some()
     }
 }
 
@@ -76,8 +97,12 @@ impl Log {
 
     fn debts_to(&self, recipient: String, now: DateTime<Utc>) -> Debts {
         let candidates = self.candidates.get(&recipient).into_iter().flatten();
-        let owed =
-            candidates.filter_map(|key| Some((key.clone(), self.entry(key, &recipient)?.owed.clone()?)));
+        let event = |key: &Key| {
+            let owed = self.entry(key, &recipient)?.owed.as_ref()?;
+            let event = owed.event.as_ref().map(Event::to_string);
+            Some(OwedEvent { key: key.clone(), event, since: owed.since })
+        };
+        let owed: Vec<OwedEvent> = candidates.filter_map(event).collect();
         let standing = self.standing(&recipient);
         let first = match self.first(&recipient) {
             Some(First::Owed(since) | First::Refused(Hold { since, .. })) => Some(since),
@@ -85,19 +110,24 @@ impl Log {
         };
         let flying =
             self.flights.iter().filter(|((other, _), _)| *other == recipient).map(|(_, flight)| flight);
-        let keys =
-            |flight: &super::flight::Flight| flight.items.iter().map(|item| item.key.clone()).collect();
+        let keys = |flight: &Flight| flight.items.iter().map(|item| item.key.clone()).collect();
+        let mail = |flight: &Flight| MailOnItsWay { since: flight.owed_since(), keys: keys(flight) };
+        let in_flight: Vec<MailOnItsWay> = flying.map(mail).collect();
+        let digest = self.addressees.get(&recipient).and_then(|one| one.digest.as_ref()).map(|one| one.to);
+        let unsure_since = standing.and_then(|one| one.unsure_since);
+        let times = owed.iter().map(|one| one.since).chain(in_flight.iter().map(|one| one.since));
         Debts {
-            owed: owed.collect(),
+            since: times.chain(first).chain(digest).min().or(unsure_since),
+            owed,
             first,
-            digest: self.addressees.get(&recipient).and_then(|one| one.digest.as_ref()).map(|one| one.to),
-            in_flight: flying.map(|flight| (flight.owed_since(), keys(flight))).collect(),
+            digest,
+            in_flight,
             limited: standing.is_some_and(Standing::is_held_by_limit),
             error: standing.and_then(|one| one.error.clone()),
             refused_since: standing.and_then(|one| one.unreached.as_ref()).map(|one| one.since),
             is_held: standing.is_some_and(Standing::is_held),
             next_try: self.next_try(&recipient, now),
-            unsure_since: standing.and_then(|one| one.unsure_since),
+            unsure_since,
             recipient,
         }
     }

@@ -57,6 +57,8 @@ pub(crate) use changes::Stored;
 pub(crate) use cut_off::CutOff;
 pub(crate) use days::{days_left, days_until, deletion};
 pub(crate) use debts::Debts;
+#[cfg(test)]
+pub(crate) use debts::{MailOnItsWay, OwedEvent};
 pub(crate) use engine::Engine;
 pub(crate) use facts::Facts;
 pub(crate) use finding::{Failing, Value};

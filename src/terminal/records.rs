@@ -5,9 +5,9 @@ use chrono::{DateTime, Utc};
 use super::layout::{Cell, Emphasis, Layout, Style};
 use super::words::{EN, cut_off_in_full, severity};
 use super::{Answer, text};
-use crate::alert::Phase;
+use crate::alert::{Debts, Phase};
 use crate::model::freshness::sees_states;
-use crate::view::records::{IncidentRecords, OutboxRecords, OwedRecord, SilenceRecord, SilenceRecords};
+use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecord, SilenceRecords};
 use crate::view::why::WhyRecord;
 use crate::view::{AccountStatus, CollectorRow, IncidentRow, PolledRecords, Reader, words};
 
@@ -84,17 +84,17 @@ impl OutboxRecords {
     }
 
     /// One recipient: the events and their times, the last error, the next attempt.
-    fn owed_to(&self, layout: &mut Layout, one: &OwedRecord) {
+    fn owed_to(&self, layout: &mut Layout, one: &Debts) {
         layout.heading(&one.recipient);
         if let Some(since) = one.unsure_since {
             let text = format!("the mail of {} may not have arrived: no reply to it came", self.when(since));
             layout.text(2, text, Emphasis::Warn);
         }
-        if one.is_owed() {
-            let span = self.reader().age(one.since);
-            layout.text(2, format!("owed for {span}, since {}", self.when(one.since)), Emphasis::Warn);
+        if let Some(since) = one.since.filter(|_| one.is_owed()) {
+            let span = self.reader().age(since);
+            layout.text(2, format!("owed for {span}, since {}", self.when(since)), Emphasis::Warn);
         }
-        for event in one.events.iter().take(MOST_OWED) {
+        for event in one.owed.iter().take(MOST_OWED) {
             let what = event.event.as_deref().unwrap_or("not decided yet");
             layout.text(
                 4,
@@ -102,10 +102,10 @@ impl OutboxRecords {
                 Emphasis::Plain,
             );
         }
-        if one.events.len() > MOST_OWED {
-            layout.text(4, words::more(one.events.len() - MOST_OWED, EN), Emphasis::Faint);
+        if one.owed.len() > MOST_OWED {
+            layout.text(4, words::more(one.owed.len() - MOST_OWED, EN), Emphasis::Faint);
         }
-        let mails = [("first mail", one.first_mail_since), ("digest", one.digest_since)];
+        let mails = [("first mail", one.first), ("digest", one.digest)];
         for (what, since) in mails.into_iter().filter_map(|(what, since)| Some((what, since?))) {
             layout.text(4, format!("{what}, since {}", self.when(since)), Emphasis::Plain);
         }

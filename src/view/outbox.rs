@@ -18,8 +18,8 @@ impl OutboxSummary {
     pub(crate) fn of_accounts(debts: &[Debts]) -> BTreeMap<AccountName, Self> {
         let mut all: BTreeMap<AccountName, Self> = BTreeMap::new();
         for debt in debts {
-            let on_their_way = debt.in_flight.iter().flat_map(|(_, keys)| keys);
-            let keys = debt.owed.iter().map(|(key, _)| key).chain(on_their_way);
+            let on_their_way = debt.in_flight.iter().flat_map(|mail| &mail.keys);
+            let keys = debt.owed.iter().map(|one| &one.key).chain(on_their_way);
             for account in keys.map(|key| &key.account).collect::<BTreeSet<_>>() {
                 let known = all.entry(account.clone()).or_default();
                 *known = known.and(Self::part(debt, Some(account)));
@@ -31,16 +31,16 @@ impl OutboxSummary {
     /// The debt to one recipient, or the part of it that concerns one account.
     fn part(debt: &Debts, account: Option<&AccountName>) -> Self {
         let is_its = |key: &Key| account.is_none_or(|account| key.account == *account);
-        let owed = || debt.owed.iter().filter(|(key, _)| is_its(key));
+        let owed = || debt.owed.iter().filter(|one| is_its(&one.key));
         let on_their_way =
-            debt.in_flight.iter().filter(|(_, keys)| account.is_none() || keys.iter().any(is_its));
-        let on_their_way: Vec<DateTime<Utc>> = on_their_way.map(|(since, _)| *since).collect();
+            debt.in_flight.iter().filter(|mail| account.is_none() || mail.keys.iter().any(is_its));
+        let on_their_way: Vec<DateTime<Utc>> = on_their_way.map(|mail| mail.since).collect();
         // The first mail and the digest concern no single account.
         let others = [debt.first, debt.digest.filter(|_| !debt.limited)];
         let others = others.into_iter().flatten().filter(|_| account.is_none());
         let is_owed =
             owed().next().is_some() || (account.is_none() && (debt.first.is_some() || debt.digest.is_some()));
-        let undelivered = owed().filter(|(key, _)| is_undelivered(debt, key)).map(|(_, owed)| owed.since);
+        let undelivered = owed().filter(|one| is_undelivered(debt, &one.key)).map(|one| one.since);
         Self {
             owed: u64::from(is_owed),
             in_flight: on_their_way.len() as u64,
@@ -73,7 +73,7 @@ mod tests {
     use chrono::Duration;
 
     use super::*;
-    use crate::alert::{Event, Owed};
+    use crate::alert::{MailOnItsWay, OwedEvent};
 
     fn at(minute: i64) -> DateTime<Utc> {
         DateTime::UNIX_EPOCH + Duration::minutes(minute)
@@ -83,13 +83,11 @@ mod tests {
         Key::new(&account.parse().unwrap(), kind, 7)
     }
 
-    fn owed(account: &str, kind: Kind, minute: i64) -> (Key, Owed) {
-        let since = at(minute);
-        let event = Some(Event::Opened);
-        (key(account, kind), Owed { since, episode: 1, began: since, event, event_since: since })
+    fn owed(account: &str, kind: Kind, minute: i64) -> OwedEvent {
+        OwedEvent { key: key(account, kind), event: Some("opened".to_owned()), since: at(minute) }
     }
 
-    fn debts(owed: Vec<(Key, Owed)>) -> Debts {
+    fn debts(owed: Vec<OwedEvent>) -> Debts {
         Debts { recipient: "ops@example.com".to_owned(), owed, ..Debts::default() }
     }
 
@@ -104,7 +102,10 @@ mod tests {
             Debts { refused_since: Some(at(1)), is_held: true, ..debts(vec![owed("b", Kind::SiteError, 8)]) },
             Debts { is_held: true, ..debts(vec![owed("d", Kind::SiteError, 9)]) },
             Debts {
-                in_flight: vec![(at(2), vec![key("a", Kind::VmError), key("c", Kind::VmError)])],
+                in_flight: vec![MailOnItsWay {
+                    since: at(2),
+                    keys: vec![key("a", Kind::VmError), key("c", Kind::VmError)],
+                }],
                 refused_since: Some(at(1)),
                 ..debts(Vec::new())
             },

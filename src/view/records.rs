@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::incidents::IncidentList;
 use super::{forms, words};
-use crate::alert::{self, Debts, Event, Incident, Key, Silence};
+use crate::alert::{Debts, Event, Incident, Key, Silence};
 use crate::model::mails::SentMail;
 use crate::model::{AccountName, Collector, Language};
 use crate::view::{IncidentRow, Status};
@@ -71,87 +71,16 @@ pub(crate) struct OutboxRecords {
     pub generated_at: DateTime<Utc>,
     pub time_zones: Zones,
     /// One a recipient; the one that waits longest comes first.
-    pub owed: Vec<OwedRecord>,
+    pub owed: Vec<Debts>,
     /// The latest first.
     pub sent: Vec<SentMail>,
 }
 
-/// The debts to one recipient, and the state of its deliveries.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct OwedRecord {
-    pub recipient: String,
-    pub since: DateTime<Utc>,
-    pub events: Vec<OwedEvent>,
-    /// The time since when the first mail is owed.
-    pub first_mail_since: Option<DateTime<Utc>>,
-    /// The time since when the digest is owed.
-    pub digest_since: Option<DateTime<Utc>>,
-    pub in_flight: Vec<MailOnItsWay>,
-    /// The server's last answer, if it did not take the last mail.
-    pub error: Option<String>,
-    /// The time since when the server refuses the recipient.
-    pub refused_since: Option<DateTime<Utc>>,
-    /// The next attempt, if nothing changes before it.
-    pub next_try: Option<DateTime<Utc>>,
-    /// The time of a mail that may not have arrived: all replies to it were lost.
-    #[serde(default)]
-    pub unsure_since: Option<DateTime<Utc>>,
-    /// The hourly limit holds back mails that are not about money.
-    pub limited: bool,
-}
-
-/// One event that is owed.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct OwedEvent {
-    pub key: Key,
-    pub event: Option<String>,
-    pub since: DateTime<Utc>,
-}
-
-/// A mail that was handed to the server, and has no answer yet.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct MailOnItsWay {
-    pub since: DateTime<Utc>,
-    pub keys: Vec<Key>,
-}
-
 impl OutboxRecords {
     pub(crate) fn of(debts: &[Debts], sent: Vec<SentMail>, zones: Zones, now: DateTime<Utc>) -> Self {
-        let mut owed: Vec<OwedRecord> = debts.iter().filter_map(OwedRecord::of).collect();
+        let mut owed: Vec<Debts> = debts.iter().filter(|one| one.since.is_some()).cloned().collect();
         owed.sort_by(|a, b| (a.since, &a.recipient).cmp(&(b.since, &b.recipient)));
         Self { generated_at: now, time_zones: zones, owed, sent }
-    }
-}
-
-impl OwedRecord {
-    /// Whether anything waits.
-    pub(crate) fn is_owed(&self) -> bool {
-        let mails = [self.first_mail_since, self.digest_since];
-        !self.events.is_empty() || !self.in_flight.is_empty() || mails.iter().any(Option::is_some)
-    }
-
-    /// The record; `None` if nothing is owed.
-    fn of(debts: &Debts) -> Option<Self> {
-        let event = |(key, owed): &(Key, alert::Owed)| OwedEvent {
-            key: key.clone(),
-            event: owed.event.as_ref().map(Event::to_string),
-            since: owed.since,
-        };
-        let mail =
-            |(since, keys): &(DateTime<Utc>, Vec<Key>)| MailOnItsWay { since: *since, keys: keys.clone() };
-        Some(Self {
-            recipient: debts.recipient.clone(),
-            since: debts.since().or(debts.unsure_since)?,
-            events: debts.owed.iter().map(event).collect(),
-            first_mail_since: debts.first,
-            digest_since: debts.digest,
-            in_flight: debts.in_flight.iter().map(mail).collect(),
-            error: debts.error.clone(),
-            refused_since: debts.refused_since,
-            next_try: debts.next_try,
-            unsure_since: debts.unsure_since,
-            limited: debts.limited,
-        })
     }
 }
 

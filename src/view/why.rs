@@ -151,7 +151,7 @@ fn answers(facts: &Facts<'_>) -> Vec<String> {
 
 /// Since when a mail about an incident is on its way.
 fn on_its_way(debt: &Debts, key: &Key) -> Option<DateTime<Utc>> {
-    debt.in_flight.iter().find(|(_, keys)| keys.contains(key)).map(|(since, _)| *since)
+    debt.in_flight.iter().find(|mail| mail.keys.contains(key)).map(|mail| mail.since)
 }
 
 /// The time of a mail without a reply, if it can have told of the incident.

@@ -63,7 +63,7 @@ fn ask(path: &Path, request: Request, now: DateTime<Utc>) -> Result<String, Stri
 fn keys_owed(path: &Path, to: &str, now: DateTime<Utc>) -> Vec<String> {
     let log = Store::open(path, now).unwrap().store.restore().unwrap().log;
     let debts = log.debts(now).into_iter().find(|debts| debts.recipient == to).unwrap_or_default();
-    debts.owed.into_iter().map(|(key, _)| key.to_string()).collect()
+    debts.owed.into_iter().map(|one| one.key.to_string()).collect()
 }
 
 fn drop_of(to: &str, key: Option<&str>) -> Request {

@@ -5,8 +5,8 @@
 use super::account;
 
 use crate::alert::{
-    AlertSettings, Cause, Debts, Due, Event, Incident, Key, Kind, Owed, Phase, Severity, Silence, Subject,
-    Watcher, Why,
+    AlertSettings, Cause, Debts, Due, Event, Incident, Key, Kind, MailOnItsWay, OwedEvent, Phase, Severity,
+    Silence, Subject, Watcher, Why,
 };
 use crate::model::mails::SentMail;
 use crate::model::{Collector, Language};
@@ -15,7 +15,7 @@ use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecords, Zones
 use crate::view::why::{DecisionRecord, Facts, WhyRecord};
 use crate::view::{About, Alerting, IncidentRow, PolledRecords, Query, Reader, Status};
 use account::*;
-use chrono::Duration;
+use chrono::{DateTime, Duration, Utc};
 use chrono_tz::Tz;
 
 const HOSTILE: &str =
@@ -78,19 +78,23 @@ fn key(kind: Kind, id: u64) -> Key {
     Key::new(&"main".parse().unwrap(), kind, id)
 }
 
+fn minutes_ago(minutes: i64) -> DateTime<Utc> {
+    read_at() - Duration::minutes(minutes)
+}
+
 /// A mail that has been due for so many minutes.
-fn owed(event: Event, minutes: i64) -> Owed {
-    let since = read_at() - Duration::minutes(minutes);
-    Owed { since, episode: 1, began: since, event: Some(event), event_since: since }
+fn owed(key: Key, event: Event, minutes: i64) -> OwedEvent {
+    OwedEvent { key, event: Some(event.to_string()), since: minutes_ago(minutes) }
 }
 
 #[test]
 fn mails_due_by_recipient_and_sent_mails_below() {
     let error = "550 5.1.1 no such user; the address was refused for good by the server of its domain";
     let refused = Debts {
+        since: Some(minutes_ago(190)),
         owed: vec![
-            (key(Kind::VmError, 17), owed(Event::Opened, 190)),
-            (key(Kind::SiteError, 104), owed(Event::Resolved, 12)),
+            owed(key(Kind::VmError, 17), Event::Opened, 190),
+            owed(key(Kind::SiteError, 104), Event::Resolved, 12),
         ],
         error: Some(error.into()),
         refused_since: Some(read_at() - Duration::hours(3)),
@@ -98,16 +102,26 @@ fn mails_due_by_recipient_and_sent_mails_below() {
         ..debts("ann@example.com")
     };
     let hook = Debts {
-        first: Some(read_at() - Duration::minutes(2)),
-        digest: Some(read_at() - Duration::minutes(1)),
-        in_flight: vec![(read_at() - Duration::minutes(3), vec![key(Kind::VmError, 17)])],
+        since: Some(minutes_ago(3)),
+        first: Some(minutes_ago(2)),
+        digest: Some(minutes_ago(1)),
+        in_flight: vec![MailOnItsWay { since: minutes_ago(3), keys: vec![key(Kind::VmError, 17)] }],
         ..debts("webhook:chat")
     };
-    let many = (0..12).map(|id| (key(Kind::VmStuck, id), owed(Event::Opened, 5)));
-    let many = Debts { owed: many.collect(), limited: true, ..debts("ops@example.com") };
+    let many = (0..12).map(|id| owed(key(Kind::VmStuck, id), Event::Opened, 5));
+    let many = Debts {
+        since: Some(minutes_ago(5)),
+        owed: many.collect(),
+        limited: true,
+        ..debts("ops@example.com")
+    };
     let all = [hook, many, refused, debts("nothing@example.com")];
     let records = OutboxRecords::of(&all, vec![mail(1), mail(3)], zones(), read_at());
     insta::assert_snapshot!("records_outbox_80", fits(&records.text(WIDE)));
+    let json = serde_json::to_string_pretty(&records).unwrap();
+    insta::assert_snapshot!("records_outbox_json", json);
+    let read: OutboxRecords = serde_json::from_str(&json).unwrap();
+    assert_eq!(read.text(WIDE), records.text(WIDE), "a command reads what the daemon wrote");
     let none = OutboxRecords::of(&[], Vec::new(), zones(), read_at());
     assert_eq!(none.text(WIDE), "nothing is owed to anybody\n");
 }
@@ -184,7 +198,10 @@ fn a_mail_that_waits_says_why_and_when_it_is_tried_again() {
         next_try: Some(read_at() + Duration::minutes(5)),
         ..Debts::default()
     };
-    let flying = Debts { in_flight: vec![(read_at(), vec![open.key.clone()])], ..failed.clone() };
+    let flying = Debts {
+        in_flight: vec![MailOnItsWay { since: read_at(), keys: vec![open.key.clone()] }],
+        ..failed.clone()
+    };
     let owed = Due::Tell(Event::Opened, Cause::SeenWrong);
     let last =
         "The last try to reach ann@example.com failed (452 full); the next one is at Sun 1 Mar 15:05 MSK.";
@@ -237,7 +254,7 @@ fn a_mail_that_waits_says_why_and_when_it_is_tried_again() {
 #[test]
 fn a_mail_that_may_not_have_arrived_is_listed() {
     let unsure_since = Some(read_at() - Duration::hours(2));
-    let debts = [Debts { recipient: "ann@example.com".into(), unsure_since, ..Debts::default() }];
+    let debts = [Debts { since: unsure_since, unsure_since, ..debts("ann@example.com") }];
     let text = OutboxRecords::of(&debts, Vec::new(), zones(), read_at()).text(WIDE);
     assert!(
         text.starts_with("ann@example.com") && text.contains("may not have arrived: no reply to it came")

@@ -220,7 +220,7 @@ impl World<'_> {
         let Debts { recipient, owed, .. } = self.debts_to(to)?;
         let key = key.map(|what| self.find(what).map(|incident| incident.key.clone())).transpose()?;
         let keys =
-            owed.into_iter().map(|(one, _)| one).filter(|one| key.as_ref().is_none_or(|key| key == one));
+            owed.into_iter().map(|one| one.key).filter(|one| key.as_ref().is_none_or(|key| key == one));
         let keys: Vec<Key> = keys.collect();
         if keys.is_empty() {
             return Err(decided::nothing_owed(&recipient));

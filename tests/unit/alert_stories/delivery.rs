@@ -162,9 +162,22 @@ fn a_mail_whose_reply_is_always_lost_is_sent_again_five_times_and_then_counts_as
         debts.iter().any(|one| one.recipient == "ops" && one.unsure_since == Some(tried[0].0)),
         "{debts:?}"
     );
+    assert!(debts.iter().all(|one| one.since == one.unsure_since), "{debts:?}");
     world.live("everybody accepts, vm1=active, vms, idle 26h");
     assert_eq!(world.take_events(), ["main/vm_error/1 resolved"]);
     assert!(world.system.log.debts(world.now).is_empty());
+}
+
+#[test]
+fn a_recipient_waits_since_its_oldest_debt() {
+    let mut world = World::healthy();
+    world.live("everybody defers, vm1=error, look");
+    let debts = |world: &World| world.system.log.debts(world.now);
+    let since = debts(&world)[0].since;
+    assert!(since.is_some());
+    world.live("2h, vm2=error, 2h");
+    let debts = debts(&world);
+    assert_eq!((debts[0].since, debts[0].owed.len() + debts[0].in_flight.len()), (since, 2), "{debts:?}");
 }
 
 #[test]
