@@ -12,7 +12,7 @@ use crate::cli::{AckArgs, ListArgs, Outbox, OutboxAction, SilenceArgs, Why};
 use crate::clock;
 use crate::config;
 use crate::daemon::control::{Reply, Request, answer_from_store};
-use crate::daemon::pipeline::Accounts;
+use crate::daemon::pipeline::watchers;
 use crate::terminal::in_columns;
 use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecords};
 use crate::view::why::WhyRecord;
@@ -105,8 +105,8 @@ pub(super) async fn answer(file: &Path, request: Request) -> Result<Reply> {
     }
     let from_store = || {
         let (mut store, settings) = beside.store()?;
-        let watchers = Accounts::of(settings).watchers;
-        let answered = answer_from_store(&mut store, watchers, settings.mails, request, clock::now());
+        let (watchers, mails) = (watchers(settings), settings.mails);
+        let answered = answer_from_store(&mut store, watchers, mails, request, clock::now());
         answered.map_err(anyhow::Error::msg)
     };
     from_store().map_err(|error| {

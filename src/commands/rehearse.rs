@@ -14,7 +14,7 @@ use crate::cli;
 use crate::clock::Clock;
 use crate::config::{AccountSettings, Settings};
 use crate::daemon::mails::MailWriter;
-use crate::daemon::pipeline::Accounts;
+use crate::daemon::pipeline::watcher;
 use crate::daemon::top_rung_days;
 use crate::mail;
 use crate::model::forecast::{Disconnect, disconnect};
@@ -42,11 +42,11 @@ async fn all(settings: &Settings, beside: &Beside, days: Option<u32>) -> Result<
     let clock = Clock::default();
     let reports = reading::reports(&accounts, horizon, &clock).await;
     let now = beside.time(&clock).await;
-    let watch = Accounts::of(settings);
+    let mail_writer = MailWriter::of(settings);
     let mut rehearsals = Vec::new();
     for (account, report) in accounts.into_iter().zip(reports) {
         let off = off(account, beside, now).await.filter(|_| days.is_none());
-        rehearsals.push(rehearse(account, &watch, report, days, off, now));
+        rehearsals.push(rehearse(account, settings, mail_writer.as_ref(), report, days, off, now));
     }
     Ok(rehearsals)
 }
@@ -64,7 +64,8 @@ pub(super) async fn off(
 /// The rehearsal of one account.
 pub(super) fn rehearse(
     account: &AccountSettings,
-    watch: &Accounts,
+    settings: &Settings,
+    mail_writer: Option<&MailWriter>,
     report: Result<Arc<Report>, String>,
     days: Option<u32>,
     off: Option<Disconnect>,
@@ -81,13 +82,14 @@ pub(super) fn rehearse(
         (Err(error), _) => Err(error),
     };
     let mut mails = Vec::new();
-    if let (Ok(report), Some(watcher)) = (&report, watch.watchers.get(account.name())) {
-        if let Some(mail_writer) = &watch.mail_writer {
-            let told = rehearsal::rehearse(&account.profile, report, off, watcher, now);
+    if let Ok(report) = &report {
+        if let Some(mail_writer) = mail_writer {
+            let watcher = watcher(settings, account);
+            let told = rehearsal::rehearse(&account.profile, report, off, &watcher, now);
             mails = to_all(told.into_iter().map(|told| mail(told, mail_writer)));
         }
         let cut_off = off.unwrap_or_else(|| disconnect(report));
-        never.extend(left_out(account, watch, report, cut_off, now));
+        never.extend(left_out(account, settings.mails, report, cut_off, now));
     }
     never.dedup();
     Rehearsal {
@@ -131,14 +133,14 @@ fn to_all(mails: impl Iterator<Item = Mail>) -> Vec<Mail> {
 /// Mails about the cut-off that these settings prevent, and the reason.
 fn left_out(
     account: &AccountSettings,
-    watch: &Accounts,
+    mails: bool,
     report: &Report,
     cut_off: Disconnect,
     now: DateTime<Utc>,
 ) -> Vec<String> {
     let alert = &account.alert;
     let mut left = Vec::new();
-    if watch.mail_writer.is_none() {
+    if !mails {
         left.push("anything: there is no [email] table, and no webhook or Telegram chat is named".to_owned());
     }
     if !account.schedules.contains_key(&Collector::ExpectedBalance) {
@@ -245,7 +247,8 @@ mod tests {
         let settings = crate::config::load(Some(&file), &Environment::of_process()).unwrap();
         let (account, now) = (&settings.accounts[0], t("2026-03-01T12:00:00"));
         let report = Ok(Arc::new(report("5000", "10", 90, Edd::Null)));
-        let all = rehearse(account, &Accounts::of(&settings), report, Some(9), None, now).mails;
+        let writer = MailWriter::of(&settings);
+        let all = rehearse(account, &settings, writer.as_ref(), report, Some(9), None, now).mails;
         let to = |days: i64| -> Vec<&str> {
             let until = now + Duration::days(days);
             let before: Vec<&Mail> = all.iter().filter(|mail| mail.at <= until).collect();

@@ -17,8 +17,8 @@ use super::control::Desk;
 use super::heartbeat::Heartbeat;
 use super::liveness::{Ended, Liveness, Loop, Tasks};
 use super::machine;
-use super::mails;
-use super::pipeline::{Accounts, Housekeeping, Looking, Paced, Pipeline, Senders, everybody, story};
+use super::mails::{self, MailWriter};
+use super::pipeline::{Housekeeping, Looking, Paced, Pipeline, Senders, everybody, story, watchers};
 use super::publish::say_returned;
 use super::reload::{Reloader, SecretFiles, remember_moves};
 use super::sender::{Job, Sender};
@@ -53,10 +53,9 @@ pub(super) fn start(start: Start, stop: CancellationToken) -> Result<Running> {
     let clock = Clock::default();
     let now = clock.now();
     let own = own_metrics(&settings, now);
-    let accounts = Accounts::of(&settings);
-    let decided = restore(store, &accounts, &clock)?;
+    let decided = restore(store, &settings, &clock)?;
     let store = Arc::clone(&decided.store);
-    let known = unread(&accounts.profiles, &last_reports(&store), &own);
+    let known = unread(&settings, &last_reports(&store), &own);
     let states = known.iter().map(|(name, known)| (name.clone(), known.publish()));
     let encoder = first_page(&settings, &known, &decided.engine, now);
     let carriers = carrier::all(&settings)?;
@@ -65,7 +64,7 @@ pub(super) fn start(start: Start, stop: CancellationToken) -> Result<Running> {
     let common = Arc::new(Common {
         own,
         store_path: settings.store_path.clone(),
-        alerting: Shared::new(nothing_decided(&accounts)),
+        alerting: Shared::new(nothing_decided(&settings)),
         delivery: Shared::new(Delivery::default()),
         store,
         snapshot: Shared::new(Snapshot { accounts: states.collect() }),
@@ -90,7 +89,7 @@ pub(super) fn start(start: Start, stop: CancellationToken) -> Result<Running> {
     part(&mut tasks, "web server", serving);
     let senders = common.senders(&mut tasks, &stop);
     let edits = common.listeners(&mut tasks, &stop);
-    let pipeline = common.pipeline(accounts, known, decided, encoder, (senders, edits));
+    let pipeline = common.pipeline(&settings, known, decided, encoder, (senders, edits));
     // The pipeline has a thread of its own: if it blocked a worker, the runtime would make more threads, each with
     // its own memory.
     let (runtime, stopped) = (tokio::runtime::Handle::current(), stop.child_token());
@@ -132,7 +131,7 @@ impl Common {
 
     fn pipeline(
         self: &Arc<Self>,
-        accounts: Accounts,
+        settings: &Settings,
         known: BTreeMap<AccountName, KnownAccount>,
         decided: Decided,
         encoder: Encoder,
@@ -147,7 +146,7 @@ impl Common {
             log,
             muted,
             encoder,
-            mail_writer: accounts.mail_writer,
+            mail_writer: MailWriter::of(settings),
             senders,
             outbox_shown: Paced::default(),
             edits,
@@ -159,7 +158,7 @@ impl Common {
             not_encoded: BTreeMap::new(),
             encoded: Paced::default(),
             housekeeping,
-            digest: accounts.digest,
+            digest: settings.digest.clone(),
             addresses: machine::addresses_or_none(),
             inconsistent: BTreeSet::new(),
         }
@@ -214,7 +213,7 @@ struct Decided {
 }
 
 /// Continues from the contents of the store.
-fn restore(opened: Opened, accounts: &Accounts, clock: &Clock) -> Result<Decided> {
+fn restore(opened: Opened, settings: &Settings, clock: &Clock) -> Result<Decided> {
     let Opened { store, aside, journal, fallback } = opened;
     if let Some(journal) = &journal {
         let aside = journal.display();
@@ -230,7 +229,7 @@ fn restore(opened: Opened, accounts: &Accounts, clock: &Clock) -> Result<Decided
         tracing::error!(%error, "the store cannot be used; incidents and mails go on in memory until it can");
     }
     let muted = store.silences(now).context("reading acknowledgements and silences")?;
-    let engine = Engine::new(accounts.watchers.clone(), incidents, cut_offs, now).knowing(known);
+    let engine = Engine::new(watchers(settings), incidents, cut_offs, now).knowing(known);
     log.wake(now);
     log.restart(now);
     let mut notes = StoreNotes::default();
@@ -243,10 +242,10 @@ fn restore(opened: Opened, accounts: &Accounts, clock: &Clock) -> Result<Decided
 }
 
 /// The page's view of incidents and mails before the pipeline shows any.
-fn nothing_decided(accounts: &Accounts) -> Alerting {
+fn nothing_decided(settings: &Settings) -> Alerting {
     let mut alerting = Alerting::default();
-    alerting.mails.outbox = accounts.mail_writer.is_some().then(OutboxSummary::default);
-    alerting.mails.without_heartbeat = !accounts.has_heartbeat;
+    alerting.mails.outbox = settings.mails.then(OutboxSummary::default);
+    alerting.mails.without_heartbeat = settings.heartbeat_url.is_none();
     alerting
 }
 
@@ -282,7 +281,7 @@ fn last_reports(store: &SharedStore) -> BTreeMap<AccountName, LastReport> {
 
 /// The first state of all accounts: only their last reports are known, and every metric about reading exists.
 fn unread(
-    profiles: &[Arc<Profile>],
+    settings: &Settings,
     reports: &BTreeMap<AccountName, LastReport>,
     own: &Own,
 ) -> BTreeMap<AccountName, KnownAccount> {
@@ -294,7 +293,7 @@ fn unread(
         let known = KnownAccount::new(Arc::clone(profile)).remembering(reports.get(&profile.name));
         (profile.name.clone(), known)
     };
-    profiles.iter().map(unread).collect()
+    settings.accounts.iter().map(|account| unread(&account.profile)).collect()
 }
 
 fn part(tasks: &mut Tasks, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {

@@ -15,7 +15,7 @@ use super::heartbeat::Heartbeat;
 use super::liveness::Tasks;
 use super::machine;
 use super::mails;
-use super::pipeline::{Accounts, Message};
+use super::pipeline::Message;
 use crate::config::Settings;
 use crate::failpoint;
 use crate::file_stamp::FileStamp;
@@ -75,7 +75,7 @@ impl Reloader {
         self.collectors.end_others(&settings, &changed).await;
         // The pipeline must know the accounts before their first readings. A closed channel means that the
         // daemon is stopping.
-        let _ = self.common.messages.send(Message::Accounts(Box::new(Accounts::of(&settings)))).await;
+        let _ = self.common.messages.send(Message::Accounts(Box::new(settings))).await;
         self.collectors.start(changed, tasks);
         Ok(())
     }

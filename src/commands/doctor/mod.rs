@@ -18,7 +18,7 @@ use super::output::print;
 use super::{output, reading, rehearse};
 use crate::cli;
 use crate::clock::Clock;
-use crate::daemon::pipeline::Accounts;
+use crate::daemon::mails::MailWriter;
 use crate::model::{Group, Snapshot};
 use crate::provider::Hosts;
 use crate::terminal::doctor::CheckSection;
@@ -43,13 +43,13 @@ pub(super) async fn run(args: cli::Doctor) -> Result<Answer> {
     sections.push(CheckSection::new("This machine", checks));
     print(&terminal::doctor::text(&sections, style))?;
 
-    let watch = Accounts::of(&settings);
+    let writer = MailWriter::of(&settings);
     let now = clock.now();
     let billed = settings.accounts.iter().zip(examined).filter(|(account, _)| account.has(Group::Billing));
     let mut rehearsals = Vec::new();
     for (account, one) in billed {
         let off = rehearse::off(account, &beside, now).await;
-        rehearsals.push(rehearse::rehearse(account, &watch, one.report, None, off, now));
+        rehearsals.push(rehearse::rehearse(account, &settings, writer.as_ref(), one.report, None, off, now));
     }
     if !rehearsals.is_empty() {
         print("\nMails to come, if nobody pays\n\n")?;

@@ -1,46 +1,23 @@
-//! The accounts of a configuration in the form that the pipeline needs.
+//! How the accounts of a configuration are watched.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::alert::{AlertSettings, Watcher};
-use crate::config::Settings;
-use crate::daemon::mails::MailWriter;
+use crate::config::{AccountSettings, Settings};
 use crate::mail::{Way, address};
-use crate::metrics;
-use crate::model::{AccountName, Profile};
-use crate::provider::cron::Schedule;
+use crate::model::AccountName;
 
-/// The accounts of a configuration in the form that the pipeline needs.
-pub(crate) struct Accounts {
-    pub(crate) profiles: Vec<Arc<Profile>>,
-    pub(crate) watchers: BTreeMap<AccountName, Watcher>,
-    pub(crate) mail_writer: Option<MailWriter>,
-    /// The schedule of the digest.
-    pub(crate) digest: Option<Schedule>,
-    pub(crate) metrics: metrics::MetricsSettings,
-    pub(crate) has_heartbeat: bool,
+/// The watchers of all accounts.
+pub(crate) fn watchers(settings: &Settings) -> BTreeMap<AccountName, Watcher> {
+    settings.accounts.iter().map(|account| (account.name().clone(), watcher(settings, account))).collect()
 }
 
-impl Accounts {
-    /// The accounts of a configuration.
-    pub(crate) fn of(settings: &Settings) -> Self {
-        // Only recipients with a server are owed mails.
-        let is_served = |to: &str| settings.serves(&Way::to(to));
-        let watchers = settings.accounts.iter().map(|account| {
-            let to = account.to.iter().map(|to| address(to)).filter(|to| is_served(to));
-            let watcher = Watcher { settings: by_address(&account.alert, is_served), to: to.collect() };
-            (account.name().clone(), watcher)
-        });
-        Self {
-            profiles: settings.accounts.iter().map(|account| Arc::clone(&account.profile)).collect(),
-            watchers: watchers.collect(),
-            mail_writer: MailWriter::of(settings),
-            digest: settings.digest.clone(),
-            metrics: settings.metrics,
-            has_heartbeat: settings.heartbeat_url.is_some(),
-        }
-    }
+/// The watcher of one account. Only recipients with a server are owed mails.
+pub(crate) fn watcher(settings: &Settings, account: &AccountSettings) -> Watcher {
+    let is_served = |to: &str| settings.serves(&Way::to(to));
+    let to = account.to.iter().map(|to| address(to)).filter(|to| is_served(to));
+    Watcher { settings: by_address(&account.alert, is_served), to: to.collect() }
 }
 
 /// The recipients that have a server, as the notification log names them.

@@ -28,13 +28,14 @@ use super::mails::MailWriter;
 use super::sender::Tried;
 use super::telegram::{Edit, Pressed};
 use crate::alert::{Engine, Log, Muted};
+use crate::config::Settings;
 use crate::failpoint;
 use crate::metrics::{Encoder, Own};
 use crate::model::freshness::{changes_at, next_change};
 use crate::model::{AccountName, Collector, CollectorStatus, KnownAccount, Read, Report, forecast};
 use crate::provider::cron::Schedule;
 use crate::provider::poll::{Update, span};
-pub(crate) use accounts::Accounts;
+pub(crate) use accounts::{watcher, watchers};
 pub(super) use dispatch::Senders;
 pub(super) use housekeeping::{Housekeeping, everybody};
 pub(super) use looking::Looking;
@@ -47,7 +48,7 @@ pub(super) enum Message {
     Check,
     Update(Update),
     /// A new configuration is in force.
-    Accounts(Box<Accounts>),
+    Accounts(Box<Settings>),
     /// A sender tried a mail.
     Tried(Box<Tried>),
     /// A command sends a request.
@@ -157,7 +158,7 @@ impl Pipeline {
                     }
                 }
                 Message::Update(update) => self.update(update),
-                Message::Accounts(accounts) => self.accounts(*accounts),
+                Message::Accounts(settings) => self.accounts(&settings),
                 Message::Tried(tried) => {
                     self.tried(*tried);
                     self.dispatch();
@@ -292,13 +293,13 @@ impl Pipeline {
         self.keep_up(now);
     }
 
-    fn accounts(&mut self, accounts: Accounts) {
-        let Accounts { profiles, watchers, mail_writer, digest, metrics, has_heartbeat } = accounts;
-        self.common.show_heartbeat(has_heartbeat);
-        self.encoder.configure(metrics);
+    fn accounts(&mut self, settings: &Settings) {
+        self.common.show_heartbeat(settings.heartbeat_url.is_some());
+        self.encoder.configure(settings.metrics);
+        let profiles = || settings.accounts.iter().map(|account| &account.profile);
         let names: Vec<AccountName> = self.known.keys().cloned().collect();
         let mut snapshot = (*self.common.snapshot.get()).clone();
-        for name in names.iter().filter(|name| profiles.iter().all(|profile| profile.name != **name)) {
+        for name in names.iter().filter(|name| profiles().all(|profile| profile.name != **name)) {
             self.known.remove(name);
             self.encoder.remove(name);
             self.not_encoded.remove(name);
@@ -306,7 +307,7 @@ impl Pipeline {
             snapshot.accounts.remove(name);
         }
         let reports = self.common.store.lock().reports().unwrap_or_default();
-        for profile in profiles {
+        for profile in profiles().map(Arc::clone) {
             let name = profile.name.clone();
             self.common.own.account(&name, &profile.collectors);
             let known = match self.known.remove(&name) {
@@ -321,9 +322,9 @@ impl Pipeline {
         self.encode_all();
         // An account that was removed also leaves the page.
         self.publish(true);
-        self.engine.set_watchers(watchers);
-        self.mail_writer = mail_writer;
-        self.digest = digest;
+        self.engine.set_watchers(watchers(settings));
+        self.mail_writer = MailWriter::of(settings);
+        self.digest = settings.digest.clone();
         self.senders.try_now();
         self.log.probe();
         self.forget_unserved();
