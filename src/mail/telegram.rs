@@ -28,7 +28,8 @@ const LONGEST_LIST: usize = 1200;
 pub(crate) const SILENT_HOURS: u32 = 4;
 
 /// The effect of a button.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub(crate) enum Press {
     Seen,
     Silence,
@@ -64,13 +65,6 @@ struct Button {
 impl Press {
     const ALL: [Self; 2] = [Self::Seen, Self::Silence];
 
-    fn word(self) -> &'static str {
-        match self {
-            Self::Seen => "seen",
-            Self::Silence => "silence",
-        }
-    }
-
     fn label(self, language: Language) -> String {
         match self {
             Self::Seen => language.pick("Seen", "Вижу, занимаюсь").to_owned(),
@@ -81,7 +75,7 @@ impl Press {
     /// The data of a button: its effect, and the message's id up to its `@`.
     pub(crate) fn of(data: &str) -> Option<(Self, &str)> {
         let (word, id) = data.split_once(':')?;
-        Some((Self::ALL.into_iter().find(|one| one.word() == word)?, id))
+        Some((word.parse().ok()?, id))
     }
 }
 
@@ -246,7 +240,7 @@ fn keyboard(id: &str, language: Language) -> Keyboard {
     let name = id.split('@').next().unwrap_or_default();
     let button = |press: Press| Button {
         text: press.label(language),
-        callback_data: format!("{}:{name}", press.word()),
+        callback_data: format!("{}:{name}", <&str>::from(press)),
     };
     Keyboard { inline_keyboard: vec![Press::ALL.map(button).into()] }
 }

@@ -27,6 +27,7 @@ use super::resources::{Container, Counted, Ip, Resource, Site, Vm};
     serde::Serialize,
     serde::Deserialize,
     strum::IntoStaticStr,
+    strum::VariantArray,
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case", const_into_str)]
@@ -44,17 +45,8 @@ pub enum Collector {
 
 impl Collector {
     /// All collectors; those that see states come first.
-    pub const ALL: [Self; 9] = [
-        Self::Vms,
-        Self::Containers,
-        Self::Sites,
-        Self::ExpectedBalance,
-        Self::Charges,
-        Self::Databases,
-        Self::CronJobs,
-        Self::Ips,
-        Self::SshKeys,
-    ];
+    pub const ALL: [Self; 9] =
+        *<Self as strum::VariantArray>::VARIANTS.first_chunk().expect("there are nine collectors");
 
     /// The `collector` label and the schedule's key.
     pub const fn as_str(self) -> &'static str {
