@@ -83,7 +83,7 @@ fn minutes_ago(minutes: i64) -> DateTime<Utc> {
 }
 
 /// A mail that has been due for so many minutes.
-fn owed(key: Key, event: Event, minutes: i64) -> OwedEvent {
+fn owed(key: Key, event: &Event, minutes: i64) -> OwedEvent {
     OwedEvent { key, event: Some(event.to_string()), since: minutes_ago(minutes) }
 }
 
@@ -93,8 +93,8 @@ fn mails_due_by_recipient_and_sent_mails_below() {
     let refused = Debts {
         since: Some(minutes_ago(190)),
         owed: vec![
-            owed(key(Kind::VmError, 17), Event::Opened, 190),
-            owed(key(Kind::SiteError, 104), Event::Resolved, 12),
+            owed(key(Kind::VmError, 17), &Event::Opened, 190),
+            owed(key(Kind::SiteError, 104), &Event::Resolved, 12),
         ],
         error: Some(error.into()),
         refused_since: Some(read_at() - Duration::hours(3)),
@@ -108,7 +108,7 @@ fn mails_due_by_recipient_and_sent_mails_below() {
         in_flight: vec![MailOnItsWay { since: minutes_ago(3), keys: vec![key(Kind::VmError, 17)] }],
         ..debts("webhook:chat")
     };
-    let many = (0..12).map(|id| owed(key(Kind::VmStuck, id), Event::Opened, 5));
+    let many = (0..12).map(|id| owed(key(Kind::VmStuck, id), &Event::Opened, 5));
     let many = Debts {
         since: Some(minutes_ago(5)),
         owed: many.collect(),
