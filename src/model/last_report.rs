@@ -122,7 +122,11 @@ mod tests {
 
     #[test]
     fn a_kept_report_tells_the_same() {
+        // The provider's flag says what the balance does not.
+        let mut flagged = report("5000", "10.00", 90, Edd::Null);
+        flagged.moments.edit(|moments| moments[3].positive = Some(false));
         let table = [
+            flagged,
             report("225.50", "10.00", 90, Edd::Null),
             report("225.50", "10.00", 90, Edd::At(t("2026-03-20T00:00:00"))),
             report("5", "1", 0, Edd::Unknown),
