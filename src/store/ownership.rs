@@ -54,10 +54,12 @@ impl Store {
 }
 
 /// Whether the journal of an empty file is empty too or begins a store, since all of a new store may still be in it.
-/// Its first page is then the header. Release 0.2 gave the header a version and no mark.
+/// Its first page is then the header. Release 0.2 gave the header a version and no mark. If a power cut left zeros in
+/// the page's place, SQLite reads nothing of the journal.
 fn journal_begins_a_store(path: &Path) -> bool {
     let begun = start(&with_end(path, BESIDE[0]), BEFORE_PAGE + HEADER_BYTES).unwrap_or_default();
-    let Some(header) = begun.get(BEFORE_PAGE..).filter(|page| page.len() == HEADER_BYTES) else {
+    let is_written = |page: &&[u8]| page.len() == HEADER_BYTES && page.iter().any(|&byte| byte != 0);
+    let Some(header) = begun.get(BEFORE_PAGE..).filter(is_written) else {
         return true;
     };
     match number(header, ID_AT) {

@@ -187,6 +187,21 @@ fn a_database_that_is_wholly_in_its_journal_is_taken_for_what_it_is() {
     }
 }
 
+/// A power cut during the first start keeps the file's header and the journal's, and the journal's first page is lost:
+/// with the frame before it, or alone.
+#[test]
+fn a_new_store_whose_journal_lost_its_first_page_is_made_anew() {
+    for lost in [32..56 + 4096, 56..56 + 4096] {
+        let (_directory, path) = left_in_its_journal(|path| drop(open(path)));
+        let mut journal = fs::read(beside(&path, "-wal")).unwrap();
+        assert!(journal.len() > 2 * 4096, "more pages follow");
+        journal[lost].fill(0);
+        fs::write(beside(&path, "-wal"), &journal).unwrap();
+        assert!(open(&path).restore().unwrap().incidents.is_empty());
+        assert!(open(&path).restore().unwrap().incidents.is_empty(), "it is a store from now on");
+    }
+}
+
 /// A daemon was killed, and a backup was put in the place of its file, beside the journal.
 #[test]
 fn a_journal_of_another_file_is_set_aside_and_not_played_into_it() {
