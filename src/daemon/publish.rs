@@ -35,7 +35,7 @@ impl Common {
     /// Replaces the incidents of all accounts.
     pub(super) fn show_incidents(&self, log: &Log, facts: &Facts<'_>) {
         let all = facts.engine.incidents().values();
-        self.own.incidents(None, open(all.clone()));
+        self.own.incidents(None, &counts(all.clone()));
         let rows = all.filter_map(|one| IncidentRow::of(one, log, facts)).collect();
         let dates = facts.engine.cut_offs().iter();
         let calendar = dates.filter_map(|(account, one)| Some((account.clone(), one.calendar?))).collect();
@@ -47,7 +47,7 @@ impl Common {
         self.write(|alerting| {
             for &account in accounts {
                 let its = || facts.engine.incidents_of(account);
-                self.own.incidents(Some(account.as_str()), open(its()));
+                self.own.incidents(Some(account.as_str()), &counts(its()));
                 let rows = its().filter_map(|one| IncidentRow::of(one, log, facts)).collect();
                 alerting.incidents.put(account, rows);
                 match facts.engine.cut_offs().get(account).and_then(|one| one.calendar) {
@@ -120,14 +120,16 @@ impl Common {
     }
 }
 
-/// The open incidents, each as the labels of its metric.
-fn open<'a>(incidents: impl Iterator<Item = &'a Incident>) -> impl Iterator<Item = [&'a str; 4]> {
+/// The numbers of open incidents, by the labels of their metric.
+fn counts<'a>(incidents: impl Iterator<Item = &'a Incident>) -> BTreeMap<[&'a str; 4], u64> {
+    let mut counts = BTreeMap::new();
     let is_over =
         |incident: &&Incident| matches!(incident.phase, Phase::Resolved | Phase::Removed | Phase::Unwatched);
-    incidents.filter(move |incident| !is_over(incident)).map(|incident| {
-        let Incident { key, severity, phase, .. } = incident;
-        [key.account.as_str(), key.kind.as_str(), severity.as_str(), phase.as_str()]
-    })
+    for Incident { key, severity, phase, .. } in incidents.filter(|incident| !is_over(incident)) {
+        let labels = [key.account.as_str(), key.kind.as_str(), severity.as_str(), phase.as_str()];
+        *counts.entry(labels).or_default() += 1;
+    }
+    counts
 }
 
 impl Delivery {

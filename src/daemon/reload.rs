@@ -75,7 +75,7 @@ impl Reloader {
         self.collectors.end_others(&settings, &changed).await;
         // The pipeline must know the accounts before their first readings. A closed channel means that the
         // daemon is stopping.
-        let _ = self.common.messages.send(Message::Accounts(Box::new(settings))).await;
+        let _ = self.common.messages.send(Message::Settings(Box::new(settings))).await;
         self.collectors.start(changed, tasks);
         Ok(())
     }

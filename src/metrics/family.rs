@@ -108,7 +108,7 @@ impl Family {
     }
 
     /// The two lines that begin the family on a page. OpenMetrics names counters without `_total` there; a test of
-    /// the table checks that only they end in it.
+    /// the table checks that only counters end in it.
     pub(crate) fn header(&self, openmetrics: bool) -> String {
         let name = self.name.strip_suffix("_total").filter(|_| openmetrics).unwrap_or(self.name);
         format!("# HELP {name} {}\n# TYPE {name} {}\n", self.help(), self.kind.as_str())

@@ -37,10 +37,6 @@ impl Gauge {
         self.0 = value;
     }
 
-    pub(super) fn inc(&mut self) {
-        self.0 += 1.0;
-    }
-
     pub(super) fn is_set(&self) -> bool {
         self.0 > 0.0
     }

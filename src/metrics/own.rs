@@ -4,7 +4,7 @@
 //! The metrics of the process are the one part that is not pure: encoding reads `/proc/self`. They exist only
 //! after [`Own::with_process`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -229,12 +229,14 @@ impl Own {
         self.vectors.collector_polls.with_label_values(&[labels[0], labels[1], result]).inc();
     }
 
-    /// Counts the open incidents of one account or of all anew. Each has its account, kind, severity and state.
-    pub(crate) fn incidents<'a>(&self, account: Option<&str>, open: impl Iterator<Item = [&'a str; 4]>) {
+    /// Replaces the counts of open incidents, of one account or of all, by account, kind, severity and state.
+    pub(crate) fn incidents(&self, account: Option<&str>, counts: &BTreeMap<[&str; 4], u64>) {
         let _whole = self.lock();
         let incidents = &self.vectors.incidents;
         account.map_or_else(|| incidents.reset(), |one| incidents.forget(&[("account", one)]));
-        open.for_each(|labels| incidents.with_label_values(&labels).inc());
+        for (labels, &count) in counts {
+            incidents.with_label_values(labels).set(count as f64);
+        }
     }
 
     /// Counts a delivery to one recipient.
@@ -307,7 +309,7 @@ impl Own {
             let Some(row) = PROCESS.iter().find(|row| row.name == gathered.name()) else { continue };
             text.extend_from_slice(row.header(openmetrics).as_bytes());
             for one in gathered.get_metric() {
-                // The one of the other type is 0.
+                // A counter's value as a gauge is 0, and so is a gauge's as a counter.
                 let value = one.get_counter().get_value() + one.get_gauge().get_value();
                 let _ = writeln!(text, "{} {value}", row.name);
             }

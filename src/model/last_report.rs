@@ -12,7 +12,7 @@ use super::money::Money;
 /// A report with more charges keeps them by the hour, since one of 10,000 orders has a million.
 const MOST_CHARGES: usize = 5000;
 
-/// A report without its orders, and the time at which it was read.
+/// A report without its error and its orders, and the time at which it was read.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct LastReport {
     pub read_at: DateTime<Utc>,

@@ -44,9 +44,9 @@ pub enum Collector {
 }
 
 impl Collector {
-    /// All collectors; those that see states come first.
-    pub const ALL: [Self; 9] =
-        *<Self as strum::VariantArray>::VARIANTS.first_chunk().expect("there are nine collectors");
+    /// All collectors, in the order of their declaration.
+    pub const ALL: [Self; <Self as strum::VariantArray>::VARIANTS.len()] =
+        *<Self as strum::VariantArray>::VARIANTS.first_chunk().expect("the length is that of the list");
 
     /// The `collector` label and the schedule's key.
     pub const fn as_str(self) -> &'static str {

@@ -1,5 +1,4 @@
-//! A store that somebody deletes or replaces under the daemon, or reaches under another name;
-//! and commands of root while the daemon was stopped.
+//! A store that somebody deletes or replaces under the daemon, and commands of root while the daemon was stopped.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::fs;

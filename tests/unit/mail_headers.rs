@@ -104,7 +104,7 @@ fn an_invalid_recipient_is_named_in_the_error() {
 #[test]
 fn the_head_is_bounded_however_many_there_are() {
     let item_of = |id| {
-        let gone = format!("container:{}", u64::MAX - id);
+        let gone = format!("disk:{id:03}{}", "x".repeat(180));
         let thread = Some(format!("{}.{id}@example.com", "m".repeat(800)));
         Item { thread, ..item(Kind::ResourceGone, gone, "container", Event::Opened) }
     };

@@ -48,7 +48,7 @@ pub(super) enum Message {
     Check,
     Update(Update),
     /// A new configuration is in force.
-    Accounts(Box<Settings>),
+    Settings(Box<Settings>),
     /// A sender tried a mail.
     Tried(Box<Tried>),
     /// A command sends a request.
@@ -158,7 +158,7 @@ impl Pipeline {
                     }
                 }
                 Message::Update(update) => self.update(update),
-                Message::Accounts(settings) => self.accounts(&settings),
+                Message::Settings(settings) => self.follow(&settings),
                 Message::Tried(tried) => {
                     self.tried(*tried);
                     self.dispatch();
@@ -293,7 +293,7 @@ impl Pipeline {
         self.keep_up(now);
     }
 
-    fn accounts(&mut self, settings: &Settings) {
+    fn follow(&mut self, settings: &Settings) {
         self.common.show_heartbeat(settings.heartbeat_url.is_some());
         self.encoder.configure(settings.metrics);
         let profiles = || settings.accounts.iter().map(|account| &account.profile);

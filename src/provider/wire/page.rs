@@ -12,7 +12,7 @@ use super::diagnostics::{DecodeContext, Diagnostics, Reader, Record, row};
 use super::field::{Field, Wire, is_none, rest};
 use super::lenient::tolerant;
 
-/// The rows of a page, which is the maximum of the interface (8).
+/// The number of rows that a page is asked for: the maximum of the interface (8).
 pub(crate) const PAGE_ROWS: usize = 100;
 /// The maximum rows of a listing. A provider without paging shows all rows on one page.
 pub(crate) const MOST_ROWS: usize = 250_000;

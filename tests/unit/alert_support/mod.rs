@@ -1,5 +1,5 @@
-//! A world around the alert engine: it takes readings and time, and gives mails. Tests that use it read only
-//! the mails that recipients got and the rows that page and commands show.
+//! A world around the alert engine: it takes readings and time, and gives mails. Tests that use it read
+//! the mails that recipients got and the rows that page and commands show; `log` is for the explorers.
 #![allow(dead_code, clippy::unwrap_used)] // each test file uses its part
 
 mod daemon;
