@@ -60,6 +60,7 @@ struct State {
     tightest: Option<i64>,
     told_extended: bool,
     told_paid: bool,
+    told_resolved: bool,
 }
 
 impl State {
@@ -78,7 +79,7 @@ impl State {
                 let rose = lasts > self.longest;
                 if rose {
                     (next.longest, next.tightest) = (lasts, None);
-                    (next.told_extended, next.told_paid) = (false, false);
+                    (next.told_extended, next.told_paid, next.told_resolved) = (false, false, false);
                 }
                 if self.is_open && self.edd.is_some_and(|before| edd > before) {
                     let paid = Self { edd: Some(edd), paid: true, ..next.clone() };
@@ -103,7 +104,10 @@ impl State {
 
     fn due(&self, now: Moment) -> Option<String> {
         if !self.is_open {
-            let over = if self.knows { Some("resolved") } else { self.missed.then_some("was-down") };
+            // The end of a cut-off that was ahead is mailed once in 24 hours.
+            let waits = self.told_resolved && self.rung != Some(0);
+            let over =
+                if self.knows { (!waits).then_some("resolved") } else { self.missed.then_some("was-down") };
             return over.map(str::to_owned);
         }
         let current = self.current(now);
@@ -142,6 +146,7 @@ impl State {
             None => {
                 (next.knows, next.rung, next.tightest) = (false, None, None);
                 (next.told_extended, next.told_paid) = (false, false);
+                next.told_resolved |= event == "resolved";
             }
         }
         next
