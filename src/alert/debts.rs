@@ -42,6 +42,12 @@ pub(crate) struct Debts {
     /// The server refuses this recipient, or refuses us.
     #[serde(skip)]
     pub is_held: bool,
+    /// The mail server takes no mail at all.
+    #[serde(skip)]
+    pub is_server_down: bool,
+    /// The server refuses the login or the token, or nothing is at its address: a person has to act.
+    #[serde(skip)]
+    pub is_login_refused: bool,
 }
 
 /// One event that is owed.
@@ -126,6 +132,8 @@ impl Log {
             error: standing.and_then(|one| one.error.clone()),
             refused_since: standing.and_then(|one| one.unreached.as_ref()).map(|one| one.since),
             is_held: standing.is_some_and(Standing::is_held),
+            is_server_down: false,
+            is_login_refused: false,
             next_try: self.next_try(&recipient, now),
             unsure_since,
             recipient,

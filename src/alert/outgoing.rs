@@ -437,12 +437,6 @@ impl Log {
         unreached.collect()
     }
 
-    /// The other recipients with whose mails the server refused us.
-    pub(crate) fn held_but<'a>(&'a self, to: &'a str) -> impl Iterator<Item = &'a str> {
-        let held = self.addressees.iter().filter(|(_, one)| one.standing.held.is_some());
-        held.map(|(other, _)| other.as_str()).filter(move |other| *other != to)
-    }
-
     /// After a start nobody knows the results of the mails that were on their way.
     pub(crate) fn restart(&mut self, now: DateTime<Utc>) {
         let restart = |flight: &mut Flight| {

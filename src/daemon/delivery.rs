@@ -64,16 +64,6 @@ impl SendFailure {
         matches!(self.fault, Fault::Away | Fault::Refuses | Fault::Login | Fault::Busy(_))
     }
 
-    /// Whether the server refuses us, with every mail or with this one.
-    pub(super) fn is_refusal_of_us(&self) -> bool {
-        self.fault.refuses_us() || self.fault == Fault::Held
-    }
-
-    /// Whether it goes on until a person corrects a login, a token or an address.
-    pub(super) fn is_of_login(&self) -> bool {
-        self.fault == Fault::Login
-    }
-
     /// Whether the server refuses the recipient or the mail for good.
     pub(super) fn is_refusal(&self) -> bool {
         matches!(self.fault, Fault::RecipientRefused | Fault::MailRefused)
@@ -153,9 +143,16 @@ impl ServerHold {
         self.why.refuses_us()
     }
 
-    /// Whether the server itself asked for the hold.
-    pub(super) fn is_asked_for(&self) -> bool {
-        matches!(self.why, Fault::Busy(_))
+    /// Whether it goes on until a person corrects a login, a token or an address.
+    pub(super) fn is_of_login(&self) -> bool {
+        self.why == Fault::Login
+    }
+
+    /// Ends the hold. One that the server itself asked for stays.
+    pub(super) fn end(&mut self) {
+        if !matches!(self.why, Fault::Busy(_)) {
+            (self.failures, self.until) = (0, self.since);
+        }
     }
 
     /// Ends the hold half a minute after the last attempt, since something new is owed. A refusal, or a pause
@@ -225,17 +222,19 @@ mod tests {
             let blame = if permanent { Blame::Server } else { Blame::Later };
             for stage in [Stage::Connection, Stage::Login, Stage::Sender] {
                 let failure = failure(stage, End::Refused(blame));
-                let is_of_login = permanent && stage == Stage::Login;
-                assert_eq!((failure.is_refusal_of_us(), failure.is_of_login()), (permanent, is_of_login));
                 let mut hold = None;
                 for _ in 0..6 {
                     hold = Some(ServerHold::after(hold.as_ref(), &failure, now()));
                 }
                 let mut hold = hold.unwrap();
                 assert_eq!(hold.is_refusal(), permanent);
+                let is_of_login = permanent && stage == Stage::Login;
+                assert_eq!(hold.is_of_login(), is_of_login);
                 hold.shorten();
                 assert_eq!(hold.is_on(now() + Duration::seconds(299)), permanent);
                 assert!(!hold.is_on(now() + Duration::seconds(300)));
+                hold.end();
+                assert!(!hold.is_on(now()), "somebody asked for an attempt");
             }
         }
     }
@@ -247,6 +246,7 @@ mod tests {
         for (asked, held) in [(7, 7), (100, 100), (0, 30), (1_000_000, 86_400)] {
             let mut hold = ServerHold::after(None, &busy(asked), now());
             hold.shorten();
+            hold.end();
             assert!(hold.is_on(now() + Duration::seconds(held - 1)), "{asked}");
             assert!(!hold.is_on(now() + Duration::seconds(held)), "{asked}");
         }

@@ -9,7 +9,6 @@ use parking_lot::Mutex;
 use super::common::{Common, Delivery};
 use crate::alert::{Debts, Facts, History, Incident, Log, Past, Phase};
 use crate::http::Remember;
-use crate::mail::Way;
 use crate::model::mails::OutboxSummary;
 use crate::model::{AccountName, OwnVm};
 use crate::store::Store;
@@ -66,6 +65,7 @@ impl Common {
         self.write_mails(|mails| {
             mails.outbox = mails.outbox.map(|_| outbox);
             (mails.last_mail_at, mails.undelivered_of) = (last_sent, of_accounts);
+            mails.server_error = ServerError::of(debts);
         });
     }
 
@@ -86,13 +86,6 @@ impl Common {
     /// Shows the difference between this machine's clock and the provider's.
     pub(super) fn show_clock(&self, words: Option<String>) {
         self.write(|alerting| alerting.clock = words);
-    }
-
-    /// Shows why mail servers and webhooks cannot be used: of several errors a refused login.
-    pub(super) fn show_mail_servers(&self, errors: &BTreeMap<Way, ServerError>) {
-        let is_down = errors.contains_key(&Way::Smtp);
-        let error = errors.values().find(|error| error.refused).or(errors.values().next()).cloned();
-        self.write_mails(|mails| (mails.server_error, mails.server_is_down) = (error, is_down));
     }
 
     /// Shows whether the store's file fails.

@@ -294,22 +294,20 @@ pub(crate) struct Mails {
     /// No service outside watches this daemon: `heartbeat.url` is empty.
     #[serde(default)]
     pub without_heartbeat: bool,
-    /// The reason why the mail server cannot be used, if the last attempt failed for that.
+    /// The last answer to a mail that waits, if it was tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_error: Option<ServerError>,
     /// The outbox by account. An account that is absent has no waiting mails.
     #[serde(skip)]
     pub undelivered_of: BTreeMap<AccountName, OutboxSummary>,
-    /// The mail server takes no mail at all.
-    #[serde(skip)]
-    pub server_is_down: bool,
 }
 
 impl Mails {
     /// The state of the mails that concern one account: its own mails, and a mail server that takes none.
     pub(super) fn concerning(&self, account: &AccountName) -> Self {
         let its = || self.undelivered_of.get(account).copied().unwrap_or_default();
-        let outbox = self.outbox.map(|all| if self.server_is_down { all } else { its() });
+        let is_down = self.server_error.as_ref().is_some_and(|error| error.is_of_server);
+        let outbox = self.outbox.map(|all| if is_down { all } else { its() });
         Self { outbox, ..self.clone() }
     }
 }
@@ -320,4 +318,7 @@ pub(crate) struct ServerError {
     pub error: String,
     /// The server refuses the login for good, or nothing is at its address: a person has to act.
     pub refused: bool,
+    /// The server takes no mail at all.
+    #[serde(skip)]
+    pub is_of_server: bool,
 }

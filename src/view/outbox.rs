@@ -1,4 +1,4 @@
-//! The outbox in numbers: what is owed and did not leave yet, in total and by account. Pure.
+//! The outbox in numbers, in total and by account, and the error that holds it back. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use crate::alert::{Debts, Key, Kind};
 use crate::model::AccountName;
 use crate::model::mails::OutboxSummary;
+use crate::view::incidents::ServerError;
 
 impl OutboxSummary {
     /// All debts and the mails on their way.
@@ -60,6 +61,18 @@ impl OutboxSummary {
             unsure: self.unsure + part.unsure,
             oldest: self.oldest.into_iter().chain(part.oldest).min(),
         }
+    }
+}
+
+impl ServerError {
+    /// Of several errors the one that holds back most.
+    pub(crate) fn of(debts: &[Debts]) -> Option<Self> {
+        let waiting = debts.iter().filter(|debt| debt.is_owed());
+        let tried = waiting.filter(|debt| debt.error.is_some());
+        let debt =
+            tried.max_by_key(|debt| (debt.is_login_refused, debt.is_server_down, debt.refused_since))?;
+        let (refused, is_of_server) = (debt.is_login_refused, debt.is_server_down);
+        Some(Self { error: debt.error.clone()?, refused, is_of_server })
     }
 }
 
@@ -130,6 +143,27 @@ mod tests {
         ];
         assert_eq!(of_accounts, want.map(|(name, one)| (name.to_owned(), one)));
         assert_eq!(OutboxSummary::of(&[]), OutboxSummary::default());
+    }
+
+    #[test]
+    fn the_error_is_that_of_what_holds_back_most() {
+        let tried =
+            |error: &str| Debts { error: Some(error.to_owned()), ..debts(vec![owed("a", Kind::VmError, 2)]) };
+        let all = [
+            Debts { owed: Vec::new(), is_login_refused: true, ..tried("nothing waits") },
+            tried("deferred"),
+            Debts { refused_since: Some(at(1)), ..tried("no such user") },
+            Debts { is_server_down: true, ..tried("unreachable") },
+            Debts { is_login_refused: true, ..tried("login") },
+        ];
+        let error =
+            |debts: &[Debts]| ServerError::of(debts).map(|one| (one.error, one.is_of_server, one.refused));
+        let want = [("deferred", false, false), ("no such user", false, false), ("unreachable", true, false)];
+        let want = want.into_iter().chain([("login", false, true)]);
+        for (upto, (text, is_of_server, refused)) in (2..).zip(want) {
+            assert_eq!(error(&all[..upto]), Some((text.to_owned(), is_of_server, refused)));
+        }
+        assert_eq!(error(&all[..1]), None);
     }
 
     #[test]

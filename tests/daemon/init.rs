@@ -408,6 +408,18 @@ fn a_secret_that_exists_is_refused_before_the_first_question() {
 }
 
 #[test]
+fn a_bad_flag_that_no_question_mends_is_refused_before_the_first_question() {
+    let (provider, smtp) = (selling(), SmtpServer::plain());
+    for bad in ["--hosting-token-fields=api_key", "--telegram-api-url=ftp://127.0.0.1"] {
+        let daemon = nothing(&provider, &smtp);
+        let mut person = Terminal::start(&["init", "--config.file", daemon.config().to_str().unwrap(), bad]);
+        assert_eq!(person.ended(), 1, "{}", person.shown());
+        let (shown, flag) = (flat(&person.shown()), bad.split('=').next().unwrap());
+        assert!(shown.contains(&format!("{flag}: ")) && !shown.contains("Address of"), "{shown}");
+    }
+}
+
+#[test]
 fn an_interruption_leaves_nothing() {
     let (provider, smtp) = (selling(), SmtpServer::plain());
     let daemon = nothing(&provider, &smtp);

@@ -177,6 +177,7 @@ fn refused(stage: Stage, code: &str) {
         all.iter().all(|one| list.contains(one))
     };
     until("the outbox says why", || says(&[OPS, "last error: ", "scripted refusal", code]));
+    until("the status says why", || daemon.request("GET", "/api/v1/status").1.contains("scripted refusal"));
     let refused = if fate == Fate::Refused { tries as u64 } else { 0 };
     until("all refusals are counted", || counted(&daemon, "refused") == refused);
     assert_eq!(counted(&daemon, "retry") > 0, fate != Fate::Refused);

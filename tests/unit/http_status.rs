@@ -162,11 +162,13 @@ async fn problems_of_the_daemon_are_those_of_the_accounts_that_they_are_about() 
     };
     let refused = outbox(1, 0, 1, 0);
     let waiting = mails(outbox(5, 2, 0, 60), Some(outbox(3, 2, 0, 60)));
-    let down = Mails { server_is_down: true, ..waiting.clone() };
-    let server_error = Some(ServerError { error: "connection refused".into(), refused: false });
-    let broken = Mails { server_error, server_is_down: true, ..mails(outbox(2, 0, 0, 40), None) };
+    let error =
+        |error: &str, is_of_server| Some(ServerError { error: error.into(), refused: false, is_of_server });
+    let no_user = Mails { server_error: error("550 no such user", false), ..mails(refused, Some(refused)) };
+    let down = Mails { server_error: error("connection refused", true), ..waiting.clone() };
+    let broken = Mails { server_error: down.server_error.clone(), ..mails(outbox(2, 0, 0, 40), None) };
     let table = [
-        ("refused", mails(refused, Some(refused)), false),
+        ("refused", no_user, false),
         ("waiting", waiting, false),
         ("no server", down, false),
         ("no server, no store", broken, true),

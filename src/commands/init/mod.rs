@@ -73,6 +73,7 @@ async fn ask(args: &cli::Init, asker: Asker, answers: &mut Answers) -> Result<()
          nothing is written until the end.\n",
         args.config.file.display()
     )))?;
+    answers.without_question()?;
     let mut again = false;
     let state = loop {
         Interview { asker, answers, again }.provider()?;

@@ -19,15 +19,12 @@ use crate::mail::{self, Way};
 use crate::metrics::own::Notification;
 use crate::model::lives_on;
 use crate::store::{Flying, Rendered, StoreError};
-use crate::view::incidents::ServerError;
 
 /// The senders, and the state of their servers.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Senders {
     jobs: BTreeMap<Way, [UnboundedSender<Job>; 2]>,
     holds: BTreeMap<Way, ServerHold>,
-    /// The reasons why servers cannot be used.
-    errors: BTreeMap<Way, ServerError>,
     /// Mails without a result. After a hold only one mail is handed over at a time.
     pub(super) flying: Flying,
     /// Recipients that no mail can leave to now, and the time at which that may change.
@@ -51,7 +48,7 @@ impl Senders {
     /// Allows attempts at once: somebody asked for them, or the servers' settings changed. A pause that a
     /// server asked for stays.
     pub(super) fn try_now(&mut self) {
-        self.holds.retain(|_, hold| hold.is_asked_for());
+        self.holds.values_mut().for_each(ServerHold::end);
         self.quiet.clear();
     }
 
@@ -74,17 +71,13 @@ impl Senders {
         self.holds.get(way).is_some_and(|hold| hold.is_on(now) || is_probed())
     }
 
-    fn note_error(&mut self, way: &Way, error: Option<&SendFailure>) {
-        self.errors.remove(way);
-        let error = error.map(|error| ServerError { error: error.to_string(), refused: error.is_of_login() });
-        self.errors.extend(error.map(|error| (way.clone(), error)));
-    }
-
-    /// The debts with what their servers add: a hold delays the next attempt.
+    /// The debts with the holds of their servers, which delay the next attempt.
     fn delay(&self, mut debts: Vec<Debts>, now: DateTime<Utc>) -> Vec<Debts> {
         for debt in &mut debts {
-            let Some(hold) = self.holds.get(&Way::to(&debt.recipient)) else { continue };
+            let way = Way::to(&debt.recipient);
+            let Some(hold) = self.holds.get(&way) else { continue };
             debt.is_held |= hold.is_refusal();
+            (debt.is_server_down, debt.is_login_refused) = (way == Way::Smtp, hold.is_of_login());
             debt.next_try = debt.next_try.max(hold.ends(now));
         }
         debts
@@ -258,11 +251,6 @@ impl Pipeline {
         let result = failure.map(|failure| (failure.attempt(), failure.error.as_str()));
         self.log_result(way, to, mail, incident.as_deref(), result);
         let unusable = failure.filter(|failure| failure.is_of_server());
-        let of_us = failure.filter(|failure| failure.is_of_server() || failure.is_refusal_of_us());
-        if of_us.is_some() || !self.log.held_but(to).any(|other| Way::to(other) == *way) {
-            self.senders.note_error(way, of_us);
-            self.common.show_mail_servers(&self.senders.errors);
-        }
         if let Some(failure) = unusable {
             let hold = ServerHold::after(self.senders.holds.get(way), failure, self.now);
             self.senders.holds.insert(way.clone(), hold);

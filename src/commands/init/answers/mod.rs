@@ -227,6 +227,17 @@ impl Answers {
             .map(|problem| problem.message)
     }
 
+    /// Checks the answers that no question asks for again.
+    pub(super) fn without_question(&self) -> Result<()> {
+        for key in [Question::HostingTokenFields, Question::TelegramApiUrl] {
+            let complaint = self.get(key).and_then(|_| self.complaint(key));
+            if let Some(complaint) = complaint {
+                bail!("{}: {complaint}", key.row().2);
+            }
+        }
+        Ok(())
+    }
+
     /// The answers to the questions before this one.
     pub(super) fn before(&self, question: Question) -> Self {
         let mut before = self.clone();
