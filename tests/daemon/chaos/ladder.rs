@@ -146,7 +146,7 @@ impl State {
             None => {
                 (next.knows, next.rung, next.tightest) = (false, None, None);
                 (next.told_extended, next.told_paid) = (false, false);
-                next.told_resolved |= event == "resolved";
+                next.told_resolved = event == "resolved";
             }
         }
         next
