@@ -23,7 +23,10 @@ pub(crate) enum TrustError {
     #[error("{0}")]
     File(String),
     /// This machine has no authorities.
-    #[error("this machine has no usable CA certificates ({0})")]
+    #[error(
+        "this machine has no usable CA certificates ({0}); install the package ca-certificates, or name a PEM file \
+         in the key ca_file"
+    )]
     NoRoots(String),
     #[error("TLS cannot be set up: {0}")]
     Tls(String),

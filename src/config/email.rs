@@ -34,7 +34,7 @@ fn required(view: &View<'_>, key: &str, example: &str) -> Option<()> {
 }
 
 fn server(view: &View<'_>, password: Secret) -> Option<MailServer> {
-    let ca_file = via::authorities(view, "email.ca_file").map(|(path, _)| path);
+    let authorities = via::authorities(view, "email.ca_file");
     let helo_name = view.parsed("email.helo_name", helo_name);
     required(view, URL_KEY, "\"smtps://user@smtp.example.com:465\"")?;
     let SmtpAddress { host, port, security, username } = view.parsed(URL_KEY, endpoint)?;
@@ -51,7 +51,7 @@ fn server(view: &View<'_>, password: Secret) -> Option<MailServer> {
         (None, Secret::Absent) | (Some(_), Secret::Given(_) | Secret::Broken) => {}
     }
     let login = username.zip(password.given()).map(|(username, password)| Login { username, password });
-    Some(MailServer { host, port, security, login, ca_file, helo_name })
+    Some(MailServer { host, port, security, login, authorities, helo_name })
 }
 
 /// A full host name, or an address in brackets.

@@ -1,6 +1,6 @@
 //! The keys `proxy` and `ca_file`, which accounts, webhooks and the heartbeat share, and the mail server in part.
 
-use std::path::PathBuf;
+use std::sync::Arc;
 
 use secrecy::SecretString;
 use url::Url;
@@ -12,7 +12,7 @@ use crate::{read_file, trust};
 /// Reads both keys; `place` is the part of their name before the last.
 pub(super) fn read(view: &View<'_>, place: &str) -> Via {
     let authorities = authorities(view, &format!("{place}ca_file"));
-    Via { proxy: proxy(view, &format!("{place}proxy")), authorities: authorities.map(|(_, pem)| pem.into()) }
+    Via { proxy: proxy(view, &format!("{place}proxy")), authorities }
 }
 
 /// A proxy; its address may hold a password.
@@ -27,11 +27,11 @@ fn proxy(view: &View<'_>, key: &str) -> Option<SecretString> {
     })
 }
 
-/// A file of certificates in PEM form, and its contents.
-pub(super) fn authorities(view: &View<'_>, key: &str) -> Option<(PathBuf, Vec<u8>)> {
+/// The contents of a file of certificates in PEM form.
+pub(super) fn authorities(view: &View<'_>, key: &str) -> Option<Arc<[u8]>> {
     let path = view.secrets.directory.join(view.text(key)?);
     let why = match read_file::bytes(&path).and_then(|bytes| trust::certificates(&bytes).map(|_| bytes)) {
-        Ok(bytes) => return Some((path, bytes)),
+        Ok(bytes) => return Some(bytes.into()),
         Err(why) => why,
     };
     let message = format!("{} {why}; name a PEM file that hostwatch may read", path.display());

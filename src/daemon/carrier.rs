@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Result, anyhow};
 
 use super::delivery::SendFailure;
 use super::telegram::Chat;
@@ -24,7 +24,8 @@ pub(crate) enum Carrier {
 pub(crate) fn all(settings: &Settings) -> Result<BTreeMap<Way, Carrier>> {
     let mut all = BTreeMap::new();
     if let Some(email) = &settings.email {
-        let transport = Transport::new(&email.server).context("preparing to send mail")?;
+        let transport =
+            Transport::new(&email.server).map_err(|why| anyhow!("preparing to send mail: {why}"))?;
         all.insert(Way::Smtp, Carrier::Smtp(transport));
     }
     for settings in &settings.webhooks {
@@ -47,13 +48,6 @@ impl Carrier {
             Self::Telegram(chat) => return Ok(Some(chat.send(&mail.raw).await?)),
         }
         Ok(None)
-    }
-
-    /// Takes the place of another carrier without forgetting the replies that it had.
-    pub(super) fn continue_from(&self, before: &Self) {
-        if let (Self::Smtp(transport), Self::Smtp(before)) = (self, before) {
-            transport.continue_from(before);
-        }
     }
 
     /// Closes idle connections: no mail waits.

@@ -63,7 +63,6 @@ impl Reloader {
         let heartbeat = Heartbeat::of(&settings).map_err(|error| error.to_string())?;
         let changed = self.collectors.changed(&settings).map_err(|error| format!("{error:#}"))?;
         for (shared, renewed) in self.common.carriers.values().zip(renewed.into_values()) {
-            renewed.continue_from(&shared.get());
             shared.set(renewed);
         }
         self.common.heartbeat.set(heartbeat);

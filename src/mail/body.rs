@@ -68,11 +68,10 @@ pub(super) struct Section {
     pub title: String,
     /// Label and value.
     pub rows: Vec<(String, String)>,
-    pub lines: Vec<String>,
     pub list: Vec<String>,
     pub table: Option<Table>,
-    /// Lines below the rows and the table.
-    pub below: Vec<String>,
+    /// Lines below the rows, the list and the table.
+    pub lines: Vec<String>,
     /// HTML only, since other parts say in words what it shows.
     pub figure: Option<Figure>,
 }
@@ -131,8 +130,8 @@ impl Section {
             let cells: Vec<String> = head.iter().zip(row).skip(1).map(pair).collect();
             format!("{} – {}", row.first().map_or("", String::as_str), cells.join(", "))
         });
-        let texts = self.lines.iter().chain(&self.list).cloned();
-        let all = rows.chain(texts).chain(of_table).chain(self.below.iter().cloned());
+        let (list, lines) = (self.list.iter().cloned(), self.lines.iter().cloned());
+        let all = rows.chain(list).chain(of_table).chain(lines);
         let all: Vec<String> = all.map(|text| text.trim_end_matches('.').to_owned()).collect();
         format!("{}. {}", self.title, all.join("; "))
     }
@@ -147,11 +146,7 @@ impl Section {
 
     /// Whether there is nothing below the heading. A picture only shows what other parts say.
     pub(super) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-            && self.lines.is_empty()
-            && self.list.is_empty()
-            && self.table.is_none()
-            && self.below.is_empty()
+        self.rows.is_empty() && self.list.is_empty() && self.table.is_none() && self.lines.is_empty()
     }
 }
 
@@ -211,16 +206,13 @@ fn section_text(section: &Section, out: &mut String) {
         let first = format!("  {label}:{fill} ");
         wrap(value, &first, &" ".repeat(widest + 4), out);
     }
-    for line in &section.lines {
-        wrap(line, "  ", "  ", out);
-    }
     for item in &section.list {
         wrap(item, "  - ", "    ", out);
     }
     if let Some(table) = &section.table {
         table_text(table, out);
     }
-    for line in &section.below {
+    for line in &section.lines {
         wrap(line, "  ", "  ", out);
     }
 }
@@ -313,11 +305,11 @@ mod tests {
         What
           名前:  one
           Where: two
-          名前 名前 名前 名前 名前 名前 名前 名前 名前 名前 名前 名前 名前 名前 名前
-          名前 名前 名前
           VM          State
           名前サーバ  error
           web-1       active
+          名前 名前 名前 名前 名前 名前 名前 名前 名前 名前 名前 名前 名前 名前 名前
+          名前 名前 名前
         ");
     }
 

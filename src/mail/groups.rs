@@ -1,17 +1,15 @@
 //! The incidents of a mail in groups. A group has one part, which shows the shared facts once and then the
-//! names. Pure.
+//! names. A single incident is a group of one. Pure.
 
 use super::body::{Section, Table};
 use super::context::Context;
 use super::parts::MOST_NAMES;
 use super::{incident, parts, subject};
 use crate::alert::{Item, Kind};
-use crate::model::{Language, sanitize, say};
+use crate::model::{Sort, sanitize, say};
 use crate::view::sentence::Problem;
 use crate::view::{advice, words};
 
-/// The number of parts of a mail; groups beyond it have a line each.
-const MOST_PARTS: usize = 20;
 /// The number of different pieces of advice that are worth a line each.
 const MOST_ADVICE: usize = 3;
 
@@ -28,24 +26,8 @@ pub(super) fn sections(items: &[&Item], several: bool, most: usize, context: &Co
     let language = context.language;
     let mut groups = grouped(items, context);
     share_out(&mut groups, most);
-    let mut room = most.saturating_sub(items.len());
-    let mut sections = Vec::new();
-    for group in groups.iter().take(MOST_PARTS) {
-        sections.push(match group.items.as_slice() {
-            [item] => incident::section(item, several, &mut room, context),
-            _ => group.section(several, context),
-        });
-    }
-    let rest = groups.get(MOST_PARTS..).unwrap_or_default();
-    if !rest.is_empty() {
-        let count = |groups: &[&Group<'_>]| groups.iter().map(|group| group.items.len()).sum::<usize>();
-        let (named, hidden): (Vec<&Group<'_>>, Vec<_>) = rest.iter().partition(|group| group.share > 0);
-        let hidden = count(&hidden);
-        let more = words::more(count(&named) + hidden, language);
-        let list = named.iter().map(|group| group.line(several, language)).collect();
-        let below = (hidden > 0).then(|| words::more(hidden, language)).into_iter().collect();
-        sections.push(Section { list, below, ..Section::new(words::capital(&more)) });
-    }
+    let (named, hidden): (Vec<Group<'_>>, Vec<_>) = groups.into_iter().partition(|group| group.share > 0);
+    let mut sections: Vec<Section> = named.iter().map(|group| group.section(several, context)).collect();
     if items.len() > most
         && let Some(last) = sections.last_mut()
     {
@@ -53,7 +35,9 @@ pub(super) fn sections(items: &[&Item], several: bool, most: usize, context: &Co
             "hostwatch incidents names each; where it is attached, so does incidents.json.",
             "Все перечислит команда hostwatch incidents, а если приложен — и файл incidents.json.",
         );
-        last.below.push(all.to_owned());
+        let hidden: usize = hidden.iter().map(|group| group.items.len()).sum();
+        last.lines.extend((hidden > 0).then(|| words::more(hidden, language)));
+        last.lines.push(all.to_owned());
     }
     sections
 }
@@ -87,24 +71,23 @@ fn grouped<'a>(items: &[&'a Item], context: &Context<'_>) -> Vec<Group<'a>> {
 }
 
 impl Group<'_> {
-    /// `26 sites in error in agency`.
-    fn title(&self, several: bool, language: Language) -> String {
-        let text = words::capital(&self.problem.text(language));
-        if several { format!("{}: {text}", self.problem.key.account) } else { text }
-    }
-
-    /// `26 sites in error in agency: a.example.com, b.example.com and 24 more`.
-    fn line(&self, several: bool, language: Language) -> String {
-        let names: Vec<String> = self.items.iter().map(|item| name(item)).collect();
-        match names.as_slice() {
-            [_] => self.title(several, language),
-            _ => format!("{}: {}", self.title(several, language), words::few(&names, self.share, language)),
+    /// `26 sites in error in agency`, `VM web-1 in error`.
+    fn title(&self, several: bool, context: &Context<'_>) -> String {
+        let language = context.language;
+        match self.items.as_slice() {
+            [item] if item.event.is_end() => incident::past_title(item, several, context),
+            [item] => parts::title(item, several, language),
+            _ => {
+                let text = words::capital(&self.problem.text(language));
+                if several { format!("{}: {text}", self.problem.key.account) } else { text }
+            }
         }
     }
 
     fn section(&self, several: bool, context: &Context<'_>) -> Section {
         let language = context.language;
-        let mut section = Section::new(self.title(several, language));
+        let state = context.account(&self.problem.key.account);
+        let mut section = Section::new(self.title(several, context));
         let shown = &self.items[..self.share];
         let mut table =
             Table { head: vec![language.pick("Name", "Имя").into(), "ID".into()], ..Table::default() };
@@ -112,6 +95,11 @@ impl Group<'_> {
         let label = incident::observed(self.items[0], language).0;
         let states = self.items.iter().map(|item| incident::observed(item, language).1);
         place(label, states.collect(), &mut section, &mut table);
+        if let ([item], Some(state)) = (self.items.as_slice(), state)
+            && let Some(which) = advice::which(&item.key, state, language)
+        {
+            section.row(words::sort_label(which.sort, language), which.in_full());
+        }
         let rows: Vec<_> = self.items.iter().map(|item| incident::when(item, context)).collect();
         for index in 0..2 {
             if let Some((label, _)) = rows.iter().find_map(|rows| rows.get(index)) {
@@ -129,26 +117,24 @@ impl Group<'_> {
         self.advice(shown, context).for_each(|text| section.row(incident::to_do(language), text));
         let sites = self.offline(&mut table, context);
         let more = self.items.len() - shown.len();
-        if !table.rows.is_empty() {
+        if self.items.len() > 1 {
             section.table = Some(table);
         }
         if more > 0 {
-            section.below.push(words::more(more, language));
+            section.lines.push(words::more(more, language));
         }
         if !sites.is_empty() {
+            let (count, no_mails) =
+                (language.count(sites.len(), words::noun_of(Sort::Site)), parts::no_separate_mails(language));
             let names = words::few(&sites, MOST_NAMES, language);
-            section.below.push(format!("{}: {names}", incident::also_offline(sites.len(), language)));
-        }
-        let causes: Vec<String> = self.items.iter().flat_map(|item| parts::causes(item, context)).collect();
-        if !causes.is_empty() {
-            let names = words::few(&causes, MOST_NAMES, language);
-            let no_mails = parts::no_separate_mails(language);
-            section.below.push(say!(
+            section.lines.push(say!(
                 language,
-                "They cause ({no_mails}): {names}",
-                "Следствия ({no_mails}): {names}"
+                "Also offline: {count} ({no_mails}): {names}",
+                "Вместе с ним отключены: {count} ({no_mails}): {names}"
             ));
         }
+        let causes: Vec<String> = self.items.iter().flat_map(|item| parts::causes(item, context)).collect();
+        section.rows.extend(parts::causes_row(&causes, MOST_NAMES, language));
         section
     }
 

@@ -1,16 +1,14 @@
-//! One incident in full: its state, its resource, its time, the reason, the advice, and the resources that are
-//! offline with it. Pure.
+//! The facts of one incident: its heading, its state, its time, the reason, the sites that are offline with it. Pure.
 
 use chrono::Duration;
 
-use super::body::Section;
 use super::context::Context;
-use super::parts::{self, MOST_NAMES, named, title};
+use super::parts::{self, named};
 use crate::alert::{Cause, CutOff, Detail, Event, Item, Kind, Subject, Wrong};
 use crate::model::{AccountState, ContainerId, Language, sanitize, say};
 use crate::view::forms::{self, Clause, Tense};
-use crate::view::words::{all_of, collected, first};
-use crate::view::{advice, reasons, words};
+use crate::view::words::{all_of, collected};
+use crate::view::{reasons, words};
 
 /// The duration of an incident is shown from here on.
 const SAID_FROM: Duration = Duration::minutes(1);
@@ -20,46 +18,13 @@ pub(super) const fn since_label(language: Language) -> &'static str {
     language.pick("Since", "Началось")
 }
 
-/// One incident in full. `room`: how many more names of offline resources fit into the mail.
-pub(super) fn section(item: &Item, several: bool, room: &mut usize, context: &Context<'_>) -> Section {
-    let language = context.language;
-    let state = context.account(&item.key.account);
-    let over = item.event.is_end();
-    let title = if over { past_title(item, several, context) } else { title(item, several, language) };
-    let mut section = Section::new(title);
-    let (label, seen) = observed(item, language);
-    // A cut-off has no state: its date is in the heading.
-    if !seen.is_empty() {
-        section.row(label, seen);
-    }
-    if let Some(which) = state.and_then(|state| advice::which(&item.key, state, language)) {
-        section.row(words::sort_label(which.sort, language), which.in_full());
-    }
-    section.rows.extend(when(item, context));
-    let why = why(item, language).map(|why| (language.pick("Why", "Почему письмо").to_owned(), why));
-    section.rows.extend(why);
-    if !over {
-        section.row(to_do(language), advice::of(&item.key, state, language));
-    }
-    if item.key.kind == Kind::ContainerDisabled
-        && !over
-        && let Some(state) = state
-    {
-        offline(item, state, room, &mut section, language);
-    }
-    let causes = parts::causes(item, context);
-    let most = take(room, causes.len()).max(1);
-    section.rows.extend(parts::causes_row(&causes, most, language));
-    section
-}
-
 /// The label of the advice.
 pub(super) const fn to_do(language: Language) -> &'static str {
     language.pick("What to do", "Что делать")
 }
 
 /// `VM web-1 was in error`, with the account if the mail is about several.
-fn past_title(item: &Item, several: bool, context: &Context<'_>) -> String {
+pub(super) fn past_title(item: &Item, several: bool, context: &Context<'_>) -> String {
     let is_unwatched = item.event == Event::Unwatched;
     let was = if is_unwatched { unwatched(item, context) } else { past(item, context.language) };
     let was = words::capital(&was);
@@ -181,37 +146,9 @@ pub(super) fn why(item: &Item, language: Language) -> Option<String> {
     (item.why != Cause::KnownAtStart).then(|| parts::why(item, language))
 }
 
-/// The sites of a disabled container, which get no mail of their own.
-fn offline(item: &Item, state: &AccountState, room: &mut usize, section: &mut Section, language: Language) {
-    let sites = sites_of(item, state, language);
-    if sites.is_empty() {
-        let none = language.pick("No site of it is known.", "О сайтах в нём ничего не известно.");
-        section.lines.push(none.to_owned());
-    } else {
-        let end = if *room == 0 { "." } else { ":" };
-        section.lines.push(format!("{}{end}", also_offline(sites.len(), language)));
-        let most = take(room, sites.len());
-        section.list = first(sites, most, language);
-    }
-}
-
-/// `Also offline: 3 sites (no separate mails)`.
-pub(super) fn also_offline(sites: usize, language: Language) -> String {
-    let count = language.count(sites, words::noun_of(crate::model::Sort::Site));
-    let no_mails = parts::no_separate_mails(language);
-    say!(language, "Also offline: {count} ({no_mails})", "Вместе с ним отключены: {count} ({no_mails})")
-}
-
 /// The sites of a container, with their states if these are not the usual one.
 pub(super) fn sites_of(item: &Item, state: &AccountState, language: Language) -> Vec<String> {
     let listing = item.key.id().and_then(|id| state.sites.get(&ContainerId::new(id)));
     let sites = listing.into_iter().flat_map(|listing| state.listed(listing));
     sites.map(|site| named(&site, language)).collect()
-}
-
-/// How many of these names there is room for.
-fn take(room: &mut usize, names: usize) -> usize {
-    let taken = names.min(MOST_NAMES).min(*room);
-    *room -= taken;
-    taken
 }

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use lettre::Message;
 use lettre::message::header::{ContentTransferEncoding, ContentType};
 use lettre::message::{Attachment, Body as Encoded, Mailbox, MultiPart, SinglePart};
+use serde_json::{Value, json};
 
 use super::body::Body;
 use super::context::{Context, RenderError};
@@ -21,8 +22,6 @@ const LONGEST_VALUE: usize = 900;
 const MOST_REFERENCES: usize = 10;
 /// The number of header pairs: some servers refuse a head of more than 32 KiB for good.
 const MOST_PAIRS: usize = 50;
-/// The bytes that all pairs may take together.
-const MOST_PAIR_BYTES: usize = 16 << 10;
 const LONGEST_NAME: usize = 200;
 const LONGEST_LIST_ID: usize = 120;
 /// The beginning of a line by which mailboxes in one file tell mails apart.
@@ -130,7 +129,7 @@ fn parts(draft: &Draft<'_>) -> Result<MultiPart, RenderError> {
         let media_type = format!("text/calendar; charset=utf-8; method={method}; name={name}");
         file(name, &media_type, text.clone())
     });
-    let more = draft.pairs.len() > in_head(&draft.pairs);
+    let more = draft.pairs.len() > MOST_PAIRS;
     let json = "application/json; name=incidents.json";
     let all = more.then(|| file("incidents.json", json, incidents(&draft.pairs)));
     let files: Vec<SinglePart> = dates.chain(all).collect();
@@ -141,13 +140,10 @@ fn parts(draft: &Draft<'_>) -> Result<MultiPart, RenderError> {
     Ok(files.into_iter().fold(mixed, MultiPart::singlepart))
 }
 
-/// The pairs as JSON, one a line.
+/// The pairs as JSON, in short lines.
 fn incidents(pairs: &[(String, String)]) -> String {
-    let lines: Vec<String> = pairs
-        .iter()
-        .map(|(incident, event)| serde_json::json!({ "incident": incident, "event": event }).to_string())
-        .collect();
-    format!("[\n{}\n]\n", lines.join(",\n"))
+    let pairs = pairs.iter().map(|(incident, event)| json!({ "incident": incident, "event": event }));
+    format!("{:#}\n", pairs.collect::<Value>())
 }
 
 fn alternative(draft: &Draft<'_>) -> Result<MultiPart, RenderError> {
@@ -194,7 +190,7 @@ fn encoded(text: String) -> Encoded {
 /// The headers that lettre does not know or cannot repeat. Each line is ASCII and short enough.
 fn own_headers(draft: &Draft<'_>) -> Result<String, RenderError> {
     let mut out = String::new();
-    for (incident, event) in draft.pairs.iter().take(in_head(&draft.pairs)) {
+    for (incident, event) in draft.pairs.iter().take(MOST_PAIRS) {
         for value in [incident, event] {
             if !is_header_safe(value) {
                 return Err(RenderError::Header(value.clone()));
@@ -213,18 +209,6 @@ fn own_headers(draft: &Draft<'_>) -> Result<String, RenderError> {
         let _ = write!(out, "References: {}\r\n", all.join("\r\n "));
     }
     Ok(out)
-}
-
-/// The number of pairs that the head has room for.
-fn in_head(pairs: &[(String, String)]) -> usize {
-    let mut room = MOST_PAIR_BYTES;
-    let fits = pairs.iter().take(MOST_PAIRS).take_while(|(incident, event)| {
-        let bytes = "X-Hostwatch-Incident: \r\nX-Hostwatch-Event: \r\n".len() + incident.len() + event.len();
-        let fits = bytes <= room;
-        room = room.saturating_sub(bytes);
-        fits
-    });
-    fits.count()
 }
 
 fn is_header_safe(value: &str) -> bool {

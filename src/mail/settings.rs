@@ -1,7 +1,7 @@
 //! The settings of `[email]`, `[webhooks]` and `[telegram]`, as transports and renderer need them, and the
 //! ways to recipients. No I/O.
 
-use std::path::PathBuf;
+use std::sync::Arc;
 
 use lettre::message::Mailbox;
 use secrecy::SecretString;
@@ -23,8 +23,8 @@ pub(crate) struct MailServer {
     pub security: Security,
     /// Never beside [`Security::Plain`].
     pub login: Option<Login>,
-    /// A private CA that is trusted beside the system's.
-    pub ca_file: Option<PathBuf>,
+    /// Certificates in PEM form that are trusted beside the system's.
+    pub authorities: Option<Arc<[u8]>>,
     /// The name for the greeting; by default this machine's full name.
     pub helo_name: Option<String>,
 }

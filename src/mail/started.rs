@@ -127,7 +127,7 @@ fn these(items: &[Item], language: Language) -> String {
     }
     let is_there = |one: &Sort| items.iter().any(|item| sort(item) == Some(*one));
     let sorts = Sort::ALL.into_iter().filter(is_there);
-    let sorts: Vec<&str> = sorts.map(|one| words::sorts(one, language)).collect();
+    let sorts: Vec<&str> = sorts.map(|one| words::collected(one.seen_by(), language)).collect();
     let all = words::all_of(&sorts, language);
     say!(language, "these {all}", "{all}")
 }
@@ -137,7 +137,7 @@ pub(super) fn overview(accounts: &[AccountName], context: &Context<'_>) -> Secti
     let language = context.language;
     let mut section = Section::new(language.pick("What is watched", "Что под наблюдением"));
     let mut head = vec![language.pick("Account", "Аккаунт").to_owned()];
-    head.extend(Sort::ALL.map(|sort| words::capital(words::sorts(sort, language))));
+    head.extend(Sort::ALL.map(|sort| words::capital(words::collected(sort.seen_by(), language))));
     head.extend(
         [language.pick("Balance", "Баланс"), language.pick("Cut-off", "Отключение")].map(str::to_owned),
     );

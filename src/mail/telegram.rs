@@ -190,7 +190,7 @@ fn facts(notice: &Notice, body: &Body, context: &Context<'_>) -> Vec<String> {
         (Form::Disconnect, [item]) => disconnect::lines(item, context),
         (Form::Disconnect, _) | (_, []) => Vec::new(),
         (_, [item]) => about(item, context),
-        (_, items) => vec![list(items, body, context.language)],
+        (_, items) => vec![names(items, context.language)],
     };
     if let Form::Started(_) = notice.form {
         let not_known = parts::not_known(&notice.accounts, context);
@@ -215,20 +215,11 @@ fn about(item: &Item, context: &Context<'_>) -> Vec<String> {
     what_to_do.into_iter().chain(causes).chain(which).collect()
 }
 
-/// The list of a mail about several incidents, or their names.
-fn list(items: &[Item], body: &Body, language: Language) -> String {
-    let listed = listed(body);
-    if !listed.is_empty() {
-        return listed;
-    }
+/// The names of several incidents, the worst first.
+fn names(items: &[Item], language: Language) -> String {
     let items = parts::open_first(items).into_iter();
     let names: Vec<String> = items.map(|item| sanitize::one_line(item.name(), 80)).collect();
     words::few(&names, MOST_NAMES, language)
-}
-
-fn listed(body: &Body) -> String {
-    let lists = body.sections.iter().flat_map(|section| &section.list);
-    lists.map(String::as_str).collect::<Vec<_>>().join("; ")
 }
 
 /// Whether the message has an open problem that can be acknowledged.

@@ -6,7 +6,6 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::certificates::Authority;
 use crate::alert::{Kind, Severity};
 use crate::config::{self, AccountSettings, Environment, Settings};
 use crate::model::Collector;
@@ -300,17 +299,15 @@ const CHANGES: [&str; 25] = [
     "[schedule]\ndigest = ''",
     "[heartbeat]\nurl = 'https://hc.example.com/uuid?x=1'",
     "[defaults]\nproxy = 'socks5h://u:hunter2@127.0.0.1:1080'",
-    "[email]\nsmtp_url = 'smtp://u%40x@mail.example.com'\npassword_file = 'p'\nca_file = 'ca.pem'\n\
+    "[email]\nsmtp_url = 'smtp://u%40x@mail.example.com'\npassword_file = 'p'\n\
      from = 'hostwatch <h@example.com>'\nto = ['ops@example.com', 'b@example.com']\nmax_per_hour = 5",
 ];
 
 /// The settings that a change of the base takes away and adds, with its warnings.
 #[test]
 fn each_change_does_what_it_did() {
-    let authority = Authority::new("of the mail server");
     let settings = |lines: &str| -> Vec<String> {
         let place = Place::new(&format!("{BASE}{lines}")).with("p", "pass\n");
-        let place = place.with("ca.pem", &authority.pem());
         let all = place.load(&[]);
         let of_account = &all.accounts[0];
         let AccountSettings { profile, api, alert, to, schedules, .. } = of_account;

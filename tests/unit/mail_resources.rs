@@ -224,5 +224,5 @@ fn a_mail_names_each_consequence_once() {
     assert!(said.contains("Causes:     Site elsewhere.example.com stopped (no separate mails)"), "{said}");
     let other = item(Kind::ContainerDisabled, 32, "Container other", Event::Opened);
     let said = of(vec![disabled, other]).replace("\n  ", " ");
-    assert!(said.contains("They cause (no separate mails): Site elsewhere.example.com stopped"), "{said}");
+    assert!(said.contains("Site elsewhere.example.com stopped (no separate mails)"), "{said}");
 }

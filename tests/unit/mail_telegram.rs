@@ -79,7 +79,9 @@ fn messages() {
     );
     put("its end", &notice(Form::Closed, vec![vm(17, Event::Resolved)]), &owner, &[]);
     put("no longer watched", &notice(Form::Unwatched, vec![vm(17, Event::Unwatched)]), &main, &[]);
-    put("several", &notice(Form::Opened, vec![vm(17, Event::Opened), vm(18, Event::Opened)]), &main, &[]);
+    let both = notice(Form::Opened, vec![vm(17, Event::Opened), vm(18, Event::Opened)]);
+    put("several", &both, &main, &[]);
+    put("several, and others that are not reached", &both, &main, &lost);
     let near = disconnect(Event::Rung(3), Severity::Critical, Some(computed("2026-03-04T11:00:00")));
     put("a cut-off", &notice(Form::Disconnect, vec![near.clone()]), &owner, &[]);
     let dearer = Item { says: vec![resources::dearer_order()], ..near.clone() };

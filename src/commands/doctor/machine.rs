@@ -78,8 +78,7 @@ pub(in crate::commands) async fn mail_checks(settings: &Settings) -> Vec<(String
 async fn mail_server(email: &MailSettings, recipients: &[String]) -> CheckVerdict {
     let (sender, place) = (&email.from.email, format!("{}:{}", email.server.host, email.server.port));
     let probed = async {
-        let transport = Transport::with_timing(&email.server, Timing::of_a_trial());
-        let transport = transport.map_err(|error| error.to_string())?;
+        let transport = Transport::with_timing(&email.server, Timing::of_a_trial())?;
         transport.probe(sender.as_ref(), recipients).await.map_err(|error| error.to_string())
     };
     match probed.await {

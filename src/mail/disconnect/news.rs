@@ -4,7 +4,6 @@
 use chrono::{DateTime, Utc};
 
 use super::DisconnectMail;
-use super::pay::ByCharges;
 use crate::alert::{Event, days_until};
 use crate::mail::parts;
 use crate::model::{forecast, say};
@@ -135,10 +134,10 @@ impl<'a> DisconnectMail<'a> {
         if self.cut_off.computed && self.cut_off.edd.is_some() {
             doubts.push(language.pick("computed", "по расчёту").to_owned());
         }
-        if let Some(ByCharges::UsedUp(at)) = self.by_the_charges() {
+        doubts.extend(self.by_the_charges().map(|at| {
             let at = self.moment(at);
-            doubts.push(say!(language, "by its charges {at}", "по начислениям {at}"));
-        }
+            say!(language, "by its charges {at}", "по начислениям {at}")
+        }));
         doubts.extend(self.item.as_of.filter(|_| !self.is_unread()).map(|at| {
             let at = self.moment(at);
             say!(language, "as of {at}", "по данным на {at}")

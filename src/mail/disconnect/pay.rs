@@ -1,14 +1,14 @@
 //! The parts of the mail that somebody acts on: the amounts to pay, the dearest orders, the resources that go
 //! offline. Pure.
 
-use chrono::{DateTime, Duration, Utc};
+use chrono::{DateTime, Utc};
 
 use super::DisconnectMail;
 use crate::mail::body::{Figure, Section, Table};
 use crate::mail::chart;
 use crate::mail::parts::{self, MOST_NAMES};
 use crate::model::forecast::{self, Disconnect};
-use crate::model::{Edd, Language, Money, PayBy, Sort, say};
+use crate::model::{Language, Money, PayBy, Sort, say};
 use crate::view::billing::{self, Due, Orders};
 use crate::view::chart::Chart;
 use crate::view::cut_off;
@@ -16,15 +16,6 @@ use crate::view::health::sites_not_read;
 use crate::view::{Payer, Reader, words};
 
 const MOST_ORDERS: usize = 5;
-
-/// The date that follows from the charges of a report, beside the date that the report names.
-#[derive(Clone, Copy)]
-pub(super) enum ByCharges {
-    /// The charges use the balance up at this time.
-    UsedUp(DateTime<Utc>),
-    /// The balance lasts at least to the report's end.
-    LastUntil(DateTime<Utc>),
-}
 
 impl DisconnectMail<'_> {
     /// The table of amounts to pay.
@@ -51,10 +42,10 @@ impl DisconnectMail<'_> {
             Language::Ru => ["На срок", "Оплатить", "До (включительно)", "Баланс тогда без оплаты"],
         };
         section.table = Some(Table { head: head.map(str::to_owned).into(), rows: rows.into() });
-        section.below.extend(self.pay_by().and_then(|by| by_in_full(by, lead_days, reader)));
-        section.below.extend(self.by_the_charges().map(|charges| self.charges_words(charges)));
+        section.lines.extend(self.pay_by().and_then(|by| by_in_full(by, lead_days, reader)));
+        section.lines.extend(self.by_the_charges().map(|at| self.charges_words(at)));
         let why_unknown = billing::unknown_amounts(report, language).map(|why| words::capital(&why) + ".");
-        section.below.extend(why_unknown.or(ends_before.map(|days| {
+        section.lines.extend(why_unknown.or(ends_before.map(|days| {
             say!(
                 language,
                 "The report ends before {days} days are over.",
@@ -85,45 +76,25 @@ impl DisconnectMail<'_> {
     }
 
     /// The date by the charges, if the report's own date is ahead and differs from it by more than a day.
-    pub(super) fn by_the_charges(&self) -> Option<ByCharges> {
+    pub(super) fn by_the_charges(&self) -> Option<DateTime<Utc>> {
         let (report, _) = self.report.filter(|_| !self.is_overdue())?;
-        let Edd::At(edd) = report.edd else { return None };
-        if forecast::first_unpaid(report).is_some() {
-            return forecast::date_by_charges(report).map(ByCharges::UsedUp);
-        }
-        report
-            .date
-            .filter(|&end| !report.moments.is_empty() && end > edd + Duration::days(1))
-            .map(ByCharges::LastUntil)
+        forecast::date_by_charges(report)
     }
 
-    fn charges_words(&self, charges: ByCharges) -> String {
-        let language = self.context.language;
-        let reader = self.payer.reader;
-        match charges {
-            ByCharges::LastUntil(end) => {
-                let end = reader.day_of(end);
-                say!(
-                    language,
-                    "But by the charges in the report the balance lasts beyond its end, {end}.",
-                    "Но по начислениям в отчёте денег хватает и после его конца, {end}."
-                )
-            }
-            ByCharges::UsedUp(at) => {
-                let sooner = self.cut_off.edd.is_none_or(|edd| at < edd);
-                let by = self.payer.by(Disconnect::At { at, computed: true }).filter(|_| sooner);
-                let advice = by.map_or_else(String::new, |by| {
-                    let by = cut_off::by(Some(by), reader);
-                    say!(language, "; to be safe, pay {by}", "; для надёжности оплатите {by}")
-                });
-                let when = self.moment(at);
-                say!(
-                    language,
-                    "But by the charges in the report the balance is used up {when}{advice}.",
-                    "Но по начислениям в отчёте деньги закончатся {when}{advice}."
-                )
-            }
-        }
+    fn charges_words(&self, at: DateTime<Utc>) -> String {
+        let (language, reader) = (self.context.language, self.payer.reader);
+        let sooner = self.cut_off.edd.is_none_or(|edd| at < edd);
+        let by = self.payer.by(Disconnect::At { at, computed: true }).filter(|_| sooner);
+        let advice = by.map_or_else(String::new, |by| {
+            let by = cut_off::by(Some(by), reader);
+            say!(language, "; to be safe, pay {by}", "; для надёжности оплатите {by}")
+        });
+        let when = self.moment(at);
+        say!(
+            language,
+            "But by the charges in the report the balance is used up {when}{advice}.",
+            "Но по начислениям в отчёте деньги закончатся {when}{advice}."
+        )
     }
 
     /// The table of the dearest orders.
@@ -135,30 +106,15 @@ impl DisconnectMail<'_> {
         if named.is_empty() {
             return None;
         }
-        // One order less does not switch an account on again that is off.
-        let columns = if self.is_overdue() { 3 } else { 4 };
-        let rows = named.iter().map(|order| {
-            let without = match (order.buys_days, self.cut_off.edd) {
-                (days @ Some(_), _) | (days, Some(_)) => words::without_order(days, language),
-                (None, None) => "–".to_owned(),
-            };
-            let share = format!("{} %", order.share_percent.round());
-            let mut row = vec![order.words(language), self.money(order.per_day), share, without];
-            row.truncate(columns);
-            row
-        });
+        let rows = named.iter().map(|order| vec![order.words(language), self.money(order.per_day)]);
         let mut section = Section::new(language.pick("What costs most", "Что стоит дороже всего"));
-        let head = match language {
-            Language::En => ["Order", "A day", "Share", "Without it"],
-            Language::Ru => ["Заказ", "В день", "Доля", "Без него"],
-        };
-        let head = head.map(str::to_owned);
-        section.table = Some(Table { head: head[..columns].to_vec(), rows: rows.collect() });
+        let head = [language.pick("Order", "Заказ"), language.pick("A day", "В день")];
+        section.table = Some(Table { head: head.map(str::to_owned).into(), rows: rows.collect() });
         let others = orders.orders_with_charges - named.len();
         if others > 0 {
             let rest = orders.per_day - named.iter().map(|order| order.per_day).sum();
             let (count, rest) = (language.count(others, words::OTHER_ORDERS), self.money(rest));
-            section.below.push(say!(
+            section.lines.push(say!(
                 language,
                 "{count}: {rest} a day together.",
                 "Ещё {count}: вместе {rest} в день."
@@ -190,7 +146,7 @@ impl DisconnectMail<'_> {
             if names.is_empty() && !state.was_read(sort) {
                 if state.profile.collectors.contains(&sort.seen_by()) {
                     let unread = language.pick("Not known: not read yet", "Неизвестно: данных ещё не было");
-                    section.row(&words::capital(words::sorts(sort, language)), unread);
+                    section.row(&words::capital(words::collected(sort.seen_by(), language)), unread);
                 }
                 continue;
             }
@@ -199,7 +155,7 @@ impl DisconnectMail<'_> {
             let none = language.pick("none", "нет");
             section.row(&count, if listed.is_empty() { none.to_owned() } else { listed });
             if sort == Sort::Site && !state.was_read(sort) {
-                section.below.push(words::capital(&sites_not_read(unread_containers, language)) + ".");
+                section.lines.push(words::capital(&sites_not_read(unread_containers, language)) + ".");
             }
         }
         let causes = parts::causes(self.item, self.context);

@@ -81,7 +81,7 @@ pub(super) fn enhanced(said: &str) -> Option<(u16, u16)> {
 }
 
 /// Recipients that the server took, and those whose mail it refused, since the transport was made.
-#[derive(Clone, Default, Debug)]
+#[derive(Default, Debug)]
 pub(super) struct History {
     taken: BTreeMap<String, Instant>,
     refused: BTreeMap<String, Instant>,

@@ -1,25 +1,7 @@
 //! The errors between a mail and its 250, by the stage of the conversation. The sender decides whether and when
 //! to try again. Reasons hold no password.
 
-use std::path::PathBuf;
-
 use super::blame::{Blame, Past, Stage, blame, enhanced, speaks_of_sender};
-
-/// Settings with which no connection can be made.
-#[derive(thiserror::Error, Debug, Clone, PartialEq, Eq)]
-pub(crate) enum TransportError {
-    #[error("email.ca_file {}: {reason}; name a PEM file of CA certificates that hostwatch may read", path.display())]
-    CaFile { path: PathBuf, reason: String },
-    #[error(
-        "this machine has no usable CA certificates ({reason}), so no SMTP server can be checked; \
-         install the package ca-certificates, or name a PEM file in email.ca_file"
-    )]
-    NoRoots { reason: String },
-    #[error("email.smtp_url: {host:?} is neither a host name nor an address; correct it")]
-    Host { host: String },
-    #[error("TLS cannot be set up: {reason}")]
-    Tls { reason: String },
-}
 
 /// How a stage ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

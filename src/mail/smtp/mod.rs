@@ -29,7 +29,7 @@ use crate::failpoint;
 pub(crate) use self::blame::{Blame, Stage};
 pub(crate) use self::chat::LONGEST_SAID;
 pub(crate) use self::connect::full_host_name;
-pub(crate) use self::error::{End, SendError, TransportError};
+pub(crate) use self::error::{End, SendError};
 
 /// Sends mails to one server. Certificates are read when it is made; a reload makes a new transport.
 pub(crate) struct Transport {
@@ -88,12 +88,12 @@ pub(crate) struct Capabilities {
 
 impl Transport {
     /// Reads the certificates to trust, which blocks for some milliseconds. The error says what to change.
-    pub(crate) fn new(server: &MailServer) -> Result<Self, TransportError> {
+    pub(crate) fn new(server: &MailServer) -> Result<Self, String> {
         Self::with_timing(server, Timing::default())
     }
 
     /// A transport with other limits.
-    pub(crate) fn with_timing(server: &MailServer, timing: Timing) -> Result<Self, TransportError> {
+    pub(crate) fn with_timing(server: &MailServer, timing: Timing) -> Result<Self, String> {
         let tls = match server.security {
             Security::Tls | Security::StartTls => Some(TlsClient::new(server)?),
             Security::Plain => None,
@@ -150,14 +150,6 @@ impl Transport {
         outcome
     }
 
-    /// Goes on from the replies that another transport had from the same server.
-    pub(crate) fn continue_from(&self, before: &Self) {
-        if (&self.route.host, self.route.port) == (&before.route.host, before.route.port) {
-            let history = before.history.lock().clone();
-            *self.history.lock() = history;
-        }
-    }
-
     /// Closes idle connections: no mail waits. QUIT is sent in the background, since its reply does not matter.
     pub(crate) fn rest(&self) {
         let kept = self.kept.lock().pop();
@@ -182,16 +174,6 @@ impl Transport {
         session.close().await;
         let refused = asked?.into_iter().map(|(to, error)| (to, error.to_string())).collect();
         Ok(Capabilities { refused, ..capabilities })
-    }
-}
-
-impl std::fmt::Debug for Transport {
-    /// The login is left out.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Transport")
-            .field("host", &self.route.host)
-            .field("port", &self.route.port)
-            .finish_non_exhaustive()
     }
 }
 

@@ -7,10 +7,8 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::chat::Wire;
-use super::error::TransportError;
 use crate::mail::{MailServer, Security};
-use crate::read_file;
-use crate::trust::{self, TrustError};
+use crate::trust;
 
 /// A TLS client that always checks the server's certificate for its name.
 #[derive(Clone)]
@@ -22,18 +20,14 @@ pub(super) struct TlsClient {
 }
 
 impl TlsClient {
-    /// Trusts the system's roots and those in `ca_file`. Reads files, which blocks for some milliseconds.
-    pub(super) fn new(server: &MailServer) -> Result<Self, TransportError> {
-        let name = ServerName::try_from(server.host.clone())
-            .map_err(|_| TransportError::Host { host: server.host.clone() })?;
-        let file = server.ca_file.as_ref();
-        let problem = |reason| TransportError::CaFile { path: file.cloned().unwrap_or_default(), reason };
-        let pem = file.map(|file| read_file::bytes(file)).transpose().map_err(problem)?;
-        let config = trust::client(pem.as_deref()).map_err(|error| match error {
-            TrustError::File(reason) => problem(reason),
-            TrustError::NoRoots(reason) => TransportError::NoRoots { reason },
-            TrustError::Tls(reason) => TransportError::Tls { reason },
+    /// Trusts the system's authorities and those of the server's settings. Reads files, which blocks for some
+    /// milliseconds. The error says what to change.
+    pub(super) fn new(server: &MailServer) -> Result<Self, String> {
+        let host = &server.host;
+        let name = ServerName::try_from(host.clone()).map_err(|_| {
+            format!("email.smtp_url: {host:?} is neither a host name nor an address; correct it")
         })?;
+        let config = trust::client(server.authorities.as_deref()).map_err(|error| error.to_string())?;
         Ok(Self { security: server.security, connector: TlsConnector::from(Arc::new(config)), name })
     }
 
