@@ -221,9 +221,6 @@ pub(crate) struct StatusArgs {
     /// Print the answer of the daemon's /api/v1/status as it is
     #[arg(long)]
     pub json: bool,
-    /// Everything, however long; without it at most 30 lines
-    #[arg(long, conflicts_with = "json")]
-    pub all: bool,
     #[command(flatten)]
     pub screen: Screen,
     #[command(flatten)]

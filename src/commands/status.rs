@@ -9,7 +9,7 @@ use super::output::{print, warn};
 use crate::cli::{self, CONFIG_FILE};
 use crate::commands::ask::DaemonAddress;
 use crate::commands::beside::Beside;
-use crate::terminal::{Answer, Extent, Status, harmless_json};
+use crate::terminal::{Answer, Status, harmless_json};
 
 /// Prints the status. The exit status is the daemon's verdict, or "not known" if the daemon of other accounts
 /// answers.
@@ -41,8 +41,7 @@ pub(super) async fn run(args: cli::StatusArgs) -> Result<Answer> {
     if args.json {
         print(&format!("{}\n", harmless_json(String::from_utf8_lossy(&json).trim_end())))?;
     } else {
-        let extent = if args.all { Extent::All } else { Extent::Screen };
-        print(&status.text(output::style(args.screen), extent))?;
+        print(&status.text(output::style(args.screen)))?;
     }
     Ok(status.answer())
 }

@@ -15,13 +15,6 @@ pub(super) enum PageFormat {
 /// gives the same bytes. The response repeats the requested scheme.
 const ESCAPINGS: [&str; 4] = ["allow-utf-8", "underscores", "dots", "values"];
 
-/// The compression of a body.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Coding {
-    Identity,
-    Gzip,
-}
-
 impl PageFormat {
     /// The content type, with the requested escaping if there was one.
     pub(super) fn content_type(self, escaping: Option<&str>) -> String {
@@ -65,8 +58,8 @@ pub(super) fn format(headers: &HeaderMap) -> (PageFormat, Option<&'static str>) 
     (format, ESCAPINGS.into_iter().find(|known| escaping == Some(known)))
 }
 
-/// gzip, unless the client refuses it or prefers none.
-pub(super) fn coding(headers: &HeaderMap) -> Coding {
+/// Whether a body is compressed: unless the client refuses gzip or prefers none.
+pub(super) fn is_gzip(headers: &HeaderMap) -> bool {
     let items: Vec<Item> = items(headers, ACCEPT_ENCODING).collect();
     let quality = |names: &[&str]| {
         items.iter().find(|item| names.contains(&item.name.as_str())).map(|item| item.quality)
@@ -74,7 +67,7 @@ pub(super) fn coding(headers: &HeaderMap) -> Coding {
     let gzip = quality(&["gzip", "x-gzip"]).or_else(|| quality(&["*"])).unwrap_or(0);
     // `identity` is always acceptable, with the lowest q-value if the client does not name it.
     let identity = quality(&["identity"]).unwrap_or(0);
-    if gzip > 0 && gzip >= identity { Coding::Gzip } else { Coding::Identity }
+    gzip > 0 && gzip >= identity
 }
 
 /// An item of a list header in lower case.
@@ -185,27 +178,27 @@ mod tests {
     #[test]
     fn encodings() {
         let table = [
-            ("gzip", Coding::Gzip),
-            ("GZIP", Coding::Gzip),
-            ("deflate, gzip;q=0.5", Coding::Gzip),
-            ("gzip;q=0", Coding::Identity),
-            ("gzip; q=0.000, *", Coding::Identity),
-            ("*", Coding::Gzip),
-            ("*;q=0", Coding::Identity),
-            ("identity", Coding::Identity),
-            ("gzipped", Coding::Identity),
-            ("", Coding::Identity),
-            ("zstd", Coding::Identity),
-            ("gzip, deflate, br, zstd", Coding::Gzip),
-            ("identity, gzip;q=0.5", Coding::Identity),
-            ("identity;q=0.6, gzip;q=0.5", Coding::Identity),
-            ("identity;q=0.5, gzip;q=0.5", Coding::Gzip),
-            ("identity;q=0, gzip;q=0.1", Coding::Gzip),
-            ("identity;q=0", Coding::Identity),
+            ("gzip", true),
+            ("GZIP", true),
+            ("deflate, gzip;q=0.5", true),
+            ("gzip;q=0", false),
+            ("gzip; q=0.000, *", false),
+            ("*", true),
+            ("*;q=0", false),
+            ("identity", false),
+            ("gzipped", false),
+            ("", false),
+            ("zstd", false),
+            ("gzip, deflate, br, zstd", true),
+            ("identity, gzip;q=0.5", false),
+            ("identity;q=0.6, gzip;q=0.5", false),
+            ("identity;q=0.5, gzip;q=0.5", true),
+            ("identity;q=0, gzip;q=0.1", true),
+            ("identity;q=0", false),
         ];
         for (accept, want) in table {
-            assert_eq!(coding(&headers(ACCEPT_ENCODING, accept)), want, "{accept}");
+            assert_eq!(is_gzip(&headers(ACCEPT_ENCODING, accept)), want, "{accept}");
         }
-        assert_eq!(coding(&HeaderMap::new()), Coding::Identity);
+        assert!(!is_gzip(&HeaderMap::new()));
     }
 }

@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 
 use super::cards::{self, anchor};
 use super::head::Head;
-use super::query::{Fold, PageQuery};
+use super::query::PageQuery;
 use super::{chart, query};
 use crate::alert::Kind;
 use crate::model::forecast::Disconnect;
@@ -28,7 +28,7 @@ const OPEN: Noun = Noun {
 
 /// Whether resources of every state are listed.
 fn lists_all(asked: &PageQuery) -> bool {
-    is_filtered(&asked.query) || asked.query.page > 1 || asked.open.contains(&Fold::Fine)
+    is_filtered(&asked.query) || asked.query.page > 1 || asked.all
 }
 
 fn is_filtered(query: &Query) -> bool {
@@ -47,7 +47,7 @@ pub(super) fn render(
     let headline = &status.headline;
     let title = format!("{} {}", headline.level.sign(), headline.sentence);
     let other = query::link(&PageQuery { refresh: !asked.refresh, ..asked.clone() }, "");
-    let head = Head::new(headline.level, &title, asked.refresh, other, reader, asked.language);
+    let head = Head::new(&title, asked.refresh, other, reader, asked.language);
     let (query, language) = (&asked.query, reader.language);
     let page = Page { head, status, cards, asked, query, telemetry_path, reader, language };
     sanitize::document(page.render().expect("a template over owned values has no way to fail"))
@@ -123,10 +123,6 @@ impl Page<'_> {
         let is_cardless =
             |line: &&Line| line.incident.is_none() && !matches!(line.topic, Topic::CutOff | Topic::Resources);
         lines.filter(is_cardless).filter(|_| self.only_line().is_none()).collect()
-    }
-
-    fn all_cards_link(&self) -> String {
-        query::link(&PageQuery { all: true, ..self.asked.clone() }, "#incidents")
     }
 
     fn past_link(&self, days: i64) -> String {
@@ -281,14 +277,6 @@ impl Page<'_> {
         }
     }
 
-    /// The time that the money would last longer if the order were switched off.
-    fn without(&self, billing: &Billing, days: &Option<i64>) -> String {
-        match billing.facts.is_cut_off_ahead(self.status.generated_at) {
-            true => words::without_order(*days, self.language),
-            false => "–".to_owned(),
-        }
-    }
-
     fn account_link(&self, account: &AccountStatus) -> String {
         let query = Query { account: Some(account.name.to_string()), page: 1, ..Query::default() };
         query::link(&PageQuery { query, ..self.asked.clone() }, "")
@@ -310,11 +298,11 @@ impl Page<'_> {
     fn collectors(&self) -> Vec<(&AccountStatus, &CollectorRow)> {
         let accounts = self.status.accounts.iter();
         let all = accounts.flat_map(|account| account.collectors.iter().map(move |row| (account, row)));
-        all.filter(|(_, row)| self.is_open(Fold::Data) || !row.is_well()).collect()
+        all.filter(|(_, row)| self.asked.all || !row.is_well()).collect()
     }
 
     /// Whether the section on mails shows more than the time of the last one.
     fn mails_in_full(&self) -> bool {
-        self.is_open(Fold::Data) || self.status.mails.outbox.is_some_and(|outbox| outbox.waiting() > 0)
+        self.asked.all || self.status.mails.outbox.is_some_and(|outbox| outbox.waiting() > 0)
     }
 }

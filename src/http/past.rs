@@ -15,7 +15,7 @@ use super::{Context, accounts, language, query};
 use crate::alert::{History, Key, Past};
 use crate::model::zone_of;
 use crate::view::resource::{DAYS, ResourceFacts};
-use crate::view::{Reader, Urgency, history};
+use crate::view::{Reader, history};
 
 /// The number of incidents on one page.
 const MOST: usize = 500;
@@ -42,7 +42,7 @@ pub(super) async fn resource(Asked { page: asked, request, context, .. }: Asked<
         return text(StatusCode::NOT_FOUND, UNKNOWN);
     };
     let here = query::of_resource(&which.account, which.kind, which.id, asked.language);
-    let head = head(facts.level(), &facts.title, here, &asked, reader);
+    let head = head(&facts.title, here, &asked, reader);
     html(past_pages::resource(&which, &facts, head))
 }
 
@@ -71,15 +71,15 @@ pub(super) async fn incidents(Asked { page: asked, request, context, .. }: Asked
     let rows = history::rows(&history.episodes, zone, reader);
     let title = past_pages::title(days, language);
     let here = query::of_past(days, account, asked.language);
-    let head = head(Urgency::Notice, &title, here, &asked, reader);
+    let head = head(&title, here, &asked, reader);
     let page = PastPage { head, days, account, rows: &rows, more: history.more };
     html(past_pages::past(&page))
 }
 
 /// The top of the page at `here`. `other` is the address of the same page with the other setting of reloading.
-fn head(level: Urgency, title: &str, here: String, asked: &PageQuery, reader: Reader) -> Head {
+fn head(title: &str, here: String, asked: &PageQuery, reader: Reader) -> Head {
     let other = if asked.refresh { format!("{here}&refresh=0") } else { here };
-    Head::new(level, title, asked.refresh, other, reader, asked.language)
+    Head::new(title, asked.refresh, other, reader, asked.language)
 }
 
 async fn read(context: &Context, past: Past) -> Result<History, Response<Body>> {

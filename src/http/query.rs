@@ -1,7 +1,5 @@
 //! Reads and writes queries. The page and `/api/v1/status` have `account=…&kind=…&state=…&q=…&page=…`; the page
-//! also has `show=…&all=1&refresh=0&lang=…`. The pages behind it have queries of their own.
-
-use std::collections::BTreeSet;
+//! also has `all=1&refresh=0&lang=…`. The pages behind it have queries of their own.
 
 use hyper::Request;
 use hyper::body::Incoming;
@@ -11,18 +9,6 @@ use crate::alert::Key;
 use crate::model::{AccountName, Language, Sort};
 use crate::view::Query;
 use crate::view::resource::ResourceId;
-
-/// A part of the page that is folded until a link opens it. The address holds the open parts, so that a reload
-/// keeps them open.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, strum::EnumString, strum::IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-pub(super) enum Fold {
-    /// Resources that are fine.
-    Fine,
-    Orders,
-    /// Polls and mails, while they work.
-    Data,
-}
 
 /// The query of a page.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,9 +20,9 @@ pub(super) struct PageQuery {
     pub id: Option<u64>,
     /// The days of the past.
     pub days: i64,
-    /// Whether all cards are shown, and not only the first ten.
+    /// Whether everything is shown: all cards and resources, the orders, polls and mails that work. The address holds
+    /// it, so that a reload keeps it.
     pub all: bool,
-    pub open: BTreeSet<Fold>,
     /// Whether the page reloads itself each minute.
     pub refresh: bool,
     /// `None`: the browser's language, or the account's.
@@ -67,16 +53,8 @@ impl PageQuery {
 /// Reads a query. Each part is optional.
 pub(super) fn parse(query: &str) -> PageQuery {
     let list = Query { page: 1, ..Query::default() };
-    let mut parsed = PageQuery {
-        query: list,
-        accounts: 0,
-        id: None,
-        days: 30,
-        all: false,
-        open: BTreeSet::new(),
-        refresh: true,
-        language: None,
-    };
+    let mut parsed =
+        PageQuery { query: list, accounts: 0, id: None, days: 30, all: false, refresh: true, language: None };
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
         let value = value.trim();
         let some = (!value.is_empty()).then(|| value.to_owned());
@@ -91,7 +69,6 @@ pub(super) fn parse(query: &str) -> PageQuery {
             "state" => parsed.query.state = some,
             "q" => parsed.query.text = value.to_owned(),
             "page" => parsed.query.page = value.parse().unwrap_or(1),
-            "show" => parsed.open.extend(value.parse::<Fold>()),
             "all" => parsed.all = value == "1",
             "refresh" => parsed.refresh = value != "0",
             "lang" => parsed.language = value.parse().ok(),
@@ -104,8 +81,7 @@ pub(super) fn parse(query: &str) -> PageQuery {
 /// The page's address with this query and an anchor. All addresses are relative, since a reverse proxy may add
 /// a path in front of them.
 pub(super) fn link(asked: &PageQuery, part: &str) -> String {
-    let PageQuery { query: Query { account, kind, state, text, page }, all, open, refresh, language, .. } =
-        asked;
+    let PageQuery { query: Query { account, kind, state, text, page }, all, refresh, language, .. } = asked;
     let mut pairs: Vec<(&str, &str)> = Vec::new();
     for (name, value) in [("account", account), ("kind", kind), ("state", state)] {
         pairs.extend(value.as_deref().map(|value| (name, value)));
@@ -113,7 +89,6 @@ pub(super) fn link(asked: &PageQuery, part: &str) -> String {
     let page = page.to_string();
     pairs.extend((!text.is_empty()).then_some(("q", text.as_str())));
     pairs.extend((page != "1").then_some(("page", page.as_str())));
-    pairs.extend(open.iter().map(|fold| ("show", <&str>::from(fold))));
     pairs.extend(all.then_some(("all", "1")));
     pairs.extend((!refresh).then_some(("refresh", "0")));
     address("./", pairs, *language) + part

@@ -13,7 +13,6 @@ use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 
 use super::body::Body;
-use super::negotiate::Coding;
 use super::query::Asked;
 use super::response::{PLAIN, html, text, typed, with};
 use super::{Context, Reload, accounts, head, language, negotiate, page, past, query};
@@ -200,15 +199,11 @@ fn compressed(
     tail: Vec<u8>,
     content_type: &'static str,
 ) -> Response<Body> {
-    let (body, coding) = match negotiate::coding(request.headers()) {
-        Coding::Gzip => (Body::pieces(page.gzip(&tail)), Some("gzip")),
-        Coding::Identity => (Body::inflated(page.identity(tail)), None),
-    };
-    let response = typed(StatusCode::OK, content_type, body);
-    match coding {
-        Some(coding) => with(response, [(header::CONTENT_ENCODING, coding)]),
-        None => response,
+    if !negotiate::is_gzip(request.headers()) {
+        return typed(StatusCode::OK, content_type, Body::inflated(page.identity(tail)));
     }
+    let response = typed(StatusCode::OK, content_type, Body::pieces(page.gzip(&tail)));
+    with(response, [(header::CONTENT_ENCODING, "gzip")])
 }
 
 fn status_page(asked: &Asked<'_>) -> Response<Body> {

@@ -127,9 +127,6 @@ pub(crate) struct OrderCost {
     /// The sum of its charges within the horizon.
     pub charges: Money,
     pub per_day: Money,
-    pub per_month: Money,
-    /// Its part of all charges within the horizon, 0 to 1.
-    pub share: Decimal,
 }
 
 /// The balance after the last charge that was made, or before the first one ahead, or the expected balance if there is
@@ -302,7 +299,6 @@ pub(crate) fn order_costs(report: &Report, from: DateTime<Utc>) -> Vec<OrderCost
             *sum += moment.amount;
         }
     }
-    let total: Money = sums.iter().copied().sum();
     let days = Decimal::from(horizon_days(report, from).max(1));
     let mut costs: Vec<OrderCost> = (0u32..)
         .zip(report.orders.iter().zip(sums))
@@ -311,20 +307,10 @@ pub(crate) fn order_costs(report: &Report, from: DateTime<Utc>) -> Vec<OrderCost
             index,
             charges,
             per_day: charges.over(days).unwrap_or(Money::ZERO),
-            per_month: charges.times(Decimal::from(30)).over(days).unwrap_or(Money::ZERO),
-            share: charges.over(total.decimal()).map_or(Decimal::ZERO, Money::decimal),
         })
         .collect();
     costs.sort_by(|a, b| b.charges.cmp(&a.charges).then(a.order.cmp(&b.order)));
     costs
-}
-
-/// The number of days by which the cut-off moves back without each of these orders (indexes into
-/// `Report::orders`), at least 0. `None` if no cut-off is ahead, or if it would move past the report's end.
-pub(crate) fn days_bought(report: &Report, orders: &[u32]) -> Vec<Option<i64>> {
-    let Some(at) = disconnect(report).at() else { return vec![None; orders.len()] };
-    let unpaid = first_unpaid_without(report, orders).into_iter();
-    unpaid.map(|later| later.map(|later| (later - at).num_days().max(0))).collect()
 }
 
 /// The cost of all charges within the horizon, a day; `None` if charges may be missing.
@@ -404,30 +390,6 @@ fn within(report: &Report, from: DateTime<Utc>, days: u32) -> Option<DateTime<Ut
 
 fn horizon_days(report: &Report, from: DateTime<Utc>) -> i64 {
     end(report).map_or(0, |end| ((end - from).num_hours() + 12) / 24)
-}
-
-/// For each of these orders, the first moment that uses the balance up without it. One walk over the report
-/// finds them all.
-pub(crate) fn first_unpaid_without(report: &Report, orders: &[u32]) -> Vec<Option<DateTime<Utc>>> {
-    let mut found = vec![None; orders.len()];
-    let mut open: Vec<(usize, u32, Money)> =
-        orders.iter().enumerate().map(|(place, &order)| (place, order, Money::ZERO)).collect();
-    for moment in report.moments.iter() {
-        open.retain_mut(|(place, order, saved)| {
-            if moment.order == Some(*order) {
-                *saved += moment.amount;
-            }
-            let lasts = (moment.balance + *saved).is_positive() || moment.amount.is_zero();
-            if !lasts {
-                found[*place] = Some(moment.at);
-            }
-            lasts
-        });
-        if open.is_empty() {
-            break;
-        }
-    }
-    found
 }
 
 #[cfg(test)]

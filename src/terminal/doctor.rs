@@ -1,7 +1,7 @@
 //! `hostwatch doctor` as text: the checks, their results, and remedies. Pure.
 
-use super::Answer;
-use super::layout::{Emphasis, Layout, Style};
+use super::layout::{Cell, Emphasis, Layout, Style};
+use super::{Answer, text};
 use crate::view::words;
 
 /// The result of a check.
@@ -89,12 +89,14 @@ pub(crate) fn text(sections: &[CheckSection], style: Style) -> String {
     let mut layout = Layout::new(style);
     for section in sections {
         layout.heading(&section.title);
-        let checks = section.checks.iter().map(|(name, verdict)| {
+        let checks = section.checks.iter().flat_map(|(name, verdict)| {
             let (word, tone) = verdict.outcome.word();
-            let says = [Some(verdict.says.as_str()), verdict.remedy.as_deref()];
-            (word, tone, name.as_str(), says.into_iter().flatten().collect())
+            let label = text::pad(word, 6, false) + &text::plain(name);
+            let remedy = verdict.remedy.as_ref().map(|remedy| Cell::new(format!("→ {remedy}")));
+            let remedy = remedy.map(|remedy| (String::new(), tone, remedy));
+            [(label, tone, Cell::new(&verdict.says))].into_iter().chain(remedy)
         });
-        layout.findings(&checks.collect::<Vec<_>>());
+        layout.labelled(&checks.collect::<Vec<_>>());
         if !section.paste.is_empty() {
             layout.text(0, "", Emphasis::Plain);
         }

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 
 use super::Answer;
 use super::layout::{Cell, Column, Emphasis, Layout, Style};
-use super::orders::OrderTable;
+use super::orders;
 use super::words::{EN, cut_off_in_full};
 use crate::model::PayBy;
 use crate::view::{Reader, cut_off, words};
@@ -103,8 +103,7 @@ impl AccountForecast {
                 if !billing.orders.dearest.is_empty() {
                     layout.text(0, "", Emphasis::Plain);
                 }
-                let table = OrderTable { title: "Order", most: usize::MAX, currency: None };
-                table.write(layout, &billing.orders, billing.facts.is_cut_off_ahead(now));
+                orders::table(layout, &billing.orders);
             }
         }
     }

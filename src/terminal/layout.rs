@@ -133,18 +133,25 @@ impl Layout {
         }
     }
 
-    /// Writes labels and values in two columns. A long value goes on below itself.
+    /// Writes labels and values in two columns.
     pub(super) fn pairs(&mut self, pairs: &[(&str, Cell)]) {
-        let labels = pairs.iter().map(|(label, _)| text::width(label)).max().unwrap_or(0);
+        let rows = pairs.iter().map(|(label, value)| (text::plain(label), Emphasis::Faint, value.clone()));
+        self.labelled(&rows.collect::<Vec<_>>());
+    }
+
+    /// The same with emphasised labels. A long value goes on below itself. Values below an empty label belong to the
+    /// last label. If the labels take more than half of a line, the values stand below them.
+    pub(super) fn labelled(&mut self, rows: &[(String, Emphasis, Cell)]) {
+        let labels = rows.iter().map(|(label, ..)| text::width(label)).max().unwrap_or(0);
         let columns = 2 + labels + 2;
-        for (label, value) in pairs {
-            if self.style.width >= columns + LEAST_FLEXIBLE {
-                let lead = [spaces(2), (text::pad(label, labels + 2, false), Emphasis::Faint)];
+        for (label, tone, value) in rows {
+            if columns <= self.style.width / 2 {
+                let lead = [spaces(2), (text::pad(label, labels + 2, false), *tone)];
                 self.hanging(&lead, columns, value);
                 continue;
             }
             if !label.is_empty() {
-                self.text(2, label, Emphasis::Faint);
+                self.text(2, label, *tone);
             }
             self.hanging(&[spaces(4)], 4, value);
         }
@@ -208,34 +215,6 @@ impl Layout {
             let rest: Vec<String> = rest.collect();
             if !rest.is_empty() {
                 self.text(indent + 4, rest.join(" · "), Emphasis::Plain);
-            }
-        }
-    }
-
-    /// Writes rows of a word, a name, and paragraphs: the first about the result, the next about the remedy.
-    pub(super) fn findings(&mut self, rows: &[(&str, Emphasis, &str, Vec<&str>)]) {
-        // As wide as the widest, so that sections line up.
-        let words = rows.iter().map(|row| text::width(row.0)).max().unwrap_or(0).max(4);
-        let names: Vec<String> = rows.iter().map(|row| text::plain(row.2)).collect();
-        let widest = names.iter().map(|name| text::width(name)).max().unwrap_or(0);
-        let columns = 2 + words + 2 + widest + 2;
-        // The paragraphs get half of the line, or go below.
-        let beside = columns <= self.style.width / 2;
-        let indent = if beside { columns } else { 6 };
-        for ((word, tone, _, paragraphs), name) in rows.iter().zip(names) {
-            let name = text::cut(&name, self.style.width - 2 - words - 2);
-            let name = text::pad(&name, if beside { widest + 2 } else { 0 }, false);
-            let mut lead =
-                vec![spaces(2), (text::pad(word, words + 2, false), *tone), (name, Emphasis::Plain)];
-            if !beside {
-                self.drawn(0, &lead);
-                lead = vec![spaces(indent)];
-            }
-            for (index, paragraph) in paragraphs.iter().enumerate() {
-                match index {
-                    0 => self.hanging(&lead, indent, &Cell::new(paragraph)),
-                    _ => self.text(indent, format!("→ {paragraph}"), Emphasis::Plain),
-                }
             }
         }
     }

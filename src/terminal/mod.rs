@@ -15,7 +15,6 @@ mod words;
 pub(crate) use crate::view::Status;
 pub(crate) use forecast::Forecasts;
 pub(crate) use layout::Style;
-pub(crate) use status::Extent;
 pub(crate) use text::{harmless_json, in_columns, name};
 
 /// The meaning of a command's exit status for scripts.

@@ -30,22 +30,20 @@ impl IncidentRecords {
                 layout.heading("Over lately");
             }
             let reader = Reader::english(self.time_zones.of(&row.account), self.generated_at);
-            incident(&mut layout, row, reader, true);
+            incident(&mut layout, row, reader);
+            layout.text(4, &row.reason, Emphasis::Faint);
         }
         layout.finish()
     }
 }
 
-/// One incident: what, how it stands, its key; why, where that is asked for.
-pub(super) fn incident(layout: &mut Layout, row: &IncidentRow, reader: Reader, with_reason: bool) {
+/// One incident: its title, its state and its key.
+pub(super) fn incident(layout: &mut Layout, row: &IncidentRow, reader: Reader) {
     let (sign, tone) = severity(row.severity);
     let (sign, tone) = if row.phase == Phase::Resolved { ("✓", Emphasis::Good) } else { (sign, tone) };
     layout.item(2, sign, tone, &row.title);
     let known = row.looked_after_words(reader).map(|known| format!("; {known}")).unwrap_or_default();
     layout.text(4, format!("{}, {}{known}", row.severity, stands(row, reader)), Emphasis::Plain);
-    if with_reason {
-        layout.text(4, &row.reason, Emphasis::Faint);
-    }
     layout.text(4, row.key.to_string(), Emphasis::Faint);
 }
 

@@ -2,28 +2,13 @@
 //! judgements are taken as they are. Pure.
 
 use super::layout::{Cell, Column, Emphasis, Layout, Style};
-use super::orders::OrderTable;
 use super::words::{EN, cut_off_in_full};
 use super::{Answer, records, text};
 use crate::model::{Health, Money};
-use crate::view::{
-    AccountStatus, Billing, CollectorRow, Reader, ResourceRow, Status, Urgency, cut_off, words,
-};
+use crate::view::{AccountStatus, CollectorRow, Reader, ResourceRow, Status, Urgency, cut_off, words};
 
-/// The number of accounts that are shown in full.
-const MOST_IN_FULL: usize = 3;
-/// The number of lines of a screen.
-const MOST_LINES: usize = 30;
-const MOST_ORDERS: usize = 5;
-
-/// How much is shown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Extent {
-    /// As much as fits on a screen.
-    Screen,
-    /// Everything that the daemon answered.
-    All,
-}
+/// The number of accounts, incidents and resources that are listed; others are counted.
+const MOST: usize = 10;
 
 impl Status {
     /// The exit status for scripts.
@@ -36,36 +21,22 @@ impl Status {
     }
 
     /// The text.
-    pub(crate) fn text(&self, style: Style, extent: Extent) -> String {
-        let is_all = extent == Extent::All;
-        let in_full = if is_all { self.accounts.len() <= MOST_IN_FULL } else { self.accounts.len() == 1 };
-        let section = |write: &dyn Fn(&mut Layout)| {
-            let mut layout = Layout::new(style);
-            write(&mut layout);
-            layout.finish()
-        };
-        let mut sections = vec![section(&|layout| self.headline(layout))];
-        if self.accounts.len() > 1 {
-            sections.push(section(&|layout| self.accounts(layout)));
+    pub(crate) fn text(&self, style: Style) -> String {
+        let mut layout = Layout::new(style);
+        self.headline(&mut layout);
+        match self.accounts.as_slice() {
+            [] => {}
+            [account] => self.billing(&mut layout, account),
+            _ => self.accounts(&mut layout),
         }
-        for account in self.accounts.iter().filter(|_| in_full) {
-            let billing = |billing| section(&|layout| self.billing(layout, account, billing, is_all));
-            sections.extend(account.billing.as_ref().map(billing));
-        }
-        // The headline stays whole, and so does the balance of the only account.
-        let whole = if self.accounts.len() > 1 { 1 } else { sections.len() };
-        sections.push(section(&|layout| self.incidents(layout, is_all)));
-        sections.push(section(&|layout| self.resources(layout)));
-        sections.push(section(&|layout| self.collectors(layout, is_all && in_full)));
-        sections.push(section(&|layout| self.mails(layout)));
+        self.incidents(&mut layout);
+        self.resources(&mut layout);
+        self.collectors(&mut layout);
+        self.mails(&mut layout);
         let running = self.reader().age(self.started_at);
-        let own = format!("hostwatch {}, running for {running}", self.version);
-        sections.push(section(&|layout| layout.text(0, &own, Emphasis::Faint)));
-        sections.retain(|section| !section.is_empty());
-        match extent {
-            Extent::All => sections.join("\n"),
-            Extent::Screen => shortened(&sections, whole, style),
-        }
+        layout.text(0, "", Emphasis::Plain);
+        layout.text(0, format!("hostwatch {}, running for {running}", self.version), Emphasis::Faint);
+        layout.finish()
     }
 
     fn reader(&self) -> Reader {
@@ -89,8 +60,9 @@ impl Status {
             Column::flexible("State"),
         ];
         layout.heading(words::count(self.accounts.len(), "account", "accounts"));
-        let rows: Vec<Vec<Cell>> = self.accounts.iter().map(|account| self.account_row(account)).collect();
-        layout.table(2, &COLUMNS, &rows);
+        let rows = self.accounts.iter().take(MOST).map(|account| self.account_row(account));
+        layout.table(2, &COLUMNS, &rows.collect::<Vec<_>>());
+        others(layout, self.accounts.len(), "hostwatch status --json");
     }
 
     fn account_row(&self, account: &AccountStatus) -> Vec<Cell> {
@@ -108,10 +80,10 @@ impl Status {
         ]
     }
 
-    fn billing(&self, layout: &mut Layout, account: &AccountStatus, billing: &Billing, with_orders: bool) {
+    fn billing(&self, layout: &mut Layout, account: &AccountStatus) {
+        let Some(billing) = &account.billing else { return };
         let reader @ Reader { now, .. } = self.reader().within(account.time_zone);
-        let of = if self.accounts.len() > 1 { format!(" of {}", account.name) } else { String::new() };
-        layout.heading(format!("Billing{of}, read {}", reader.distance(billing.read_at)));
+        layout.heading(format!("Billing, read {}", reader.distance(billing.read_at)));
         let balance = words::known_spaced_amount(billing.facts.balance, &account.currency, EN);
         let mut pairs = vec![("Balance", Cell::new(balance))];
         let tone = if billing.facts.disconnect.at().is_some_and(|at| at <= now) {
@@ -130,20 +102,15 @@ impl Status {
             pairs.push((std::mem::take(&mut label), Cell::new(line)));
         }
         layout.pairs(&pairs);
-        if with_orders {
-            let table =
-                OrderTable { title: "Costs most", most: MOST_ORDERS, currency: Some(&account.currency) };
-            table.write(layout, &billing.orders, billing.facts.is_cut_off_ahead(now));
-        }
     }
 
-    fn incidents(&self, layout: &mut Layout, with_reason: bool) {
+    fn incidents(&self, layout: &mut Layout) {
         let open = &self.incidents.open;
         layout.heading(if open.is_empty() { "No open incidents" } else { "Open incidents" });
-        for row in open {
-            let reader = self.reader().within(self.zone_of(&row.account));
-            records::incident(layout, row, reader, with_reason);
+        for row in open.iter().take(MOST) {
+            records::incident(layout, row, self.reader().within(self.zone_of(&row.account)));
         }
+        others(layout, open.len(), "hostwatch incidents");
     }
 
     fn resources(&self, layout: &mut Layout) {
@@ -157,13 +124,15 @@ impl Status {
                     let state = text::cut(&text::name(&count.state), 40);
                     format!("{} {state}", count.count)
                 });
-                (words::sorts(of_kind[0].kind, EN), Cell::new(states.collect::<Vec<_>>().join(" · ")))
+                (
+                    words::collected(of_kind[0].kind.seen_by(), EN),
+                    Cell::new(states.collect::<Vec<_>>().join(" · ")),
+                )
             })
             .collect();
         layout.pairs(&pairs);
         let odd = |row: &&ResourceRow| row.health.is_problem();
-        let odd: Vec<&ResourceRow> = resources.rows.iter().filter(odd).collect();
-        for row in &odd {
+        for row in resources.rows.iter().filter(odd).take(MOST) {
             let tone = if row.health == Health::Bad { Emphasis::Bad } else { Emphasis::Warn };
             let sign = row.health.words(EN).0;
             let name = row.name.as_deref().map_or_else(String::new, |name| {
@@ -179,17 +148,15 @@ impl Status {
             );
         }
         let not_well = resources.states.iter().filter(|count| count.health.is_problem());
-        let not_well: usize = not_well.map(|count| count.count).sum();
-        if let Some(left) = not_well.checked_sub(odd.len()).filter(|left| *left > 0) {
-            layout.text(2, format!("{}; the status page lists all", words::more(left, EN)), Emphasis::Faint);
-        }
+        others(layout, not_well.map(|count| count.count).sum(), "the status page");
     }
 
-    fn collectors(&self, layout: &mut Layout, in_full: bool) {
+    /// The collectors that could not read everything.
+    fn collectors(&self, layout: &mut Layout) {
         const COLUMNS: [Column; 3] = [Column::left(""), Column::left(""), Column::flexible("")];
         let several = self.accounts.len() > 1;
-        for account in &self.accounts {
-            let rows = account.collectors.iter().filter(|row| in_full || !row.is_well());
+        for account in self.accounts.iter().take(MOST) {
+            let rows = account.collectors.iter().filter(|row| !row.is_well());
             let rows: Vec<Vec<Cell>> = rows.map(|row| self.collector(row)).collect();
             if rows.is_empty() {
                 continue;
@@ -209,15 +176,13 @@ impl Status {
     }
 
     fn collector(&self, row: &CollectorRow) -> Vec<Cell> {
-        let read = self.last_read(row);
-        let (sign, tone, words) = match (row.success, row.complete) {
-            (None, _) => ("?", Emphasis::Warn, "not read yet".to_owned()),
-            (Some(false), _) => {
+        let (sign, tone, words) = match row.success {
+            None => ("?", Emphasis::Warn, "not read yet".to_owned()),
+            Some(false) => {
                 let since = row.failing_since.map(|at| format!(" for {}", self.reader().age(at)));
                 ("✕", Emphasis::Bad, format!("failing{}", since.unwrap_or_default()))
             }
-            (Some(true), Some(false)) => ("!", Emphasis::Warn, format!("{read}, not all of it")),
-            (Some(true), _) => ("✓", Emphasis::Good, read),
+            Some(true) => ("!", Emphasis::Warn, format!("{}, not all of it", self.last_read(row))),
         };
         vec![Cell::toned(sign, tone), Cell::new(row.collector.as_str()), Cell::new(words)]
     }
@@ -273,25 +238,9 @@ fn sign(level: Urgency) -> (&'static str, Emphasis) {
     (level.sign(), tone)
 }
 
-/// The sections with a line between them. The longest ones lose their last lines until all fit; how many is said.
-fn shortened(sections: &[String], whole: usize, style: Style) -> String {
-    let mut kept: Vec<(Vec<&str>, usize)> =
-        sections.iter().map(|section| (section.lines().collect(), 0)).collect();
-    let height = |(lines, left): &(Vec<&str>, usize)| lines.len() + usize::from(*left > 0);
-    while kept.iter().map(height).sum::<usize>() + kept.len() - 1 > MOST_LINES {
-        let longest = kept.iter_mut().skip(whole).filter(|section| section.0.len() > 1);
-        let Some((lines, left)) = longest.max_by_key(|section| section.0.len()) else { break };
-        lines.pop();
-        *left += 1;
+/// The number of rows that are not listed, and the place that lists all.
+fn others(layout: &mut Layout, count: usize, place: &str) {
+    if count > MOST {
+        layout.text(2, format!("{}; {place} lists all", words::more(count - MOST, EN)), Emphasis::Faint);
     }
-    let section = |(lines, left): (Vec<&str>, usize)| {
-        let mut text = lines.join("\n") + "\n";
-        if left > 0 {
-            let mut layout = Layout::new(style);
-            layout.text(2, format!("… {left} more (--all)"), Emphasis::Faint);
-            text += &layout.finish();
-        }
-        text
-    };
-    kept.into_iter().map(section).collect::<Vec<_>>().join("\n")
 }

@@ -3,9 +3,7 @@
 
 use super::words;
 use crate::alert::{Key, Kind};
-use crate::model::{
-    AccountState, ContainerId, ContainerState, Language, SiteId, SiteState, Sort, VmId, sanitize, say,
-};
+use crate::model::{AccountState, ContainerId, Language, Sort, VmId, sanitize, say};
 
 /// The advice in one line. It depends on why a container or a site was stopped, if that is known.
 pub(crate) fn of(key: &Key, state: Option<&AccountState>, language: Language) -> &'static str {
@@ -51,8 +49,7 @@ pub(crate) fn of(key: &Key, state: Option<&AccountState>, language: Language) ->
             "Read the site's error log and restart it in the provider's panel; if it stays in error, ask support.",
             "Посмотрите журнал ошибок сайта и перезапустите его в панели провайдера; если ошибка останется, напишите в поддержку.",
         ),
-        Kind::SiteBlocked => site(key, state),
-        Kind::ContainerDisabled => container(key, state),
+        Kind::SiteBlocked | Kind::ContainerDisabled => switched_off(key, state),
         Kind::ResourceGone => (
             "If nobody deleted it on purpose, write to the provider's support at once, while a backup may exist.",
             "Если его не удаляли намеренно, сразу напишите в поддержку: пока может сохраниться резервная копия.",
@@ -71,55 +68,30 @@ pub(crate) fn of(key: &Key, state: Option<&AccountState>, language: Language) ->
 
 type Both = (&'static str, &'static str);
 
-const BY_ADMIN: Both = (
-    "The provider's administrators stopped it: ask support for the reason.",
-    "Его остановили администраторы провайдера: спросите причину у поддержки.",
-);
-const FOR_NON_PAYMENT: Both = (
-    "The provider stopped it, as it does for non-payment: check the balance and pay.",
-    "Его остановил провайдер, как бывает при неуплате: проверьте баланс и оплатите.",
-);
-
 const DEARER: Both = (
     "Look at the order in the provider's panel: its price, or its options, changed. Cut-off dates go by the new price.",
     "Посмотрите заказ в панели провайдера: изменилась его цена или состав. Дата отключения считается по новой цене.",
 );
 
-fn site(key: &Key, state: Option<&AccountState>) -> Both {
-    let id = key.id().map(SiteId::new);
-    let found = state.zip(id).and_then(|(state, id)| state.site(id)).map(|site| &site.state);
-    match found {
-        Some(SiteState::StoppedByService) => FOR_NON_PAYMENT,
-        Some(SiteState::StoppedByQuota) => (
+/// The advice for a site or container that the provider switched off. The state says why.
+fn switched_off(key: &Key, state: Option<&AccountState>) -> Both {
+    let seen = state.zip(key.kind.sort().zip(key.id()));
+    let seen = seen.and_then(|(state, (sort, id))| state.resource(sort, id));
+    match seen.map(|seen| seen.state) {
+        Some("StoppedByService" | "DISABLED_BY_SERVICE") => (
+            "The provider switched it off, as it does for non-payment: check the balance and pay.",
+            "Его отключил провайдер, как бывает при неуплате: проверьте баланс и оплатите.",
+        ),
+        Some("StoppedByQuota" | "DISABLED_BY_QUOTA") => (
             "The container is over quota. Free disk space or upgrade the plan.",
             "Контейнер превысил квоту. Освободите место на диске или перейдите на тариф побольше.",
         ),
-        Some(SiteState::StoppedByAdmin) => BY_ADMIN,
-        _ => (
-            "See in the provider's panel who stopped it: an unpaid order, the quota, or an administrator.",
-            "Посмотрите в панели провайдера, почему он остановлен: неоплаченный заказ, квота или администратор.",
-        ),
-    }
-}
-
-fn container(key: &Key, state: Option<&AccountState>) -> Both {
-    let id = key.id().map(ContainerId::new);
-    let found = state.zip(id).and_then(|(state, id)| state.containers.get(id)).map(|found| &found.state);
-    match found {
-        Some(ContainerState::DisabledByService) => (
-            "The provider disabled it, as it does for non-payment: check the balance and pay.",
-            "Его отключил провайдер, как бывает при неуплате: проверьте баланс и оплатите.",
-        ),
-        Some(ContainerState::DisabledByQuota) => (
-            "It is over quota. Free disk space or upgrade the plan.",
-            "Превышена квота. Освободите место на диске или перейдите на тариф побольше.",
-        ),
-        Some(ContainerState::DisabledByAdmin) => (
-            "The provider's administrators disabled it: ask support for the reason.",
+        Some("StoppedByAdmin" | "DISABLED_BY_ADMIN") => (
+            "The provider's administrators switched it off: ask support for the reason.",
             "Его отключили администраторы провайдера: спросите причину у поддержки.",
         ),
         _ => (
-            "See in the provider's panel who disabled it: an unpaid order, the quota, or an administrator.",
+            "See in the provider's panel who switched it off: an unpaid order, the quota, or an administrator.",
             "Посмотрите в панели провайдера, почему он отключён: неоплаченный заказ, квота или администратор.",
         ),
     }

@@ -2,8 +2,7 @@
 //! and the dearest orders. Pure, without layout.
 
 use chrono::{DateTime, NaiveDate, Utc};
-use rust_decimal::Decimal;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::chart::Chart;
 use super::incidents::{self, IncidentRow};
@@ -108,13 +107,6 @@ pub(crate) struct OrderRow {
     pub tariff: Option<String>,
     pub state: String,
     pub per_day: Money,
-    pub per_month: Money,
-    /// Its share of all charges within the report's span.
-    #[serde(serialize_with = "tenths")]
-    pub share_percent: Decimal,
-    /// The number of days by which the cut-off moves back without the order; `None` if no cut-off is ahead, or
-    /// if it would move past the report's end.
-    pub buys_days: Option<i64>,
 }
 
 impl Billing {
@@ -203,11 +195,6 @@ impl BillingFacts {
         let is_clear = self.disconnect == Disconnect::NotExpected;
         known.filter(|_| !is_clear).map_or(self, |disconnect| self.cut_off(disconnect, payer))
     }
-
-    /// Whether a cut-off is ahead, so that one order less may move it.
-    pub(crate) fn is_cut_off_ahead(&self, now: DateTime<Utc>) -> bool {
-        self.disconnect.at().is_some_and(|at| at > now)
-    }
 }
 
 impl Due {
@@ -263,13 +250,7 @@ impl Orders {
     pub(crate) fn of(report: &Report, from: DateTime<Utc>) -> Self {
         let mut costs = forecast::order_costs(report, from);
         costs.retain(|cost| cost.charges.is_positive());
-        let dearest: Vec<_> = costs.iter().take(TOP_ORDERS).collect();
-        let indexes: Vec<u32> = dearest.iter().map(|cost| cost.index).collect();
-        // One order less does not switch an account on again that is off.
-        let is_ahead = forecast::disconnect(report).at().is_some_and(|at| at > from);
-        let bought =
-            if is_ahead { forecast::days_bought(report, &indexes) } else { vec![None; indexes.len()] };
-        let rows = dearest.into_iter().zip(bought).filter_map(|(cost, buys_days)| {
+        let rows = costs.iter().take(TOP_ORDERS).filter_map(|cost| {
             let order = report.orders.get(cost.index as usize)?;
             Some(OrderRow {
                 id: order.id.get(),
@@ -277,9 +258,6 @@ impl Orders {
                 tariff: order.tariff_name().map(Into::into),
                 state: order.state.to_string(),
                 per_day: cost.per_day.rounded(),
-                per_month: cost.per_month.rounded(),
-                share_percent: cost.share * Decimal::ONE_HUNDRED,
-                buys_days,
             })
         });
         Self {
@@ -321,10 +299,6 @@ fn order_words(comment: Option<&str>, tariff: Option<&str>, id: u64, language: L
         }
     }
     if names.is_empty() { number } else { format!("{} ({number})", names.join(", ")) }
-}
-
-fn tenths<S: Serializer>(share: &Decimal, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&format_args!("{share:.1}"))
 }
 
 #[cfg(test)]
@@ -385,24 +359,9 @@ mod tests {
     }
 
     #[test]
-    fn every_order_with_charges_names_the_days_that_it_buys_and_never_fewer_than_none() {
+    fn orders_without_charges_are_left_out() {
         let orders = Orders::of(&several(), t("2026-03-01T12:00:00"));
         assert_eq!((orders.dearest.len(), orders.orders_with_charges), (7, 7));
-        let bought: Vec<_> = orders.dearest.iter().map(|order| order.buys_days).collect();
-        assert!(
-            bought.iter().all(|days| *days == Some(0)),
-            "its own date is later than the charges': {bought:?}"
-        );
-    }
-
-    #[test]
-    fn no_order_of_a_suspended_account_buys_a_day() {
-        let report = report("-5", "10", 90, Edd::At(t("2026-02-25T11:00:00")));
-        let (read_at, before) = (t("2026-03-01T12:00:00"), t("2026-02-20T12:00:00"));
-        let buys = |from| Orders::of(&report, from).dearest.iter().any(|order| order.buys_days.is_some());
-        assert_eq!((buys(before), buys(read_at)), (true, false));
-        let ahead = |now| BillingFacts::of(&report, &payer(now)).is_cut_off_ahead(now);
-        assert_eq!((ahead(before), ahead(read_at)), (true, false));
     }
 
     #[test]

@@ -44,74 +44,40 @@ pub(crate) const OTHER_ORDERS: Noun = Noun {
     en: ["other order", "other orders"],
     ru: ["другой заказ", "других заказа", "других заказов"],
 };
-const MORE_DAYS: Noun = Noun { en: ["more day", "more days"], ru: ["день", "дня", "дней"] };
-/// The words for one sort of resource.
-struct SortWords {
-    /// Behind a number.
-    counted: Noun,
-    /// Several without a number.
-    several: [&'static str; 2],
-    /// As the label of a row.
-    label: [&'static str; 2],
-    /// Behind `of`; in Russian the genitive.
-    of: [&'static str; 2],
-}
-
-const VM: SortWords = SortWords {
-    counted: Noun { en: ["VM", "VMs"], ru: ["сервер", "сервера", "серверов"] },
-    several: ["VMs", "серверы"],
-    label: ["VM", "Виртуальный сервер"],
-    of: ["VM", "сервера"],
+const VM: Noun = Noun { en: ["VM", "VMs"], ru: ["сервер", "сервера", "серверов"] };
+const CONTAINER: Noun = Noun {
+    en: ["container", "containers"],
+    ru: ["контейнер", "контейнера", "контейнеров"],
 };
-const CONTAINER: SortWords = SortWords {
-    counted: Noun {
-        en: ["container", "containers"], ru: ["контейнер", "контейнера", "контейнеров"]
-    },
-    several: ["containers", "контейнеры"],
-    label: ["Container", "Контейнер"],
-    of: ["container", "контейнера"],
-};
-const SITE: SortWords = SortWords {
-    counted: Noun { en: ["site", "sites"], ru: ["сайт", "сайта", "сайтов"] },
-    several: ["sites", "сайты"],
-    label: ["Site", "Сайт"],
-    of: ["site", "сайта"],
-};
-
-const fn words_of(sort: Sort) -> &'static SortWords {
-    match sort {
-        Sort::Vm => &VM,
-        Sort::Container => &CONTAINER,
-        Sort::Site => &SITE,
-    }
-}
+const SITE: Noun = Noun { en: ["site", "sites"], ru: ["сайт", "сайта", "сайтов"] };
 
 /// The noun of a sort behind a number.
 pub(crate) const fn noun_of(sort: Sort) -> Noun {
-    words_of(sort).counted
+    match sort {
+        Sort::Vm => VM,
+        Sort::Container => CONTAINER,
+        Sort::Site => SITE,
+    }
 }
 
 /// The noun before a name, inside of a sentence: `VM`, `site`.
 pub(crate) const fn sort(sort: Sort, language: Language) -> &'static str {
-    let Noun { en: [en, _], ru: [ru, ..] } = words_of(sort).counted;
+    let Noun { en: [en, _], ru: [ru, ..] } = noun_of(sort);
     language.pick(en, ru)
 }
 
 /// The full noun, as the label of a row.
 pub(crate) const fn sort_label(sort: Sort, language: Language) -> &'static str {
-    let [en, ru] = words_of(sort).label;
-    language.pick(en, ru)
+    match sort {
+        Sort::Vm => language.pick("VM", "Виртуальный сервер"),
+        Sort::Container => language.pick("Container", "Контейнер"),
+        Sort::Site => language.pick("Site", "Сайт"),
+    }
 }
 
-/// The plural without a number.
-pub(crate) const fn sorts(sort: Sort, language: Language) -> &'static str {
-    let [en, ru] = words_of(sort).several;
-    language.pick(en, ru)
-}
-
-/// The word behind `of`: `VM`; in Russian `сервера`.
+/// The word behind `of`: `VM`; in Russian the genitive `сервера`.
 pub(super) const fn of_sort(sort: Sort, language: Language) -> &'static str {
-    let [en, ru] = words_of(sort).of;
+    let Noun { en: [en, _], ru: [_, ru, _] } = noun_of(sort);
     language.pick(en, ru)
 }
 
@@ -246,25 +212,6 @@ pub(crate) fn unit(currency: &str, language: Language) -> String {
     }
 }
 
-/// The gain of switching an order off while a cut-off is ahead; `None` if the report then names no cut-off.
-pub(crate) fn without_order(days: Option<i64>, language: Language) -> String {
-    days.map_or_else(
-        || language.pick("no cut-off in this report", "в отчёте нет отключения").to_owned(),
-        |days| more_days(days, language),
-    )
-}
-
-/// `23 more days`: the gain of switching an order off.
-pub(crate) fn more_days(days: i64, language: Language) -> String {
-    match usize::try_from(days) {
-        Ok(days @ 1..) => {
-            let days = language.count(days, MORE_DAYS);
-            say!(language, "{days}", "ещё {days}")
-        }
-        Ok(0) | Err(_) => language.pick("< 1 more day", "меньше дня").to_owned(),
-    }
-}
-
 /// `1 235 RUB`: an amount to pay for people, rounded up to whole units.
 pub(crate) fn spaced_to_pay(money: Money, currency: &str, language: Language) -> String {
     with_unit(money.spaced_units(), currency, language)
@@ -301,10 +248,6 @@ mod tests {
             assert_eq!(got, want);
         }
         assert_eq!(spaced_amount(money("5"), "", Language::En), "5.00");
-        assert_eq!(
-            [-1, 0, 1, 23].map(|days| more_days(days, Language::En)),
-            ["< 1 more day", "< 1 more day", "1 more day", "23 more days"]
-        );
         for (text, currency, want) in [
             ("44.51", "RUB", "45 RUB"),
             ("12345.01", "RUB", "12346 RUB"),

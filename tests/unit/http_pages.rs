@@ -124,7 +124,7 @@ async fn pages_of_an_account_with_trouble() {
     };
     let paths = [
         "/?refresh=1",
-        "/?show=fine&show=orders&show=data&refresh=0",
+        "/?all=1&refresh=0",
         "/resource?account=main&kind=site&id=104",
         "/resource?account=main&kind=vm&id=18",
         "/incidents?days=30",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Page, is_filtered, lists_all};
 use crate::http::query;
-use crate::http::query::{Fold, PageQuery};
+use crate::http::query::PageQuery;
 use crate::model::{AccountName, Health, Language, Sort, say};
 use crate::view::{Query, ResourceRow, StateCount, words};
 
@@ -106,25 +106,15 @@ impl Page<'_> {
         query::of_resource(&row.account, Sort::Container, *id, self.asked.language)
     }
 
-    pub(super) fn is_open(&self, fold: Fold) -> bool {
-        self.asked.open.contains(&fold)
-    }
-
-    /// The link to the same page with this part opened or folded.
-    pub(super) fn fold_link(&self, fold: Fold, part: &str) -> String {
-        let mut asked = self.asked.clone();
-        if !asked.open.remove(&fold) {
-            asked.open.insert(fold);
-        }
-        query::link(&asked, part)
+    /// The link to the same page with everything shown, or no longer.
+    pub(super) fn all_link(&self, part: &str) -> String {
+        query::link(&PageQuery { all: !self.asked.all, ..self.asked.clone() }, part)
     }
 
     /// The link to all resources, the worst first.
-    pub(super) fn all_link(&self) -> String {
-        let mut asked = self.asked.clone();
-        asked.open.insert(Fold::Fine);
-        asked.query = Query { account: self.query.account.clone(), page: 1, ..Query::default() };
-        query::link(&asked, "#resources")
+    pub(super) fn unfiltered_link(&self) -> String {
+        let query = Query { account: self.query.account.clone(), page: 1, ..Query::default() };
+        query::link(&PageQuery { query, all: true, ..self.asked.clone() }, "#resources")
     }
 
     pub(super) fn page_link(&self, page: usize) -> String {

@@ -247,17 +247,6 @@ proptest! {
             let of_it = steps(&report).into_iter().filter(|step| step.order == Some(cost.index));
             prop_assert_eq!(cost.charges.decimal(), of_it.map(|step| step.amount).sum::<Decimal>());
             prop_assert_eq!(report.orders[cost.index as usize].id, cost.order);
-            // Without the order, its charges stay on the account.
-            let mut saved = Decimal::ZERO;
-            let mut without = None;
-            for step in steps(&report) {
-                saved += if step.order == Some(cost.index) { step.amount } else { Decimal::ZERO };
-                if step.balance + saved <= Decimal::ZERO && step.amount != Decimal::ZERO {
-                    without = Some(step.at);
-                    break;
-                }
-            }
-            prop_assert_eq!(forecast::first_unpaid_without(&report, &[cost.index]), [without]);
         }
     }
 

@@ -7,7 +7,7 @@ use crate::alert::{Kind, Phase, Severity};
 use crate::model::{sanitize, *};
 use crate::terminal::doctor::{self, CheckSection, CheckVerdict};
 use crate::terminal::forecast::AccountForecast;
-use crate::terminal::{Extent, Forecasts, Status, Style, harmless_json};
+use crate::terminal::{Forecasts, Status, Style, harmless_json};
 use crate::view::IncidentRow;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -61,7 +61,7 @@ fn status(names: &[String]) -> Value {
             "billing": {
                 "read_at": at, "balance": "25.5", "expected_balance": "5", "horizon": at, "disconnect": "at", "disconnect_at": at, "disconnect_computed": true,
                 "pay_by": "2026-03-01", "pay_at_once": true, "pay": [{"days": 30, "amount": "45"}],
-                "orders": [{"id": 71, "comment": name(7), "tariff": name(8), "state": name(26), "per_day": "5", "per_month": "150", "share_percent": "12.5", "buys_days": 2}],
+                "orders": [{"id": 71, "comment": name(7), "tariff": name(8), "state": name(26), "per_day": "5"}],
                 "orders_with_charges": 2,
             },
             "collectors": [{"collector": "vms", "polls": 3, "success": false, "complete": false, "last_success": at, "failing_since": at, "error": name(11)}],
@@ -145,8 +145,7 @@ proptest! {
     #[test]
     fn a_status_is_shown_and_not_obeyed(names in vec(given::name(), 1..8)) {
         let status = Status::read(&serde_json::to_vec(&status(&names)).unwrap()).unwrap();
-        check(|style| status.text(style, Extent::All))?;
-        check(|style| status.text(style, Extent::Screen))?;
+        check(|style| status.text(style))?;
     }
 
     #[test]
