@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use super::case::Evidence;
 use super::cut_off::CutOff;
 use super::finding::Value;
-use super::incident::Incident;
+use super::incident::{Incident, Phase};
 use super::key::{Key, Target};
 use super::kind::Kind;
 use super::rules::failure_of;
@@ -29,12 +29,14 @@ pub(super) struct Causes<'a> {
 }
 
 impl Causes<'_> {
-    /// The incident that explains this one now. A resource that left all listings keeps its cause.
+    /// The incident that explains this one now. The cause stays until it is over or a reading shows the resource wrong:
+    /// one that left all listings, recovers, or is on its way back shows nothing else.
     pub(super) fn now(&self, incident: &Incident) -> Option<Key> {
         let key = &incident.key;
         let row = key.kind.sort().zip(key.id());
         let is_listed = row.is_none_or(|(sort, id)| self.state.resource(sort, id).is_some());
-        let kept = incident.cause.as_ref().filter(|cause| !is_listed && self.open(cause).is_some());
+        let is_shown_wrong = is_listed && incident.phase == Phase::Firing && incident.moved_on().is_none();
+        let kept = incident.cause.as_ref().filter(|cause| !is_shown_wrong && self.open(cause).is_some());
         kept.cloned().or_else(|| self.of(incident))
     }
 

@@ -303,7 +303,7 @@ impl Engine {
     }
 
     /// Notes the cause of each incident. Causes come first, since a site has the cause of its container. An
-    /// incident stands alone only once it was read, and while no reading is awaited that may explain it.
+    /// incident stands alone only once it was read as wrong, and while no reading is awaited that may explain it.
     fn explain(&mut self, state: &AccountState, now: DateTime<Utc>) {
         let of_account = self.incidents_of(&state.profile.name);
         let causes = self.causes(state, now);
@@ -311,7 +311,8 @@ impl Engine {
         let changed = |one: &Incident| {
             let cause = causes.now(one);
             let is_awaited = || causes.evidence(one) != Evidence::Sound;
-            let stands_alone = one.stood_alone || (cause.is_none() && one.cause.is_none() && !is_awaited());
+            let is_alone = cause.is_none() && one.cause.is_none() && one.phase == Phase::Firing;
+            let stands_alone = one.stood_alone || (is_alone && !is_awaited());
             (one.cause != cause || one.stood_alone != stands_alone)
                 .then(|| (one.key.clone(), cause, stands_alone))
         };

@@ -48,6 +48,38 @@ fn each_cause_explains_its_consequences_and_nothing_else() {
     }
 }
 
+/// The account is still overdue, or was paid at that moment: neither a mail nor a metric speaks of what comes back.
+#[test]
+fn what_comes_back_keeps_its_cause() {
+    let faults = [
+        ("s100=StoppedByService", "s100=Starting", "s100=Active"),
+        (
+            "s100=StoppedByService s101=StoppedByService",
+            "s100=Starting s101=Starting",
+            "s100=Active s101=Active",
+        ),
+        ("vm1=blocked", "vm1=pending", "vm1=active"),
+        ("fail vms refused, idle 45m", "tick", "heal vms, vms"),
+    ];
+    for (fault, passing, good) in faults {
+        for paid in ["tick", "paid"] {
+            let mut world = World::healthy();
+            world.live("overdue 1h, idle 3m").live(fault).live("idle 3m");
+            world.forget();
+            for step in [passing, paid, good, "tick", good] {
+                let shown = world.live(step).exported();
+                let wrong = |one: &&String| !one.contains("disconnect") && !one.contains("overdue");
+                assert_eq!(shown.iter().find(wrong), None, "{fault}, {paid}: {step}");
+                let told = world.events();
+                assert!(
+                    told.iter().all(|one| one.contains("disconnect")),
+                    "{fault}, {paid}, {step}: {told:?}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn the_report_that_may_explain_a_fault_is_asked_soon() {
     for (fault, is_asked) in
