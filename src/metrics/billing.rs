@@ -10,12 +10,12 @@ use crate::model::forecast::{self, Disconnect, OrderCost, SPANS_DAYS};
 use crate::model::{Collector, Money, OrderState, Report};
 
 pub(super) const FAMILIES: &[Family] = facts! {
-    Balance "hosting_billing_balance" [] "Balance now, in the account's currency."
+    Of(ExpectedBalance) "hosting_billing_balance" [] "Balance now, in the account's currency."
         => |given, lines| one(given, lines, forecast::balance_now);
-    Balance "hosting_billing_expected_balance" []
+    Of(ExpectedBalance) "hosting_billing_expected_balance" []
         "Balance expected at the end of the report, in the account's currency."
         => |given, lines| one(given, lines, |report| report.expected_balance);
-    Balance "hosting_billing_horizon_timestamp_seconds" []
+    Of(ExpectedBalance) "hosting_billing_horizon_timestamp_seconds" []
         "End of the expected-balance report, in seconds since the Unix epoch."
         => |given, lines| one(given, lines, |report| report.date);
     Disconnect "hosting_billing_disconnect_expected" []
@@ -36,30 +36,30 @@ pub(super) const FAMILIES: &[Family] = facts! {
             let report = given.state.billing.report.as_deref();
             lines.maybe(&[], report.and_then(forecast::used_up_at));
         };
-    Balance "hosting_billing_forecast_balance" ["days"]
+    Of(ExpectedBalance) "hosting_billing_forecast_balance" ["days"]
         "Balance after the last charge within so many days, in the account's currency."
         => |given, lines| by_days(given, lines, forecast::balance_in);
-    Balance "hosting_billing_top_up_required" ["days"]
+    Of(ExpectedBalance) "hosting_billing_top_up_required" ["days"]
         "Least payment that keeps the balance above 0 through every charge within so many days, in the \
          account's currency."
         => |given, lines| by_days(given, lines, forecast::top_up_required);
-    Balance "hosting_billing_next_charge_timestamp_seconds" []
+    Of(ExpectedBalance) "hosting_billing_next_charge_timestamp_seconds" []
         "When the next charge is due, in seconds since the Unix epoch."
         => |given, lines| one(given, lines, |report| Some(forecast::next_charge(report, given.now)?.at));
-    Balance "hosting_billing_next_charge_amount" []
+    Of(ExpectedBalance) "hosting_billing_next_charge_amount" []
         "All that is charged at the moment of the next charge, in the account's currency."
         => |given, lines| one(given, lines, |report| Some(forecast::next_charge(report, given.now)?.amount));
-    Balance "hosting_billing_order_info" ["order", "comment", "tariff", "generic_type", "state"]
+    Of(ExpectedBalance) "hosting_billing_order_info" ["order", "comment", "tariff", "generic_type", "state"]
         "Descriptions of the billing order with this id, always 1."
         => order_info;
-    Balance "hosting_billing_order_charges_amount" ["order"]
+    Of(ExpectedBalance) "hosting_billing_order_charges_amount" ["order"]
         "Sum of the order's charges up to the end of the report, in the account's currency."
         => |given, lines| by_order(given, lines, |cost| cost.charges);
-    Balance "hosting_billing_order_cost_per_day" ["order"]
+    Of(ExpectedBalance) "hosting_billing_order_cost_per_day" ["order"]
         "Cost of the order a day, on the average up to the end of the report, in the account's currency."
         => |given, lines| by_order(given, lines, |cost| cost.per_day);
-    Balance "hosting_billing_orders" ["state"] "Billing orders with charges ahead, by state." => orders;
-    Charges "hosting_billing_charged_amount" []
+    Of(ExpectedBalance) "hosting_billing_orders" ["state"] "Billing orders with charges ahead, by state." => orders;
+    Of(Charges) "hosting_billing_charged_amount" []
         "Sum of what was charged in the last 30 days, in the account's currency."
         => |given, lines| lines.maybe(&[], charged(given));
 };

@@ -151,6 +151,7 @@ mod tests {
     use super::super::family::FactSet;
     use super::super::page::Page;
     use super::*;
+    use crate::model::Collector;
 
     fn text(bundles: &Bundles) -> String {
         let page: Vec<u8> = Page::of(vec![bundles.chunks()]).identity("").flatten().collect();
@@ -166,7 +167,7 @@ mod tests {
     }
 
     fn part(shard: u8) -> PagePart {
-        PagePart { section: FactSet::Sites, shard }
+        PagePart { section: FactSet::Of(Collector::Sites), shard }
     }
 
     #[test]

@@ -26,33 +26,23 @@ impl Type {
 pub(super) enum FactSet {
     Account,
     Incidents,
-    Vms,
-    Containers,
-    Sites,
+    /// The readings of this collector.
+    Of(Collector),
     SiteCounts,
-    /// The number of rows that this collector reads.
-    Counted(Collector),
-    Ips,
-    Balance,
     /// Shown for a report of any age, since an old date is better than none.
     Disconnect,
-    Charges,
 }
 
 impl FactSet {
     /// The collector whose readings it shows. `None` for configured facts, and for decisions from the readings
     /// of several collectors.
     pub(super) const fn collector(self) -> Option<Collector> {
-        Some(match self {
-            Self::Account | Self::Incidents => return None,
-            Self::Vms => Collector::Vms,
-            Self::Containers => Collector::Containers,
-            Self::Sites | Self::SiteCounts => Collector::Sites,
-            Self::Counted(collector) => collector,
-            Self::Ips => Collector::Ips,
-            Self::Balance | Self::Disconnect => Collector::ExpectedBalance,
-            Self::Charges => Collector::Charges,
-        })
+        match self {
+            Self::Account | Self::Incidents => None,
+            Self::Of(collector) => Some(collector),
+            Self::SiteCounts => Some(Collector::Sites),
+            Self::Disconnect => Some(Collector::ExpectedBalance),
+        }
     }
 }
 

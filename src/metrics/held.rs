@@ -10,19 +10,14 @@ use super::text::escape;
 const DURATION_BUCKETS: [f64; 9] = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 
 /// The separator between the label values of a series, which sorts before any of their characters.
-pub(super) const BETWEEN: char = '\0';
+pub(super) const BETWEEN: &str = "\0";
 
 /// The value of a series.
-pub(super) trait Held: Default {
-    const KIND: Type;
-    fn write(&self, lines: &mut OwnLines<'_>);
+#[derive(Debug)]
+pub(super) enum Held {
+    Number(f64),
+    Histogram(Box<Histogram>),
 }
-
-#[derive(Default, Debug)]
-pub(super) struct Gauge(f64);
-
-#[derive(Default, Debug)]
-pub(super) struct Counter(f64);
 
 #[derive(Default, Debug)]
 pub(super) struct Histogram {
@@ -32,62 +27,43 @@ pub(super) struct Histogram {
     count: u64,
 }
 
-impl Gauge {
-    pub(super) fn set(&mut self, value: f64) {
-        self.0 = value;
-    }
-
-    pub(super) fn is_set(&self) -> bool {
-        self.0 > 0.0
-    }
-}
-
-impl Counter {
-    pub(super) fn inc(&mut self) {
-        self.inc_by(1.0);
-    }
-
-    pub(super) fn inc_by(&mut self, more: f64) {
-        self.0 += more;
-    }
-}
-
-impl Histogram {
-    pub(super) fn observe(&mut self, value: f64) {
-        let bucket = DURATION_BUCKETS.iter().position(|&bound| value <= bound);
-        if let Some(bucket) = bucket.and_then(|bucket| self.buckets.get_mut(bucket)) {
-            *bucket += 1;
+impl Held {
+    /// The value of a new series.
+    pub(super) fn new(kind: Type) -> Self {
+        match kind {
+            Type::Gauge | Type::Counter => Self::Number(0.0),
+            Type::Histogram => Self::Histogram(Box::default()),
         }
-        self.sum += value;
-        self.count += 1;
     }
-}
 
-impl Held for Gauge {
-    const KIND: Type = Type::Gauge;
-    fn write(&self, lines: &mut OwnLines<'_>) {
-        lines.put("", None, self.0);
-    }
-}
-
-impl Held for Counter {
-    const KIND: Type = Type::Counter;
-    fn write(&self, lines: &mut OwnLines<'_>) {
-        lines.put("", None, self.0);
-    }
-}
-
-impl Held for Histogram {
-    const KIND: Type = Type::Histogram;
-    fn write(&self, lines: &mut OwnLines<'_>) {
-        let mut so_far = 0;
-        for (bound, here) in DURATION_BUCKETS.iter().zip(self.buckets) {
-            so_far += here;
-            lines.put("_bucket", Some(&bound.to_string()), so_far);
+    /// Adds to a number, or takes a value into a histogram.
+    pub(super) fn add(&mut self, value: f64) {
+        match self {
+            Self::Number(number) => *number += value,
+            Self::Histogram(all) => {
+                if let Some(bucket) = DURATION_BUCKETS.iter().position(|&bound| value <= bound) {
+                    all.buckets[bucket] += 1;
+                }
+                all.sum += value;
+                all.count += 1;
+            }
         }
-        lines.put("_bucket", Some("+Inf"), self.count);
-        lines.put("_sum", None, self.sum);
-        lines.put("_count", None, self.count);
+    }
+
+    pub(super) fn write(&self, lines: &mut OwnLines<'_>) {
+        match self {
+            Self::Number(number) => lines.put("", None, number),
+            Self::Histogram(all) => {
+                let mut so_far = 0;
+                for (bound, here) in DURATION_BUCKETS.iter().zip(all.buckets) {
+                    so_far += here;
+                    lines.put("_bucket", Some(&bound.to_string()), so_far);
+                }
+                lines.put("_bucket", Some("+Inf"), all.count);
+                lines.put("_sum", None, all.sum);
+                lines.put("_count", None, all.count);
+            }
+        }
     }
 }
 
@@ -128,9 +104,9 @@ mod tests {
 
     #[test]
     fn a_histogram_counts_up_and_a_bound_belongs_to_its_bucket() {
-        let mut took = Histogram::default();
+        let mut took = Held::new(Type::Histogram);
         for seconds in [0.05, 0.06, 4.0, 31.0] {
-            took.observe(seconds);
+            took.add(seconds);
         }
         let mut out = Vec::new();
         let mut lines =

@@ -29,11 +29,11 @@ pub(super) const ACCOUNT: &[Family] = facts! {
 };
 
 pub(super) const FAMILIES: &[Family] = facts! {
-    Counted(Databases) "hosting_databases" ["site"] "Databases of the site."
+    Of(Databases) "hosting_databases" ["site"] "Databases of the site."
         => |given, lines| count_of_sites(given, Collector::Databases, lines);
-    Counted(CronJobs) "hosting_cron_jobs" ["site"] "Cron jobs of the site."
+    Of(CronJobs) "hosting_cron_jobs" ["site"] "Cron jobs of the site."
         => |given, lines| count_of_sites(given, Collector::CronJobs, lines);
-    Ips "hosting_ip_info" ["ip", "address", "vm"]
+    Of(Ips) "hosting_ip_info" ["ip", "address", "vm"]
         "The IP record with this id: its address and the numeric id of its VM, always 1."
         => |given, lines| {
             for ip in given.rows(Collector::Ips, &given.state.ips) {
@@ -41,7 +41,7 @@ pub(super) const FAMILIES: &[Family] = facts! {
                 lines.put(&[Label::Id(ip.id.get()), Label::maybe(ip.address.as_deref()), vm], true);
             }
         };
-    Counted(SshKeys) "hosting_ssh_keys" [] "SSH keys of the account, once the listing was read completely."
+    Of(SshKeys) "hosting_ssh_keys" [] "SSH keys of the account, once the listing was read completely."
         => |given, lines| count(given, Collector::SshKeys, lines);
 };
 

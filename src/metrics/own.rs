@@ -13,7 +13,7 @@ use parking_lot::{Mutex, MutexGuard};
 use prometheus::Registry;
 
 use super::family::{Family, Type};
-use super::vectors::{self, AnyVector, CounterVec, GaugeVec, HistogramVec, own_metrics};
+use super::vectors::{self, Vector, own_metrics};
 use crate::model::mails::OutboxSummary;
 use crate::model::{AccountName, Collector, CollectorStatus, Group};
 
@@ -38,51 +38,51 @@ impl Notification {
 }
 
 own_metrics! {
-    build_info: GaugeVec = "hostwatch_build_info", ["version", "commit"],
+    build_info: Gauge = "hostwatch_build_info", ["version", "commit"],
         "Version and commit of this binary, always 1.";
-    web_info: GaugeVec = "hostwatch_web_info", ["external_url"],
+    web_info: Gauge = "hostwatch_web_info", ["external_url"],
         "Where people reach the status page, as web.external_url says, without a slash at the end, always 1, absent where it says nothing.";
-    collector_success: GaugeVec = "hostwatch_collector_success", ["account", "collector"],
+    collector_success: Gauge = "hostwatch_collector_success", ["account", "collector"],
         "Whether the collector's last poll succeeded (0 or 1), 0 until the first ended: it is there for every collector that is on.";
-    collector_complete: GaugeVec = "hostwatch_collector_complete", ["account", "collector"],
+    collector_complete: Gauge = "hostwatch_collector_complete", ["account", "collector"],
         "Whether the collector's last poll succeeded and showed every row (0 or 1), absent before the first ended.";
-    collector_duration: GaugeVec = "hostwatch_collector_duration_seconds", ["account", "collector"],
+    collector_duration: Gauge = "hostwatch_collector_duration_seconds", ["account", "collector"],
         "How long the collector's last poll took, in seconds.";
-    collector_last_success: GaugeVec = "hostwatch_collector_last_success_timestamp_seconds", ["account", "collector"],
+    collector_last_success: Gauge = "hostwatch_collector_last_success_timestamp_seconds", ["account", "collector"],
         "When the collector's last successful poll ended, in seconds since the Unix epoch: the age of what is served where polls fail.";
-    collector_polls: CounterVec = "hostwatch_collector_polls_total", ["account", "collector", "result"],
+    collector_polls: Counter = "hostwatch_collector_polls_total", ["account", "collector", "result"],
         "Polls that ended, by result: success, partial (rows are missing or unreadable) or failure; for sites, one container's listing that fails is a failure.";
-    api_requests: CounterVec = "hostwatch_api_requests_total", ["account", "group", "code"],
+    api_requests: Counter = "hostwatch_api_requests_total", ["account", "group", "code"],
         "Requests to the provider, by endpoint group and HTTP status code, or what happened in its place.";
-    api_duration: HistogramVec = "hostwatch_api_request_duration_seconds", ["account", "group"],
+    api_duration: Histogram = "hostwatch_api_request_duration_seconds", ["account", "group"],
         "How long requests to the provider took, in seconds.";
-    api_throttled: CounterVec = "hostwatch_api_throttled_seconds_total", ["account", "group"],
+    api_throttled: Counter = "hostwatch_api_throttled_seconds_total", ["account", "group"],
         "Time that requests waited for the call budget, in seconds.";
-    reports_inconsistent: CounterVec = "hostwatch_reports_inconsistent_total", ["account"],
+    reports_inconsistent: Counter = "hostwatch_reports_inconsistent_total", ["account"],
         "Expected-balance reports whose charges and balances do not add up; they are shown as reported.";
-    records_rejected: CounterVec = "hostwatch_records_rejected_total", ["account", "collector"],
+    records_rejected: Counter = "hostwatch_records_rejected_total", ["account", "collector"],
         "Records of the provider that could not be decoded.";
-    unknown_values: CounterVec = "hostwatch_unknown_values_total", ["account", "field"],
+    unknown_values: Counter = "hostwatch_unknown_values_total", ["account", "field"],
         "Values of the provider that its documentation does not list, or of another type than it says, by field.";
-    incidents: GaugeVec = "hostwatch_incidents", ["account", "kind", "severity", "state"],
+    incidents: Gauge = "hostwatch_incidents", ["account", "kind", "severity", "state"],
         "Open incidents, by kind, severity and state.";
-    notifications: CounterVec = "hostwatch_notifications_total", ["result"],
+    notifications: Counter = "hostwatch_notifications_total", ["result"],
         "Attempts to deliver a mail to one recipient, by result: sent, retry (it failed for now) or refused (the server refuses the recipient or the mail for good).";
-    outbox_messages: GaugeVec = "hostwatch_outbox_messages", ["state"],
+    outbox_messages: Gauge = "hostwatch_outbox_messages", ["state"],
         "Recipients for whom mail waits (queued), mails on their way (sending), recipients for whom the server refuses the address, the mail or us (held).";
-    outbox_oldest: GaugeVec = "hostwatch_outbox_oldest_timestamp_seconds", [],
+    outbox_oldest: Gauge = "hostwatch_outbox_oldest_timestamp_seconds", [],
         "When the oldest news that has to leave was first owed, in seconds since the Unix epoch; absent where nothing is owed. News that waits for max_per_hour does not count.";
-    store_usable: GaugeVec = "hostwatch_store_usable", [],
+    store_usable: Gauge = "hostwatch_store_usable", [],
         "Whether the store's file takes incidents and mails; 0 while they go on in memory.";
-    loop_last_run: GaugeVec = "hostwatch_loop_last_run_timestamp_seconds", ["loop"],
+    loop_last_run: Gauge = "hostwatch_loop_last_run_timestamp_seconds", ["loop"],
         "When a loop of the daemon last ran: pipeline, sender, collectors (the account that waited longest).";
-    heartbeat_configured: GaugeVec = "hostwatch_heartbeat_configured", [],
+    heartbeat_configured: Gauge = "hostwatch_heartbeat_configured", [],
         "Whether heartbeat.url is set (0 or 1).";
-    heartbeat_at: GaugeVec = "hostwatch_heartbeat_last_success_timestamp_seconds", [],
+    heartbeat_at: Gauge = "hostwatch_heartbeat_last_success_timestamp_seconds", [],
         "When heartbeat.url was last pinged, absent before the first time.";
-    reload_ok: GaugeVec = "hostwatch_config_last_reload_successful", [],
+    reload_ok: Gauge = "hostwatch_config_last_reload_successful", [],
         "Whether the last attempt to load the configuration succeeded (0 or 1).";
-    reload_at: GaugeVec = "hostwatch_config_last_reload_success_timestamp_seconds", [],
+    reload_at: Gauge = "hostwatch_config_last_reload_success_timestamp_seconds", [],
         "When the configuration was last loaded, in seconds since the Unix epoch.";
 }
 
@@ -120,7 +120,7 @@ impl Own {
     /// The metrics of a daemon of this version and commit. Counters without an account begin at 0.
     pub(crate) fn new(version: &str, commit: &str) -> Self {
         let vectors = Vectors::new();
-        vectors.build_info.with_label_values(&[version, commit]).set(1.0);
+        vectors.build_info.set(&[version, commit], 1.0);
         for result in Notification::ALL {
             vectors.notifications.begin(&[result.as_str()]);
         }
@@ -144,7 +144,7 @@ impl Own {
         let _whole = self.lock();
         let account = account.as_str();
         for off in Collector::ALL.iter().filter(|collector| !collectors.contains(collector)) {
-            self.forget(&[("account", account), ("collector", off.as_str())]);
+            self.forget(account, Some(("collector", off.as_str())));
         }
         for collector in collectors.iter().map(|collector| collector.as_str()) {
             for result in POLL_RESULTS {
@@ -167,33 +167,29 @@ impl Own {
     /// Drops all series of an account.
     pub(crate) fn remove_account(&self, account: &AccountName) {
         let _whole = self.lock();
-        self.forget(&[("account", account.as_str())]);
+        self.forget(account.as_str(), None);
     }
 
     /// Counts a request to the provider. `code` is the HTTP status, or a word if no answer came.
     pub(crate) fn request(&self, account: &AccountName, group: Group, code: &str, took: Duration) {
         let (account, group) = (account.as_str(), group.as_str());
-        self.vectors.api_requests.with_label_values(&[account, group, code]).inc();
-        self.vectors.api_duration.with_label_values(&[account, group]).observe(took.as_secs_f64());
+        self.vectors.api_requests.add(&[account, group, code], 1.0);
+        self.vectors.api_duration.add(&[account, group], took.as_secs_f64());
     }
 
     /// Adds the time that a request waited for the call budget.
     pub(crate) fn throttled(&self, account: &AccountName, group: Group, waited: Duration) {
-        let mut counter = self.vectors.api_throttled.with_label_values(&[account.as_str(), group.as_str()]);
-        counter.inc_by(waited.as_secs_f64());
+        self.vectors.api_throttled.add(&[account.as_str(), group.as_str()], waited.as_secs_f64());
     }
 
     /// Counts records that could not be decoded.
     pub(crate) fn rejected(&self, account: &AccountName, collector: Collector, records: u64) {
-        self.vectors
-            .records_rejected
-            .with_label_values(&[account.as_str(), collector.as_str()])
-            .inc_by(records as f64);
+        self.vectors.records_rejected.add(&[account.as_str(), collector.as_str()], records as f64);
     }
 
     /// Counts a report that does not add up.
     pub(crate) fn inconsistent(&self, account: &AccountName) {
-        self.vectors.reports_inconsistent.with_label_values(&[account.as_str()]).inc();
+        self.vectors.reports_inconsistent.add(&[account.as_str()], 1.0);
     }
 
     /// Sets the configured address of the page.
@@ -201,47 +197,47 @@ impl Own {
         let _whole = self.lock();
         self.vectors.web_info.reset();
         if let Some(url) = url {
-            self.vectors.web_info.with_label_values(&[url.trim_end_matches('/')]).set(1.0);
+            self.vectors.web_info.set(&[url.trim_end_matches('/')], 1.0);
         }
     }
 
     /// Counts values that the interface does not list, or that are of another type. With a count of 0 the
     /// series only begins.
     pub(crate) fn unknown_values(&self, account: &AccountName, field: &str, count: u64) {
-        self.vectors.unknown_values.with_label_values(&[account.as_str(), field]).inc_by(count as f64);
+        self.vectors.unknown_values.add(&[account.as_str(), field], count as f64);
     }
 
     /// Notes the end of a poll; `status` is the collector's state after it.
     pub(crate) fn collector(&self, account: &AccountName, collector: Collector, status: &CollectorStatus) {
         let _whole = self.lock();
         let labels = [account.as_str(), collector.as_str()];
-        self.vectors.collector_success.with_label_values(&labels).set(f64::from(status.success));
-        self.vectors.collector_complete.with_label_values(&labels).set(f64::from(status.complete));
-        self.vectors.collector_duration.with_label_values(&labels).set(status.duration.as_secs_f64());
+        self.vectors.collector_success.set(&labels, f64::from(status.success));
+        self.vectors.collector_complete.set(&labels, f64::from(status.complete));
+        self.vectors.collector_duration.set(&labels, status.duration.as_secs_f64());
         if let Some(at) = status.last_success {
-            self.vectors.collector_last_success.with_label_values(&labels).set(seconds(at));
+            self.vectors.collector_last_success.set(&labels, seconds(at));
         }
         let result = match (status.success, status.complete) {
             (true, true) => "success",
             (true, false) => "partial",
             (false, _) => "failure",
         };
-        self.vectors.collector_polls.with_label_values(&[labels[0], labels[1], result]).inc();
+        self.vectors.collector_polls.add(&[labels[0], labels[1], result], 1.0);
     }
 
     /// Replaces the counts of open incidents, of one account or of all, by account, kind, severity and state.
     pub(crate) fn incidents(&self, account: Option<&str>, counts: &BTreeMap<[&str; 4], u64>) {
         let _whole = self.lock();
         let incidents = &self.vectors.incidents;
-        account.map_or_else(|| incidents.reset(), |one| incidents.forget(&[("account", one)]));
+        account.map_or_else(|| incidents.reset(), |one| incidents.forget(one, None));
         for (labels, &count) in counts {
-            incidents.with_label_values(labels).set(count as f64);
+            incidents.set(labels, count as f64);
         }
     }
 
     /// Counts a delivery to one recipient.
     pub(crate) fn notification(&self, result: Notification) {
-        self.vectors.notifications.with_label_values(&[result.as_str()]).inc();
+        self.vectors.notifications.add(&[result.as_str()], 1.0);
     }
 
     /// Replaces the numbers of debts and of mails on their way.
@@ -249,28 +245,28 @@ impl Own {
         let _whole = self.lock();
         let OutboxSummary { owed, in_flight, held, oldest, .. } = *outbox;
         for (state, count) in [("queued", owed - held), ("sending", in_flight), ("held", held)] {
-            self.vectors.outbox_messages.with_label_values(&[state]).set(count as f64);
+            self.vectors.outbox_messages.set(&[state], count as f64);
         }
         self.vectors.outbox_oldest.reset();
         if let Some(oldest) = oldest {
-            self.vectors.outbox_oldest.with_label_values(&[]).set(seconds(oldest));
+            self.vectors.outbox_oldest.set(&[], seconds(oldest));
         }
     }
 
     /// Whether the store's file can be written.
     pub(crate) fn store_usable(&self, usable: bool) {
-        self.vectors.store_usable.with_label_values(&[]).set(f64::from(usable));
+        self.vectors.store_usable.set(&[], f64::from(usable));
     }
 
     /// Notes the last run of a loop.
     pub(crate) fn loop_ran(&self, name: &str, at: DateTime<Utc>) {
-        self.vectors.loop_last_run.with_label_values(&[name]).set(seconds(at));
+        self.vectors.loop_last_run.set(&[name], seconds(at));
     }
 
     /// Sets whether a heartbeat is configured. Without one, the time of the last success is dropped.
     pub(crate) fn heartbeat_configured(&self, configured: bool) {
         let _whole = self.lock();
-        self.vectors.heartbeat_configured.with_label_values(&[]).set(f64::from(configured));
+        self.vectors.heartbeat_configured.set(&[], f64::from(configured));
         if !configured {
             self.vectors.heartbeat_at.reset();
         }
@@ -280,17 +276,17 @@ impl Own {
     /// leaves no series.
     pub(crate) fn heartbeat(&self, at: DateTime<Utc>) {
         let _whole = self.lock();
-        if self.vectors.heartbeat_configured.with_label_values(&[]).is_set() {
-            self.vectors.heartbeat_at.with_label_values(&[]).set(seconds(at));
+        if self.vectors.heartbeat_configured.is_set() {
+            self.vectors.heartbeat_at.set(&[], seconds(at));
         }
     }
 
     /// Notes whether the configuration was loaded or refused. The first load counts, too.
     pub(crate) fn reload(&self, ok: bool, at: DateTime<Utc>) {
         let _whole = self.lock();
-        self.vectors.reload_ok.with_label_values(&[]).set(f64::from(ok));
+        self.vectors.reload_ok.set(&[], f64::from(ok));
         if ok {
-            self.vectors.reload_at.with_label_values(&[]).set(seconds(at));
+            self.vectors.reload_at.set(&[], seconds(at));
         }
     }
 
@@ -320,8 +316,8 @@ impl Own {
         text
     }
 
-    fn forget(&self, of: &[(&str, &str)]) {
-        self.vectors.all().iter().for_each(|vector| vector.forget(of));
+    fn forget(&self, account: &str, of: Option<(&str, &str)>) {
+        self.vectors.all().iter().for_each(|vector| vector.forget(account, of));
     }
 
     fn lock(&self) -> MutexGuard<'_, ()> {

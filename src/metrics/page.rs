@@ -4,13 +4,15 @@
 //! A chunk ends in a full flush, so it consists of whole bytes and refers to nothing before it. Chunks can
 //! therefore be joined in any order, and a final empty block with the combined CRC-32 makes them a gzip member.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::sync::{Arc, OnceLock};
 
+use bytes::buf::Reader;
 use bytes::{Buf as _, Bytes};
 use crc32fast::Hasher;
+use flate2::bufread::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress};
 
 /// A compressed piece of text.
 #[derive(Clone, Debug)]
@@ -140,10 +142,9 @@ impl Page {
     pub(crate) fn identity(&self, tail: impl Into<Bytes>) -> Identity {
         let joined = self.joined();
         Identity {
-            deflated: joined.deflated.clone(),
-            inflate: Decompress::new(false),
+            text: DeflateDecoder::new(joined.deflated.clone().reader()),
             left: joined.length,
-            tail: Some(tail.into()),
+            tail: tail.into(),
         }
     }
 }
@@ -151,10 +152,9 @@ impl Page {
 /// A page as text, in pieces of at most 64 KiB. Only one piece is in memory at a time.
 #[derive(Debug)]
 pub(crate) struct Identity {
-    deflated: Bytes,
-    inflate: Decompress,
+    text: DeflateDecoder<Reader<Bytes>>,
     left: u64,
-    tail: Option<Bytes>,
+    tail: Bytes,
 }
 
 impl Identity {
@@ -162,7 +162,7 @@ impl Identity {
 
     /// The number of bytes that are still to come.
     pub(crate) fn left(&self) -> u64 {
-        self.left + self.tail.as_ref().map_or(0, |tail| tail.len() as u64)
+        self.left + self.tail.len() as u64
     }
 }
 
@@ -170,39 +170,21 @@ impl Iterator for Identity {
     type Item = Bytes;
 
     fn next(&mut self) -> Option<Bytes> {
-        if self.left == 0 {
-            return self.tail.take().filter(|tail| !tail.is_empty());
+        let length = self.left.min(Self::PIECE);
+        if length == 0 {
+            return Some(std::mem::take(&mut self.tail)).filter(|tail| !tail.is_empty());
         }
-        let mut piece = Vec::with_capacity(self.left.min(Self::PIECE) as usize);
-        while piece.len() < piece.capacity() && (piece.len() as u64) < self.left {
-            let before = (self.inflate.total_in(), piece.len());
-            let status = self.inflate.decompress_vec(&self.deflated, &mut piece, FlushDecompress::None);
-            let taken = (self.inflate.total_in() - before.0) as usize;
-            let stuck = taken == 0 && piece.len() == before.1;
-            if stuck || !matches!(status, Ok(Status::Ok | Status::BufError)) {
-                return self.truncated();
-            }
-            self.deflated.advance(taken);
-        }
-        self.left -= piece.len() as u64;
+        let mut piece = vec![0; length as usize];
+        // A chunk is never incomplete. Otherwise the page would end here, and the scraper sees from the length that it
+        // is truncated.
+        self.text.read_exact(&mut piece).ok()?;
+        self.left -= length;
         Some(piece.into())
-    }
-}
-
-impl Identity {
-    /// Ends the page if a chunk is incomplete, which never happens. The alternative would be an endless loop,
-    /// and the scraper sees from the length that the page is truncated.
-    fn truncated(&mut self) -> Option<Bytes> {
-        self.left = 0;
-        self.tail = None;
-        None
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read as _;
-
     use super::*;
 
     fn gunzip(pieces: &[Bytes]) -> Vec<u8> {

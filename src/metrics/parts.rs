@@ -59,19 +59,21 @@ pub(super) fn sources(given: &Given<'_>, which: &[Collector]) -> Vec<(PagePart, 
         match collector {
             Collector::Vms => {
                 let cut = (0..SHARDS).map(|_| listing(given, collector, &state.vms)).collect();
-                sources.extend(shards(FactSet::Vms, cut));
+                sources.extend(shards(FactSet::Of(collector), cut));
             }
             Collector::Containers => {
-                sources.push(whole(FactSet::Containers, listing(given, collector, &state.containers)));
+                sources.push(whole(FactSet::Of(collector), listing(given, collector, &state.containers)));
                 // Sites have a part a container. They are counted only if all of them are known.
                 sites(given, &mut sources);
             }
             Collector::Sites => sites(given, &mut sources),
             Collector::Databases | Collector::CronJobs => sources.extend(counts_of_sites(given, collector)),
-            Collector::Ips => sources.push(whole(FactSet::Ips, listing(given, collector, &state.ips))),
+            Collector::Ips => {
+                sources.push(whole(FactSet::Of(collector), listing(given, collector, &state.ips)));
+            }
             Collector::SshKeys => {
                 let source = state.counted.get(&collector).map(|rows| listing(given, collector, rows));
-                sources.push(whole(FactSet::Counted(collector), source.unwrap_or_else(|| start(given))));
+                sources.push(whole(FactSet::Of(collector), source.unwrap_or_else(|| start(given))));
             }
             Collector::ExpectedBalance => {
                 // Without a report, the part of an earlier report is removed, since the collector was switched
@@ -84,13 +86,14 @@ pub(super) fn sources(given: &Given<'_>, which: &[Collector]) -> Vec<(PagePart, 
                 let balance = start().and((given.is_fresh(collector, read_at), read_at, due));
                 let newest = state.billing.latest().map(|(_, at)| at);
                 let disconnect = start().and(newest);
-                sources.extend([whole(FactSet::Balance, balance), whole(FactSet::Disconnect, disconnect)]);
+                sources
+                    .extend([whole(FactSet::Of(collector), balance), whole(FactSet::Disconnect, disconnect)]);
             }
             Collector::Charges => {
                 let read_at = state.charges.read_at;
                 let source = start(given).and(state.charges.amount);
                 let source = source.and((given.is_fresh(collector, read_at), read_at));
-                sources.push(whole(FactSet::Charges, source));
+                sources.push(whole(FactSet::Of(collector), source));
             }
         }
     }
@@ -130,7 +133,7 @@ fn sites(given: &Given<'_>, sources: &mut Vec<(PagePart, Source)>) {
         (fresh, listing.was_complete).hash(&mut hasher);
         all.rows.push(Arc::clone(&listing.rows) as _);
     }
-    sources.extend(shards(FactSet::Sites, cut));
+    sources.extend(shards(FactSet::Of(Collector::Sites), cut));
     sources.push(whole(FactSet::SiteCounts, all.and(hasher.finish())));
 }
 
@@ -141,5 +144,5 @@ fn counts_of_sites(given: &Given<'_>, collector: Collector) -> impl Iterator<Ite
         (site, tally.count, fresh).hash(&mut hashers[shard_of(site.get()) as usize]);
     }
     let sources = hashers.into_iter().map(|hasher| start(given).and(hasher.finish())).collect();
-    shards(FactSet::Counted(collector), sources)
+    shards(FactSet::Of(collector), sources)
 }

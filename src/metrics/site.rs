@@ -7,7 +7,7 @@ use super::text::Label;
 use crate::model::{Collector, Listing, Site, SiteState};
 
 pub(super) const FAMILIES: &[Family] = facts! {
-    Sites "hosting_site_info" ["site", "name", "container", "engine", "engine_version"]
+    Of(Sites) "hosting_site_info" ["site", "name", "container", "engine", "engine_version"]
         "Descriptions of the site with this id, always 1."
         => |given, lines| lines.info(sites(given), |site| [
             Label::Id(site.id.get()),
@@ -16,22 +16,22 @@ pub(super) const FAMILIES: &[Family] = facts! {
             Label::maybe(site.engine.as_deref()),
             Label::maybe(site.engine_version.as_deref()),
         ]);
-    Sites "hosting_site_state" ["site", "state"] "State of the site, 1 on the current one."
+    Of(Sites) "hosting_site_state" ["site", "state"] "State of the site, 1 on the current one."
         => |given, lines| {
             let states = sites(given).map(|site| (site.id.get(), site.state.as_str()));
             states::each(lines, states, SiteState::known_names, given.state_series);
         };
-    Sites "hosting_site_workers" ["site"] "Workers of the site."
+    Of(Sites) "hosting_site_workers" ["site"] "Workers of the site."
         => |given, lines| lines.each(sites(given), |site| site.workers);
-    Sites "hosting_site_force_https" ["site"]
+    Of(Sites) "hosting_site_force_https" ["site"]
         "Whether the site redirects to HTTPS (0 or 1); effective only with a certificate."
         => |given, lines| lines.each(sites(given), |site| site.force_https);
-    Sites "hosting_site_certificate" ["site"] "Whether the site has a TLS certificate (0 or 1)."
+    Of(Sites) "hosting_site_certificate" ["site"] "Whether the site has a TLS certificate (0 or 1)."
         => |given, lines| lines.each(sites(given), |site| site.certificate_id.map(|id| id != 0));
-    Sites "hosting_site_created_timestamp_seconds" ["site"]
+    Of(Sites) "hosting_site_created_timestamp_seconds" ["site"]
         "When the site was created, in seconds since the Unix epoch."
         => |given, lines| lines.each(sites(given), |site| site.created);
-    Sites "hosting_site_updated_timestamp_seconds" ["site"]
+    Of(Sites) "hosting_site_updated_timestamp_seconds" ["site"]
         "When the site was changed last, in seconds since the Unix epoch."
         => |given, lines| lines.each(sites(given), |site| site.updated);
     SiteCounts "hosting_sites" ["state"]

@@ -6,40 +6,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use super::family::{Family, Type};
-use super::held::{BETWEEN, Counter, Gauge, Held, Histogram, OwnLines};
+use super::held::{BETWEEN, Held, OwnLines};
 use super::text::without_nul;
 
-pub(super) type GaugeVec = Vector<Gauge>;
-pub(super) type CounterVec = Vector<Counter>;
-pub(super) type HistogramVec = Vector<Histogram>;
-
 /// The series of one family, one for each set of label values.
-pub(super) struct Vector<V> {
+pub(super) struct Vector {
     family: &'static Family,
-    /// Sorted, as they are written.
-    labels: Vec<&'static str>,
-    series: Mutex<AllSeries<V>>,
+    series: Mutex<AllSeries>,
 }
 
 /// The series by the value of their first label, the account, and then by their other values, joined in that
 /// order.
-struct AllSeries<V> {
-    by_first: BTreeMap<Box<str>, Vec<(Arc<str>, V)>>,
+#[derive(Default)]
+struct AllSeries {
+    by_first: BTreeMap<Box<str>, Vec<(Arc<str>, Held)>>,
     /// The joined values, each once.
     others: BTreeSet<Arc<str>>,
 }
 
-impl<V> Default for AllSeries<V> {
-    fn default() -> Self {
-        Self { by_first: BTreeMap::new(), others: BTreeSet::new() }
-    }
-}
-
-impl<V: Held> AllSeries<V> {
-    fn entry(&mut self, first: &str, others: &str) -> &mut V {
+impl AllSeries {
+    fn entry(&mut self, first: &str, others: &str, kind: Type) -> &mut Held {
         if !self.by_first.contains_key(first) {
             self.by_first.insert(first.into(), Vec::new());
         }
@@ -52,7 +41,7 @@ impl<V: Held> AllSeries<V> {
                     self.others.insert(Arc::clone(&new));
                     new
                 });
-                series.insert(place, (known, V::default()));
+                series.insert(place, (known, Held::new(kind)));
                 place
             }
         };
@@ -60,147 +49,124 @@ impl<V: Held> AllSeries<V> {
     }
 }
 
-impl<V: Held> Vector<V> {
+impl Vector {
     pub(super) fn new(family: &'static Family) -> Self {
-        let mut labels = family.labels.to_vec();
-        labels.sort_unstable();
-        Self { family, labels, series: Mutex::default() }
+        Self { family, series: Mutex::default() }
     }
 
-    /// The series with these values, in the order of the family's row. It begins at 0.
-    pub(super) fn with_label_values(&self, values: &[&str]) -> MappedMutexGuard<'_, V> {
-        debug_assert_eq!(values.len(), self.labels.len(), "{}", self.family.name);
-        let value = |label: &&str| {
-            let place = self.family.labels.iter().position(|one| one == label);
-            place.and_then(|place| values.get(place)).copied().unwrap_or_default()
-        };
-        let mut values = self.labels.iter().map(value);
-        let first = without_nul(values.next().unwrap_or_default());
-        let others = joined(values);
-        MutexGuard::map(self.series.lock(), |series| series.entry(&first, &others))
+    pub(super) fn family(&self) -> &'static Family {
+        self.family
     }
 
-    /// Begins a series, unless it exists.
+    /// Sets the series with these values, in the order of the family's row.
+    pub(super) fn set(&self, values: &[&str], number: f64) {
+        self.change(values, |held| *held = Held::Number(number));
+    }
+
+    /// Adds to such a series, or takes a value into a histogram.
+    pub(super) fn add(&self, values: &[&str], value: f64) {
+        self.change(values, |held| held.add(value));
+    }
+
+    /// Begins such a series at 0, unless it exists.
     pub(super) fn begin(&self, values: &[&str]) {
-        drop(self.with_label_values(values));
+        self.change(values, |_| ());
+    }
+
+    fn change(&self, values: &[&str], change: impl FnOnce(&mut Held)) {
+        debug_assert_eq!(values.len(), self.family.labels.len(), "{}", self.family.name);
+        let values: Vec<_> = values.iter().map(|value| without_nul(value)).collect();
+        let first = values.first().map_or("", |first| &**first);
+        let others = values.get(1..).unwrap_or_default().join(BETWEEN);
+        change(self.series.lock().entry(first, &others, self.family.kind));
+    }
+
+    /// Whether a series is above 0.
+    pub(super) fn is_set(&self) -> bool {
+        let is_set = |held: &Held| matches!(held, Held::Number(number) if *number > 0.0);
+        self.series.lock().by_first.values().flatten().any(|(_, held)| is_set(held))
     }
 
     /// Ends all series.
     pub(super) fn reset(&self) {
         self.series.lock().by_first.clear();
     }
-}
 
-fn joined<'a>(values: impl Iterator<Item = &'a str>) -> String {
-    let mut key = String::new();
-    for (place, value) in values.enumerate() {
-        if place > 0 {
-            key.push(BETWEEN);
-        }
-        key.push_str(&without_nul(value));
-    }
-    key
-}
-
-/// A family with values of any type.
-pub(super) trait AnyVector {
-    fn family(&self) -> &'static Family;
-    /// Removes the series that have all these labels. Does nothing if the family lacks one of them.
-    fn forget(&self, of: &[(&str, &str)]);
-    /// Writes the lines of the family, if it has series.
-    fn write(&self, openmetrics: bool, out: &mut Vec<u8>);
-}
-
-impl<V: Held> AnyVector for Vector<V> {
-    fn family(&self) -> &'static Family {
-        self.family
-    }
-
-    fn forget(&self, of: &[(&str, &str)]) {
-        let place = |label: &str| self.labels.iter().position(|one| *one == label);
-        let wanted = of.iter().map(|(label, value)| Some((place(label)?, without_nul(value))));
-        let Some(wanted) = wanted.collect::<Option<BTreeMap<_, _>>>() else { return };
-        let has_others = |values: &str| {
-            let mut others = wanted.iter().filter(|(place, _)| **place > 0);
-            others.all(|(place, value)| values.split(BETWEEN).nth(place - 1) == Some(value))
-        };
+    /// Ends the series of an account; with a further label and its value, only those that have it. Ends none if the
+    /// family lacks one of the labels.
+    pub(super) fn forget(&self, account: &str, of: Option<(&str, &str)>) {
         let mut all = self.series.lock();
-        match wanted.get(&0) {
-            Some(first) => {
-                if let Some(series) = all.by_first.get_mut(&**first) {
-                    series.retain(|(values, _)| !has_others(values));
-                }
+        let is_first = self.family.labels.first() == Some(&"account");
+        let Some(series) = all.by_first.get_mut(account).filter(|_| is_first) else { return };
+        match of {
+            None => series.clear(),
+            Some((label, value)) => {
+                // The other labels' values are joined without the account's.
+                let place = self.family.labels.iter().skip(1).position(|one| *one == label);
+                let has = |values: &str, place| values.split(BETWEEN).nth(place) == Some(value);
+                series.retain(|(values, _)| !place.is_some_and(|place| has(values, place)));
             }
-            None => all.by_first.values_mut().for_each(|series| series.retain(|(one, _)| !has_others(one))),
         }
-        all.by_first.retain(|_, series| !series.is_empty());
+        if series.is_empty() {
+            all.by_first.remove(account);
+        }
     }
 
-    fn write(&self, openmetrics: bool, out: &mut Vec<u8>) {
+    /// Writes the lines of the family, if it has series.
+    pub(super) fn write(&self, openmetrics: bool, out: &mut Vec<u8>) {
         let all = self.series.lock();
         if all.by_first.is_empty() {
             return;
         }
         out.extend_from_slice(self.family.header(openmetrics).as_bytes());
+        let Family { name, labels, .. } = *self.family;
         let mut values = String::new();
         for (first, series) in &all.by_first {
             for (others, held) in series {
                 values.clear();
-                values.push_str(first);
-                values.push(BETWEEN);
-                values.push_str(others);
-                held.write(&mut OwnLines {
-                    out,
-                    name: self.family.name,
-                    labels: &self.labels,
-                    values: &values,
-                });
+                values.extend([&**first, BETWEEN, &**others]);
+                held.write(&mut OwnLines { out, name, labels, values: &values });
             }
         }
     }
 }
 
-impl<V> fmt::Debug for Vector<V> {
+impl fmt::Debug for Vector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.family.name)
     }
 }
 
-/// A row a family: the field with its series and their type, name, labels, help. It makes `FAMILIES` and the
+/// A row a family: the field with its series, their type, name, labels, help. It makes `FAMILIES` and the
 /// struct `Vectors`.
 macro_rules! own_metrics {
-    ($($field:ident: $vector:ident = $name:literal, [$($label:literal),*], $about:literal;)*) => {
+    ($($field:ident: $kind:ident = $name:literal, [$($label:literal),*], $about:literal;)*) => {
         pub(super) const FAMILIES: &[Family] = &[$(rows::$field),*];
 
         #[allow(non_upper_case_globals, reason = "named as the fields are")]
         mod rows {
             use super::*;
             $(pub(super) const $field: Family =
-                vectors::family($vector::KIND, $name, &[$($label),*], $about);)*
+                vectors::family(Type::$kind, $name, &[$($label),*], $about);)*
         }
 
         #[derive(Debug)]
         struct Vectors {
-            $($field: $vector,)*
+            $($field: Vector,)*
         }
 
         impl Vectors {
             fn new() -> Self {
-                Self { $($field: $vector::new(&rows::$field),)* }
+                Self { $($field: Vector::new(&rows::$field),)* }
             }
 
-            fn all(&self) -> Vec<&dyn AnyVector> {
+            fn all(&self) -> Vec<&Vector> {
                 vec![$(&self.$field),*]
             }
         }
     };
 }
 pub(super) use own_metrics;
-
-impl<V: Held> Vector<V> {
-    /// The type of its series, for the row.
-    pub(super) const KIND: Type = V::KIND;
-}
 
 /// A family of the daemon's own.
 pub(super) const fn family(
@@ -219,35 +185,35 @@ mod tests {
     static CALLS: Family = family(Type::Counter, "calls_total", &["account", "group", "code"], "Calls.");
     static ALONE: Family = family(Type::Gauge, "alone", &[], "Without labels.");
 
-    fn text(vector: &dyn AnyVector) -> String {
+    fn text(vector: &Vector) -> String {
         let mut out = Vec::new();
         vector.write(false, &mut out);
         String::from_utf8(out).unwrap()
     }
 
     #[test]
-    fn labels_are_written_by_name_and_series_by_their_values() {
-        let calls = CounterVec::new(&CALLS);
+    fn labels_are_written_as_in_the_row_and_series_by_their_values() {
+        let calls = Vector::new(&CALLS);
         assert_eq!(text(&calls), "", "no family without a sample");
-        calls.with_label_values(&["b", "vm", "200"]).inc();
-        calls.with_label_values(&["a-b", "vm", "200"]).inc_by(2.0);
+        calls.add(&["b", "vm", "200"], 1.0);
+        calls.add(&["a-b", "vm", "200"], 2.0);
         calls.begin(&["a", "vm", "500"]);
-        calls.with_label_values(&["a", "hosting", "500"]).inc();
-        calls.with_label_values(&["q\"\\\n", "vm", "200"]).inc();
+        calls.add(&["a", "hosting", "500"], 1.0);
+        calls.add(&["q\"\\\n", "vm", "200"], 1.0);
         let want = "# HELP calls_total Calls.\n# TYPE calls_total counter\n\
-                    calls_total{account=\"a\",code=\"500\",group=\"hosting\"} 1\n\
-                    calls_total{account=\"a\",code=\"500\",group=\"vm\"} 0\n\
-                    calls_total{account=\"a-b\",code=\"200\",group=\"vm\"} 2\n\
-                    calls_total{account=\"b\",code=\"200\",group=\"vm\"} 1\n\
-                    calls_total{account=\"q\\\"\\\\\\n\",code=\"200\",group=\"vm\"} 1\n";
+                    calls_total{account=\"a\",group=\"hosting\",code=\"500\"} 1\n\
+                    calls_total{account=\"a\",group=\"vm\",code=\"500\"} 0\n\
+                    calls_total{account=\"a-b\",group=\"vm\",code=\"200\"} 2\n\
+                    calls_total{account=\"b\",group=\"vm\",code=\"200\"} 1\n\
+                    calls_total{account=\"q\\\"\\\\\\n\",group=\"vm\",code=\"200\"} 1\n";
         assert_eq!(text(&calls), want);
         let mut open = Vec::new();
         calls.write(true, &mut open);
         let samples = want.lines().skip(2).map(|line| format!("{line}\n")).collect::<String>();
         let want = format!("# HELP calls Calls.\n# TYPE calls counter\n{samples}");
         assert_eq!(String::from_utf8(open).unwrap(), want, "OpenMetrics leaves out _total in comments only");
-        let alone = GaugeVec::new(&ALONE);
-        alone.with_label_values(&[]).set(1_772_366_400.5);
+        let alone = Vector::new(&ALONE);
+        alone.set(&[], 1_772_366_400.5);
         assert_eq!(text(&alone), "# HELP alone Without labels.\n# TYPE alone gauge\nalone 1772366400.5\n");
         alone.reset();
         assert_eq!(text(&alone), "");
@@ -255,50 +221,33 @@ mod tests {
 
     #[test]
     fn only_series_with_all_the_labels_are_forgotten() {
-        let calls = CounterVec::new(&CALLS);
+        let calls = Vector::new(&CALLS);
         for values in [["a", "vm", "200"], ["a", "vm", "500"], ["a-b", "vm", "200"], ["ab", "vm", "200"]] {
             calls.begin(&values);
         }
-        let left = |of: &[(&str, &str)]| {
-            calls.forget(of);
+        let left = |of| {
+            calls.forget("a", of);
             text(&calls)
                 .lines()
                 .skip(2)
                 .map(|line| line["calls_total".len()..].to_owned())
                 .collect::<Vec<_>>()
         };
-        assert_eq!(left(&[("collector", "vms")]).len(), 4, "the family has no such label");
-        assert_eq!(left(&[("account", "a"), ("code", "404")]).len(), 4);
-        assert_eq!(left(&[("account", "a"), ("code", "500")]).len(), 3);
+        assert_eq!(left(Some(("collector", "vms"))).len(), 4, "the family has no such label");
+        assert_eq!(left(Some(("code", "404"))).len(), 4);
+        assert_eq!(left(Some(("code", "500"))).len(), 3);
         let others =
-            [r#"{account="a-b",code="200",group="vm"} 0"#, r#"{account="ab",code="200",group="vm"} 0"#];
-        assert_eq!(left(&[("account", "a")]), others);
-    }
-
-    #[test]
-    fn a_label_that_comes_before_the_account_by_name_keeps_nothing() {
-        static HELD: Family = family(Type::Gauge, "held", &["account", "address"], "Held.");
-        let held = GaugeVec::new(&HELD);
-        for values in [["a", "x"], ["a", "y"], ["b", "x"]] {
-            held.begin(&values);
-        }
-        held.forget(&[("account", "a")]);
-        assert_eq!(text(&held).lines().skip(2).collect::<Vec<_>>(), [r#"held{account="b",address="x"} 0"#]);
-        static BEFORE: Family = family(Type::Gauge, "before", &["account", "aa"], "Before.");
-        let before = GaugeVec::new(&BEFORE);
-        before.begin(&["a", "x"]);
-        before.begin(&["b", "x"]);
-        before.forget(&[("account", "a")]);
-        assert_eq!(text(&before).lines().skip(2).collect::<Vec<_>>(), [r#"before{aa="x",account="b"} 0"#]);
+            [r#"{account="a-b",group="vm",code="200"} 0"#, r#"{account="ab",group="vm",code="200"} 0"#];
+        assert_eq!(left(None), others);
     }
 
     #[test]
     fn a_series_takes_little_more_than_its_labels() {
         // 5,000 accounts have a hundred series each.
-        assert!(size_of::<(Arc<str>, Gauge)>() <= 24 && size_of::<(Arc<str>, Counter)>() <= 24);
-        let calls = CounterVec::new(&CALLS);
+        assert!(size_of::<(Arc<str>, Held)>() <= 32);
+        let calls = Vector::new(&CALLS);
         for account in ["a", "b"] {
-            calls.with_label_values(&[account, "vm", "200"]).inc();
+            calls.add(&[account, "vm", "200"], 1.0);
         }
         let all = calls.series.lock();
         let kept: Vec<*const str> =

@@ -7,7 +7,7 @@ use super::text::Label;
 use crate::model::{Collector, Vm, VmState};
 
 pub(super) const FAMILIES: &[Family] = facts! {
-    Vms "hosting_vm_info" ["vm", "vm_id", "name", "tariff"]
+    Of(Vms) "hosting_vm_info" ["vm", "vm_id", "name", "tariff"]
         "Descriptions of the VM with this numeric id, always 1."
         => |given, lines| lines.info(vms(given), |vm| [
             Label::Id(vm.id.get()),
@@ -15,26 +15,26 @@ pub(super) const FAMILIES: &[Family] = facts! {
             Label::maybe(vm.name.as_deref()),
             Label::maybe(vm.tariff.as_deref()),
         ]);
-    Vms "hosting_vm_state" ["vm", "state"] "State of the VM, 1 on the current one."
+    Of(Vms) "hosting_vm_state" ["vm", "state"] "State of the VM, 1 on the current one."
         => |given, lines| {
             let states = vms(given).map(|vm| (vm.id.get(), vm.state.as_str()));
             states::each(lines, states, VmState::known_names, given.state_series);
         };
-    Vms "hosting_vm_cpus" ["vm"] "CPUs of the VM." => |given, lines| lines.each(vms(given), |vm| vm.ncpu);
-    Vms "hosting_vm_memory_bytes" ["vm"]
+    Of(Vms) "hosting_vm_cpus" ["vm"] "CPUs of the VM." => |given, lines| lines.each(vms(given), |vm| vm.ncpu);
+    Of(Vms) "hosting_vm_memory_bytes" ["vm"]
         "Memory of the VM in bytes, absent until vm_memory_unit is configured."
         => |given, lines| {
             let unit = given.state.profile.vm_memory_unit_bytes;
             lines.each(vms(given), |vm| vm.memsize?.checked_mul(unit?));
         };
-    Vms "hosting_vm_monitoring_enabled" ["vm"]
+    Of(Vms) "hosting_vm_monitoring_enabled" ["vm"]
         "Whether the provider's monitoring service is on for the VM (0 or 1)."
         => |given, lines| lines.each(vms(given), |vm| vm.monitoring_enabled);
-    Vms "hosting_vm_disks" ["vm"] "Disks attached to the VM."
+    Of(Vms) "hosting_vm_disks" ["vm"] "Disks attached to the VM."
         => |given, lines| lines.each(vms(given), |vm| vm.disks.map(u64::from));
-    Vms "hosting_vm_ips" ["vm"] "IP addresses of the VM."
+    Of(Vms) "hosting_vm_ips" ["vm"] "IP addresses of the VM."
         => |given, lines| lines.each(vms(given), |vm| vm.ips.as_ref().map(|ips| ips.len() as u64));
-    Vms "hosting_vms" ["state"] "VMs by state, once the listing was read completely."
+    Of(Vms) "hosting_vms" ["state"] "VMs by state, once the listing was read completely."
         => |given, lines| {
             let counted = given.counted(Collector::Vms, &given.state.vms);
             if let Some(vms) = counted.filter(|_| given.is_first_shard()) {

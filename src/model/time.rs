@@ -1,10 +1,7 @@
 //! Moments of the provider. Moments without an offset are in the account's time zone, with its DST changes.
 
-use chrono::{
-    DateTime, Datelike as _, Duration, LocalResult, NaiveDate, NaiveDateTime, NaiveTime, TimeZone,
-    Timelike as _, Utc,
-};
-use chrono_tz::Tz;
+use chrono::{DateTime, Datelike as _, LocalResult, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, Utc};
+use chrono_tz::{GapInfo, Tz};
 
 /// Parses all forms that the provider may send: RFC 3339, with or without offset, a space in place of the `T`,
 /// or a date alone (its midnight). Without an offset the account's zone is needed; otherwise the moment is
@@ -48,17 +45,8 @@ pub(crate) fn at_zone(naive: NaiveDateTime, zone: Tz) -> DateTime<Utc> {
         LocalResult::Single(moment) => moment.with_timezone(&Utc),
         LocalResult::Ambiguous(early, _) => early.with_timezone(&Utc),
         LocalResult::None => {
-            // No zone has ever skipped more than a day, so this steps to the first minute that exists.
-            let whole = naive.with_second(0).and_then(|naive| naive.with_nanosecond(0));
-            let mut probe = whole.unwrap_or(naive);
-            for _ in 0..(25 * 60) {
-                let Some(later) = probe.checked_add_signed(Duration::minutes(1)) else { break };
-                probe = later;
-                if let Some(moment) = zone.from_local_datetime(&probe).earliest() {
-                    return moment.with_timezone(&Utc);
-                }
-            }
-            naive.and_utc()
+            let end = GapInfo::new(&naive, &zone).and_then(|gap| gap.end);
+            end.map_or_else(|| naive.and_utc(), |end| end.to_utc())
         }
     }
 }

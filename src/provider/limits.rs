@@ -2,7 +2,7 @@
 //! Waiting requests are admitted by priority, then in the order of arrival. Waiting is never a failure, and a
 //! dropped waiter leaves no trace.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ use crate::model::{Collector, Group};
 /// The span of the limits.
 const SPAN: Duration = Duration::from_secs(60);
 
-/// The time after which a waiter tries again that only a dropped permit lets in.
-const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+/// The time after which a waiter tries again that only a dropped permit or an empty queue lets in.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// How long a pace stays halved.
 const SLOWED_FOR: Duration = Duration::from_secs(10 * 60);
@@ -67,6 +67,11 @@ impl Throttle {
 pub(super) struct Gate {
     span: Duration,
     state: Mutex<GateState>,
+    /// A queue for each [`Priority`]. Only the first of each waits for the gate: with five thousand accounts many
+    /// thousand may wait for one host.
+    queues: [tokio::sync::Mutex<()>; 2],
+    /// Tells these of a change.
+    changed: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -77,14 +82,7 @@ struct GateState {
     inside: usize,
     /// The times at which permits were dropped, the oldest first; forgotten after `span`.
     left: VecDeque<Instant>,
-    /// The queue. Only the first waiter is notified of a change: with five thousand accounts many thousand may
-    /// wait for one host.
-    waiting: BTreeMap<Ticket, Arc<Notify>>,
-    next_ticket: u64,
 }
-
-/// A smaller ticket goes first.
-type Ticket = (Priority, u64);
 
 /// A permit; dropping it frees the place.
 #[derive(Debug)]
@@ -93,7 +91,7 @@ pub(super) struct Permit(Arc<Gate>);
 impl Gate {
     pub(super) fn new(limit: u32, span: Duration) -> Self {
         let state = GateState { limit: limit.max(1) as usize, ..GateState::default() };
-        Self { span, state: Mutex::new(state) }
+        Self { span, state: Mutex::new(state), queues: Default::default(), changed: Notify::new() }
     }
 
     /// Halves the pace, once for all calls that were refused together.
@@ -105,46 +103,39 @@ impl Gate {
     }
 
     fn set_limit(&self, limit: u32) {
-        let mut state = self.state.lock();
-        state.limit = limit.max(1) as usize;
-        state.tell_first();
+        self.state.lock().limit = limit.max(1) as usize;
+        self.changed.notify_waiters();
     }
 
     pub(super) async fn enter(self: &Arc<Self>, priority: Priority) -> Permit {
-        let waiter = Waiter::new(self, priority);
+        let _turn = self.queues[priority as usize].lock().await;
         loop {
-            let Err(moment) = self.admit(waiter.ticket, Instant::now()) else {
-                return Permit(Arc::clone(self));
-            };
-            // A change since the question was asked is kept for this waiter.
-            let _ = timeout_at(moment, waiter.changed.notified()).await;
+            // A change from here on wakes this waiter.
+            let changed = self.changed.notified();
+            let Err(moment) = self.admit(priority, Instant::now()) else { return Permit(Arc::clone(self)) };
+            let _ = timeout_at(moment, changed).await;
         }
     }
 
-    /// Lets a waiter in, or returns the time to try again. A dropped permit wakes the first waiter before that.
-    fn admit(&self, ticket: Ticket, now: Instant) -> Result<(), Instant> {
+    /// Lets the first of a queue in, or returns the time to try again.
+    fn admit(&self, priority: Priority, now: Instant) -> Result<(), Instant> {
         let mut state = self.state.lock();
         while state.left.front().is_some_and(|&left| now > left + self.span || self.span.is_zero()) {
             state.left.pop_front();
         }
-        if state.waiting.first_key_value().map(|(first, _)| first) != Some(&ticket) {
+        let is_free = |queue: Priority| self.queues[queue as usize].try_lock().is_ok();
+        if priority == Priority::Inventory && !is_free(Priority::State) {
             return Err(now + LONGEST_WAIT);
         }
-        if state.inside + state.left.len() < state.pace(now) {
+        let count = state.inside + state.left.len();
+        let pace = state.pace(now);
+        if count < pace {
             state.inside += 1;
-            state.waiting.remove(&ticket);
-            if state.waiting.is_empty() {
-                // An empty map would keep its node of eleven entries allocated, and most gates of an account
-                // never have a waiter.
-                state.waiting = BTreeMap::new();
-            }
-            state.tell_first();
             return Ok(());
         }
         // Where the pace was halved, more calls have to be forgotten than the oldest.
-        let too_many = (state.inside + state.left.len()).saturating_sub(state.pace(now));
         let freed = |&oldest: &Instant| oldest + self.span + Duration::from_millis(1);
-        Err(state.left.get(too_many).map_or(now + LONGEST_WAIT, freed))
+        Err(state.left.get(count - pace).map_or(now + LONGEST_WAIT, freed))
     }
 }
 
@@ -155,7 +146,7 @@ impl Drop for Permit {
         if !self.0.span.is_zero() {
             state.left.push_back(Instant::now());
         }
-        state.tell_first();
+        self.0.changed.notify_waiters();
     }
 }
 
@@ -166,40 +157,6 @@ impl GateState {
             self.halved.pop_front();
         }
         (self.limit >> self.halved.len().min(8)).max(self.limit / LEAST_PACE).max(1)
-    }
-
-    /// Wakes the first waiter, which tries again.
-    fn tell_first(&self) {
-        if let Some((_, first)) = self.waiting.first_key_value() {
-            first.notify_one();
-        }
-    }
-}
-
-/// A place in the queue, which is removed if the waiter is dropped.
-struct Waiter<'a> {
-    gate: &'a Gate,
-    ticket: Ticket,
-    changed: Arc<Notify>,
-}
-
-impl<'a> Waiter<'a> {
-    fn new(gate: &'a Gate, priority: Priority) -> Self {
-        let mut state = gate.state.lock();
-        let ticket = (priority, state.next_ticket);
-        state.next_ticket += 1;
-        let changed = Arc::new(Notify::new());
-        state.waiting.insert(ticket, Arc::clone(&changed));
-        Self { gate, ticket, changed }
-    }
-}
-
-impl Drop for Waiter<'_> {
-    fn drop(&mut self) {
-        let mut state = self.gate.state.lock();
-        if state.waiting.remove(&self.ticket).is_some() {
-            state.tell_first();
-        }
     }
 }
 

@@ -110,7 +110,7 @@ pub(super) async fn read<R: Record<Model: Identified>>(
     }
     // A count that two equal readings exceed counts something else than rows.
     if second.exceeds_count_like(&first) {
-        second.count = RowTotal::Unsaid;
+        second.counts.clear();
     }
     Ok(if second.is_steady() { second.judged() } else { second.judged_with(first) })
 }
@@ -123,9 +123,13 @@ struct Reading<'a, T: Identified> {
     duplicates: u64,
     rejected: u64,
     unreadable: BTreeSet<u64>,
-    count: RowTotal,
+    /// The count of each page that has one, and the number of its rows.
+    counts: Vec<(u64, u64)>,
     failure: Option<ApiError>,
 }
+
+/// The number of all rows by the pages, if they tell it. `Err` if rows came or went during the reading.
+type RowTotal = Result<Option<u64>, &'static str>;
 
 impl<'a, T: Identified + Send + 'static> Reading<'a, T> {
     async fn make<R: Record<Model = T>>(pages: Pages<'a>, parent: R::Parent) -> Self {
@@ -136,7 +140,7 @@ impl<'a, T: Identified + Send + 'static> Reading<'a, T> {
             duplicates: 0,
             rejected: 0,
             unreadable: BTreeSet::new(),
-            count: RowTotal::default(),
+            counts: Vec::new(),
             failure: None,
         };
         reading.failure = reading.read::<R>(parent).await.err();
@@ -151,7 +155,7 @@ impl<'a, T: Identified + Send + 'static> Reading<'a, T> {
                 self.pages.ended = true;
                 break;
             }
-            self.count.add(page.count, page.shown());
+            self.counts.extend(page.count.map(|count| (count, page.shown())));
             // Most listings are one page, and waiting rows should hold no spare room.
             self.rows.reserve(page.rows.len());
             page.rows.into_iter().for_each(|row| self.take(row));
@@ -183,31 +187,39 @@ impl<'a, T: Identified + Send + 'static> Reading<'a, T> {
         self.rows.len() as u64 + self.rejected
     }
 
+    /// The count of a single page may be that of all rows, although it is also its own.
+    fn total(&self) -> RowTotal {
+        match &*self.counts {
+            [] => Ok(None),
+            [(count, _)] => Ok(Some(*count)),
+            all if all.iter().all(|(count, rows)| count == rows) => Ok(None),
+            [(count, _), rest @ ..] if rest.iter().all(|(other, _)| other == count) => Ok(Some(*count)),
+            _ => Err("the count changed between the pages"),
+        }
+    }
+
     /// Whether there is no sign of missed rows.
     fn is_steady(&self) -> bool {
-        self.duplicates == 0 && self.count.agrees(self.shown())
+        let agrees = |total: Option<u64>| total.is_none_or(|count| count == self.shown());
+        self.duplicates == 0 && self.total().is_ok_and(agrees)
     }
 
     /// Whether both readings have the same rows, and more of them than the count that both have.
     fn exceeds_count_like(&self, other: &Self) -> bool {
-        let is_less = matches!(self.count, RowTotal::Is(count) if count < self.shown());
+        let is_less = matches!(self.total(), Ok(Some(count)) if count < self.shown());
         let has = |row: &T| self.places.contains_key(&row.key());
         is_less
-            && self.count == other.count
+            && self.total() == other.total()
             && self.rows.len() == other.rows.len()
             && other.rows.iter().all(has)
     }
 
     fn judged(mut self) -> Listed<T> {
-        let proven = self.failure.is_none()
-            && match self.count {
-                RowTotal::Is(_) | RowTotal::OfOnePage(_) => true,
-                RowTotal::Unsaid | RowTotal::OfEachPage => self.pages.ended,
-                RowTotal::Changed => false,
-            };
+        let proven =
+            self.failure.is_none() && self.total().is_ok_and(|count| count.is_some() || self.pages.ended);
         let shows_all = proven && self.is_steady() && self.rejected == self.unreadable.len() as u64;
         if self.failure.is_none() && !(proven && self.is_steady()) {
-            let doubt = doubt(self.shown(), self.rejected, self.duplicates, self.count);
+            let doubt = doubt(self.shown(), self.rejected, self.duplicates, self.total());
             self.pages.notes.problems.insert(0, doubt);
         }
         let (problems, failure) = (self.pages.notes.problems, self.failure);
@@ -225,53 +237,13 @@ impl<'a, T: Identified + Send + 'static> Reading<'a, T> {
     }
 }
 
-/// The number of rows by the pages.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum RowTotal {
-    #[default]
-    Unsaid,
-    Is(u64),
-    /// The number of rows of the only page so far. It may be the number of all rows or that of the page.
-    OfOnePage(u64),
-    /// Each page says its own number of rows, so that of all rows is not known.
-    OfEachPage,
-    /// It differs between the pages: rows came or went during the reading.
-    Changed,
-}
-
-impl RowTotal {
-    /// Takes in the count of a page that has so many rows.
-    fn add(&mut self, count: Option<u64>, rows: u64) {
-        let Some(count) = count else { return };
-        *self = match *self {
-            Self::Unsaid if count == rows => Self::OfOnePage(count),
-            Self::Unsaid => Self::Is(count),
-            Self::OfOnePage(_) | Self::OfEachPage if count == rows => Self::OfEachPage,
-            Self::Is(known) | Self::OfOnePage(known) if known == count => Self::Is(count),
-            Self::Is(_) | Self::OfOnePage(_) | Self::OfEachPage | Self::Changed => Self::Changed,
-        };
-    }
-
-    fn agrees(self, shown: u64) -> bool {
-        match self {
-            Self::Unsaid | Self::OfEachPage => true,
-            Self::Is(count) | Self::OfOnePage(count) => count == shown,
-            Self::Changed => false,
-        }
-    }
-
-    fn described(self) -> String {
-        match self {
-            Self::Unsaid | Self::OfEachPage => "no count of all rows is given".into(),
-            Self::Is(count) | Self::OfOnePage(count) => format!("the count is {count}"),
-            Self::Changed => "the count changed between the pages".into(),
-        }
-    }
-}
-
 /// The reason why a listing may lack rows.
-fn doubt(shown: u64, rejected: u64, duplicates: u64, count: RowTotal) -> String {
-    let count = count.described();
+fn doubt(shown: u64, rejected: u64, duplicates: u64, total: RowTotal) -> String {
+    let count = match total {
+        Ok(None) => "no count of all rows is given".to_owned(),
+        Ok(Some(count)) => format!("the count is {count}"),
+        Err(why) => why.to_owned(),
+    };
     format!("$: {shown} rows, {rejected} of them undecodable, and {duplicates} came twice; {count}")
 }
 

@@ -5,10 +5,10 @@ use super::faults::Fault;
 use super::names;
 use super::options::Args;
 use super::time::Span;
+use super::world::World;
 use super::world::period::{Period, Unit};
-use super::world::records::{ContainerState, State};
+use super::world::records::{CRON_FIELDS, Container, ContainerState, Site, State, Vm};
 use super::world::tariffs::{VM_TARIFFS, Wanted};
-use super::world::{NewContainer, NewSite, NewVm, World};
 use super::{Now, SimError};
 use chrono::{NaiveDateTime, NaiveTime, TimeDelta};
 use rust_decimal::Decimal;
@@ -154,8 +154,8 @@ impl Scenario {
             let name = line.map_or_else(|| names::vm(n), |l| l.name.clone());
             let start = past(world, 400);
             let key = first_key.filter(|_| n % 2 == 0);
-            let id = world
-                .add_vm(NewVm { name: Some(name), kind, key, ..NewVm::default() }, ordered.then_some(start));
+            let ssh_keys = key.into_iter().collect();
+            let id = world.add_vm(Vm { name, kind, ssh_keys, ..Vm::default() }, ordered.then_some(start));
             // A few VMs also have IPv6. One of the default seven is off on purpose.
             if n % 5 == 0 {
                 world.add_ip(id, 6);
@@ -170,7 +170,7 @@ impl Scenario {
         for n in 0..count(args.containers, self.containers, self.container.len(), names::CONTAINERS.len()) {
             let line = self.container.get(n);
             let name = line.map_or_else(|| names::container(n), |l| l.name.clone());
-            let mut new = NewContainer::named(name);
+            let mut new = Container::named(name);
             new.memory_limit = line.and_then(|l| l.memory_limit).unwrap_or(256 << world.rng.u32(0..4));
             new.redis = (n % 2 == 0).then_some(64);
             let start = past(world, 400);
@@ -206,18 +206,19 @@ impl Scenario {
             let engine = line
                 .map_or_else(|| engine.to_owned(), |l| l.engine.clone().unwrap_or_else(|| "php".to_owned()));
             let dynamic = engine != "static";
-            let new = NewSite {
+            let new = Site {
+                container,
                 name: line.map_or(name, |l| l.name.clone()),
                 certificate_id: if n % 3 == 2 { 0 } else { 30_000 + n as i64 },
                 force_https: n % 3 != 2,
-                database: dynamic && n % 2 == 0,
                 engine,
-                ..NewSite::default()
+                ..Site::default()
             };
             let created = past(world, 400);
-            let id = world.add_site(container, new, created);
+            let id = world.add_site(new, dynamic && n % 2 == 0, created);
             if dynamic && n % 3 == 0 {
-                let every = ["*/10", "*", "*", "*", "*"].map(str::to_owned);
+                let every = |field: &str| if field == "minutes" { "*/10" } else { "*" };
+                let every = CRON_FIELDS.map(|field| (field, every(field).to_owned())).into();
                 world.add_cron_job(id, every, "php cron.php".to_owned(), "queue".to_owned(), created);
             }
             if let (Some(site), Some(state)) =

@@ -48,41 +48,25 @@ pub fn shift(faults: &[Fault]) -> i64 {
     faults.iter().filter(|f| f.kind == Kind::ShiftingRows).map(|f| f.by.unwrap_or(1)).sum()
 }
 
-/// Whether the fault changes a JSON body.
-pub fn spoils(fault: &Fault) -> bool {
-    matches!(
-        fault.kind,
-        Kind::TruncatedJson
-            | Kind::InvalidJson
-            | Kind::WrongTypes
-            | Kind::NullFields
-            | Kind::OddBytes
-            | Kind::ForeignNext
-            | Kind::NextLoop
-            | Kind::DuplicateRows
-            | Kind::WrongCount
-    )
-}
-
-/// Changes a JSON body by the fault. `here` is the request's own URL and `path` its path and query.
+/// The JSON body as the fault changes it. `here` is the request's own URL and `path` its path and query.
 pub fn within(fault: &Fault, body: Vec<u8>, here: &str, path: &str) -> Vec<u8> {
-    if fault.kind == Kind::TruncatedJson {
+    let (kind, fields) = (fault.kind, fault.fields.as_deref());
+    if kind == Kind::TruncatedJson {
         return body[..body.len() - body.len().div_ceil(3)].to_vec();
     }
-    if fault.kind == Kind::InvalidJson {
+    if kind == Kind::InvalidJson {
         return b"{\"count\": 1, \"results\": [{\"id\": 1,, ]".to_vec();
     }
-    let fields = fault.fields.as_deref();
-    if fault.kind == Kind::OddBytes {
+    if kind == Kind::OddBytes {
         return with_odd_bytes(&body, fields.unwrap_or_default());
     }
     let Ok(mut json) = serde_json::from_slice(&body) else { return body };
-    if fault.kind == Kind::WrongTypes {
+    if kind == Kind::WrongTypes {
         mistype(&mut json, fields, true);
-    } else if fault.kind == Kind::NullFields {
+    } else if kind == Kind::NullFields {
         let value = fault.value.as_ref().map_or(Value::Null, |_| MARK.into());
         replace(&mut json, fields.unwrap_or_default(), &value);
-    } else if fault.kind == Kind::DuplicateRows {
+    } else if kind == Kind::DuplicateRows {
         for list in ["entities", "results", "objects", "charge_moments"] {
             if let Some(rows @ [_, .., _]) =
                 json.get_mut(list).and_then(Value::as_array_mut).map(Vec::as_mut_slice)
@@ -127,7 +111,7 @@ fn change_paging(fault: &Fault, json: &mut Value, here: &str, path: &str) {
         if let Some(count) = page.get(name).and_then(Value::as_i64) {
             page[name] = (count + fault.by.unwrap_or(1)).into();
         }
-    } else if page.get("next").is_some() {
+    } else if matches!(fault.kind, Kind::ForeignNext | Kind::NextLoop) && page.get("next").is_some() {
         let foreign = || fault.to.clone().unwrap_or_else(|| format!("http://127.0.0.2:9{path}"));
         let own = || if charges { path.to_owned() } else { here.to_owned() };
         page["next"] = Value::String(if fault.kind == Kind::ForeignNext { foreign() } else { own() });

@@ -1,6 +1,8 @@
 //! Pages of the mail catcher from raw mails. Text of a mail is escaped, or shown in a sandbox.
 
 use super::Caught;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use mail_parser::{Message, MessageParser, MessagePart, MimeHeaders, PartType};
 use std::fmt::Write as _;
 
@@ -85,29 +87,15 @@ fn html_of<'m>(message: &'m Message<'_>) -> Option<&'m str> {
     message.html_bodies().find_map(html)
 }
 
-/// A mail's HTML, with its inline images on this server.
+/// A mail's HTML, with its pictures inside.
 pub(super) fn html(mail: &Caught) -> Option<String> {
     let message = MessageParser::default().parse(&mail.raw[..])?;
     let mut html = html_of(&message)?.to_owned();
-    for (k, part) in message.parts.iter().enumerate() {
+    for part in &message.parts {
         if let Some(id) = part.content_id().filter(|id| !id.is_empty()) {
-            let there = format!("/mail/{}/part/{k}", mail.number);
-            html = html.replace(&format!("cid:{}", id.trim_matches(['<', '>'])), &there);
+            let picture = format!("data:image/png;base64,{}", BASE64.encode(part.contents()));
+            html = html.replace(&format!("cid:{}", id.trim_matches(['<', '>'])), &picture);
         }
     }
     Some(html)
-}
-
-/// Image number `k` of a mail, with its type. Only pictures are served, since other types could run code.
-pub(super) fn part(mail: &Caught, k: usize) -> Option<(&'static str, Vec<u8>)> {
-    let message = MessageParser::default().parse(&mail.raw[..])?;
-    let part = message.parts.get(k)?;
-    let kind = part.content_type()?;
-    let kind = match (kind.ctype(), kind.subtype()?) {
-        ("image", "png") => "image/png",
-        ("image", "jpeg") => "image/jpeg",
-        ("image", "gif") => "image/gif",
-        _ => return None,
-    };
-    Some((kind, part.contents().to_vec()))
 }

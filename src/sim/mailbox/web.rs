@@ -19,8 +19,8 @@ use tokio_util::sync::CancellationToken;
 /// Our own pages: no scripts, and nothing from other origins.
 const OURS: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; base-uri 'none'; \
                     form-action 'none'; frame-ancestors 'none'";
-/// A mail's HTML: inline styles and its own pictures, always in a sandbox, even if opened directly.
-const THEIRS: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; \
+/// A mail's HTML: inline styles and the pictures in it, always in a sandbox, even if opened directly.
+const THEIRS: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
 impl Mailbox {
@@ -55,9 +55,6 @@ async fn answer(mailbox: &Mailbox, request: Request<Incoming>) -> Result<Respons
         (["mail", _], Some(mail)) => Some((HTML, OURS, view::mail(mail).into_bytes())),
         (["mail", _, "html"], Some(mail)) => view::html(mail).map(|html| (HTML, THEIRS, html.into_bytes())),
         (["mail", _, "raw"], Some(mail)) => Some(("text/plain; charset=utf-8", OURS, mail.raw.to_vec())),
-        (["mail", _, "part", k], Some(mail)) => {
-            k.parse().ok().and_then(|k| view::part(mail, k)).map(|(kind, bytes)| (kind, THEIRS, bytes))
-        }
         _ => None,
     };
     let allowed = request.method() == Method::GET;

@@ -2,7 +2,7 @@
 
 use super::{Request, named, page, shown};
 use crate::answer::{Answer, Outcome, Payload, Refusal};
-use crate::wire::Wire;
+use crate::wire;
 use crate::world::World;
 use crate::world::report::Report;
 use chrono::{Months, NaiveDate, NaiveTime};
@@ -30,11 +30,10 @@ pub(super) fn expected_balance(world: &World, rq: &Request<'_>, date: &str) -> O
 
 /// The list of charges and one of them.
 pub(super) fn charges(world: &World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
-    let wire = Wire(world);
     let charges = &world.ledger.charges;
     match (rq.method, rest) {
-        ("GET", []) => page::newest_first(rq, charges.rows(), |charge| wire.charge(charge)),
-        ("GET", [part]) => shown(charges, named(charges, part)?, 200, |charge| wire.charge(charge)),
+        ("GET", []) => page::newest_first(rq, charges.rows(), wire::charge),
+        ("GET", [part]) => shown(charges, named(charges, part)?, 200, wire::charge),
         _ => rq.not_allowed(),
     }
 }

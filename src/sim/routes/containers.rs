@@ -4,7 +4,8 @@ use super::{Request, named, page};
 use crate::answer::{Outcome, Refusal};
 use crate::validate::Fields;
 use crate::wire::Wire;
-use crate::world::{NewContainer, World};
+use crate::world::World;
+use crate::world::records::Container;
 
 pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
     match (rq.method, rest) {
@@ -44,7 +45,7 @@ fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
     let memcache = fields.int_within("memcache", 0, MOST_MB).filter(|mb| *mb > 0);
     fields.finish()?;
     let now = world.local_now();
-    let new = NewContainer { name, memory_limit, quota, environment, redis, memcache };
+    let new = Container { name, memory_limit, quota, environment, redis, memcache, ..Container::default() };
     let id = world.add_container(new, now, true);
     shown(world, id, 201)
 }

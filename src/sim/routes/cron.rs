@@ -3,8 +3,10 @@
 use super::{Request, named, page};
 use crate::answer::{Outcome, Refusal};
 use crate::validate::Fields;
-use crate::wire::Wire;
+use crate::wire::plain;
 use crate::world::World;
+use crate::world::records::CRON_FIELDS;
+use std::collections::BTreeMap;
 
 pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
     match (rq.method, rest) {
@@ -28,22 +30,22 @@ pub(super) fn of_site(world: &World, rq: &Request<'_>, part: &str) -> Outcome {
     }
     let id = named(&world.sites, part)?;
     let jobs = world.sites.get(id).map_or(&[][..], |site| &site.cron_jobs);
-    page::entities(rq, jobs, |id| world.cron_jobs.get(*id).map(|job| Wire(world).cron(job)))
+    page::entities(rq, jobs, |id| world.cron_jobs.get(*id).map(plain))
 }
 
 fn shown(world: &World, id: u64) -> Outcome {
-    super::shown(&world.cron_jobs, id, 200, |job| Wire(world).cron(job))
+    super::shown(&world.cron_jobs, id, 200, plain)
 }
 
 /// Schedule, command and comment. The interface does not show the full syntax of the schedule, so any text
 /// without blanks is accepted.
-fn job(fields: &mut Fields) -> ([String; 5], String, Option<String>) {
-    let schedule = ["minutes", "hours", "days", "months", "weekdays"].map(|name| {
+fn job(fields: &mut Fields) -> (BTreeMap<&'static str, String>, String, Option<String>) {
+    let schedule = CRON_FIELDS.map(|name| {
         let text = fields.required_text(name);
         fields.check(name, !text.trim().contains(char::is_whitespace), "must not contain blanks");
-        text
+        (name, text)
     });
-    (schedule, fields.required_text("command"), fields.text("comment"))
+    (schedule.into(), fields.required_text("command"), fields.text("comment"))
 }
 
 fn create(world: &mut World, rq: &Request<'_>) -> Outcome {

@@ -3,7 +3,7 @@
 use super::{Request, named, page};
 use crate::answer::Outcome;
 use crate::validate::Fields;
-use crate::wire::Wire;
+use crate::wire::plain;
 use crate::world::World;
 
 pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
@@ -19,7 +19,7 @@ pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outco
         ("GET", [part, "databases"]) => {
             let id = named(&world.sites, part)?;
             let databases = world.sites.get(id).map_or(&[][..], |site| &site.databases);
-            page::entities(rq, databases, |id| world.databases.get(*id).map(|d| Wire(world).database(d)))
+            page::entities(rq, databases, |id| world.databases.get(*id).map(plain))
         }
         ("PUT", [part, "set-password"]) => set_password(world, rq, part),
         _ => rq.not_allowed(),
@@ -41,7 +41,7 @@ fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
 }
 
 fn shown(world: &World, id: u64) -> Outcome {
-    super::shown(&world.databases, id, 200, |database| Wire(world).database(database))
+    super::shown(&world.databases, id, 200, plain)
 }
 
 /// Sets the password of a site's databases, which share one user. The returned record is the first of them.

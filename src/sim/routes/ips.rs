@@ -3,7 +3,7 @@
 use super::{Request, named, page};
 use crate::answer::{Answer, Outcome, Refusal};
 use crate::validate::Fields;
-use crate::wire::Wire;
+use crate::wire::plain;
 use crate::world::World;
 
 pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
@@ -21,19 +21,18 @@ pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outco
 
 /// All addresses, or those of the VM that `vm` names by its id or its `vm_id`. An unknown VM has none.
 fn list(world: &World, rq: &Request<'_>) -> Outcome {
-    let wire = Wire(world);
     let Some(wanted) = rq.param("vm") else {
-        return page::numbered(rq, world.ips.rows(), |ip| wire.ip(ip));
+        return page::numbered(rq, world.ips.rows(), plain);
     };
     let number = wanted.parse().ok();
     let vm = world.vms.rows().iter().find(|vm| Some(vm.id) == number || vm.vm_id == wanted);
     let rows: Vec<_> =
         vm.map(|vm| vm.ips.iter().filter_map(|id| world.ips.get(*id)).collect()).unwrap_or_default();
-    page::numbered(rq, &rows, |ip| wire.ip(ip))
+    page::numbered(rq, &rows, plain)
 }
 
 fn shown(world: &World, id: u64, status: u16) -> Outcome {
-    super::shown(&world.ips, id, status, |ip| Wire(world).ip(ip))
+    super::shown(&world.ips, id, status, plain)
 }
 
 fn create(world: &mut World, rq: &Request<'_>) -> Outcome {

@@ -3,12 +3,12 @@
 use super::{Request, named, page};
 use crate::answer::{Answer, Outcome};
 use crate::validate::Fields;
-use crate::wire::Wire;
+use crate::wire::plain;
 use crate::world::World;
 
 pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
     match (rq.method, rest) {
-        ("GET", []) => page::numbered(rq, world.keys.rows(), |key| Wire(world).key(key)),
+        ("GET", []) => page::numbered(rq, world.keys.rows(), plain),
         ("POST", []) => create(world, rq),
         ("GET", [part]) => shown(world, named(&world.keys, part)?, 200),
         ("DELETE", [part]) => {
@@ -20,7 +20,7 @@ pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outco
 }
 
 fn shown(world: &World, id: u64, status: u16) -> Outcome {
-    super::shown(&world.keys, id, status, |key| Wire(world).key(key))
+    super::shown(&world.keys, id, status, plain)
 }
 
 fn create(world: &mut World, rq: &Request<'_>) -> Outcome {

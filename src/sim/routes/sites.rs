@@ -5,7 +5,8 @@ use crate::answer::{Answer, Outcome, Refusal};
 use crate::names::engine_versions;
 use crate::validate::Fields;
 use crate::wire::Wire;
-use crate::world::{NewSite, World};
+use crate::world::World;
+use crate::world::records::Site;
 use serde_json::json;
 
 /// Engines (section 2.3).
@@ -62,40 +63,39 @@ fn shown(world: &World, id: u64) -> Outcome {
 }
 
 /// The fields that creating and installing share.
-fn common(fields: &mut Fields) -> (u64, NewSite) {
-    let container = u64::try_from(fields.required_int("container_id")).unwrap_or(0);
-    let new = NewSite {
+fn common(fields: &mut Fields) -> Site {
+    Site {
+        container: u64::try_from(fields.required_int("container_id")).unwrap_or(0),
         name: fields.required_text("name"),
         force_https: fields.flag("force_https").unwrap_or(false),
-        charset: fields.one_of("charset", &CHARSETS),
-        main_alias: fields.text("main_alias"),
+        charset: fields.one_of("charset", &CHARSETS).unwrap_or_default(),
+        main_alias: fields.text("main_alias").unwrap_or_default(),
         aliases: fields.texts("aliases").unwrap_or_default(),
         certificate_id: fields.int_within("certificate_id", 0, i64::MAX).unwrap_or(0),
-        cron_mail: fields.text("cron_mail"),
-        ..NewSite::default()
-    };
-    (container, new)
+        cron_mail: fields.text("cron_mail").unwrap_or_default(),
+        ..Site::default()
+    }
 }
 
-fn build(world: &mut World, container: u64, new: NewSite) -> Outcome {
-    if world.containers.get(container).is_none() {
+fn build(world: &mut World, new: Site, database: bool) -> Outcome {
+    if world.containers.get(new.container).is_none() {
         return Err(Refusal::not_found("container"));
     }
     let now = world.local_now();
-    let id = world.add_site(container, new, now);
+    let id = world.add_site(new, database, now);
     world.build_site(id);
     shown(world, id)
 }
 
 fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
     let mut fields = Fields::json(rq.body)?;
-    let (container, mut new) = common(&mut fields);
+    let mut new = common(&mut fields);
     new.engine = fields.required_one_of("engine", &ENGINES);
-    new.engine_version = fields.text("engine_version");
-    new.database = fields.text("dbms_type").is_some_and(|kind| !kind.is_empty());
+    new.engine_version = fields.text("engine_version").unwrap_or_default();
+    let database = fields.text("dbms_type").is_some_and(|kind| !kind.is_empty());
     fields.text("db_version");
     fields.finish()?;
-    build(world, container, new)
+    build(world, new, database)
 }
 
 /// The engine of an image whose name does not begin with it.
@@ -113,15 +113,14 @@ fn engine_of(image: &str) -> &'static str {
 
 fn install(world: &mut World, rq: &Request<'_>) -> Outcome {
     let mut fields = Fields::json(rq.body)?;
-    let (container, mut new) = common(&mut fields);
+    let mut new = common(&mut fields);
     let images: Vec<&str> = IMAGES.split(' ').collect();
     let image = fields.required_one_of("image", &images);
     fields.text("admin_email");
     fields.text("admin_password");
     fields.finish()?;
     new.engine = engine_of(&image).to_owned();
-    new.database = image != "static";
-    build(world, container, new)
+    build(world, new, image != "static")
 }
 
 /// Keeps a value that the request does not name.

@@ -4,8 +4,9 @@ use super::{Request, named, page};
 use crate::answer::{Answer, Outcome, Refusal};
 use crate::names;
 use crate::validate::{Fields, truth};
-use crate::wire::Wire;
-use crate::world::{NewVm, World};
+use crate::wire::{Wire, plain};
+use crate::world::World;
+use crate::world::records::Vm;
 use serde_json::json;
 
 pub(super) fn route(world: &mut World, rq: &Request<'_>, rest: &[&str]) -> Outcome {
@@ -30,18 +31,18 @@ fn shown(world: &World, id: u64) -> Outcome {
 fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
     let mut fields = Fields::form(rq.body);
     let kind = fields.required_text("type");
-    let name = fields.text("name").filter(|name| !name.is_empty());
+    let name = fields.text("name").unwrap_or_default();
     let from_disk = fields.has("storage");
-    let mut new = NewVm { name, kind, ..NewVm::default() };
+    let mut new = Vm { name, kind, ..Vm::default() };
     if from_disk {
         // No operation lists disks, so any id is accepted.
         let storage = fields.required_int("storage");
         fields.check("storage", storage > 0, "must be a disk's id");
-        new.storage = u64::try_from(storage).ok();
-        // "When passed": any value except one that means no.
-        new.copy = fields
+        // "When passed": any value except one that means no. A copy is a new disk.
+        let is_copy = fields
             .text("storage_copy_origin")
             .is_some_and(|text| truth(&text) != Some(false) || text.is_empty());
+        new.storages = u64::try_from(storage).ok().filter(|_| !is_copy).into_iter().collect();
     } else {
         // The lists of prices, architectures and images are not shown, so any value is accepted.
         fields.required_text("arch");
@@ -55,7 +56,7 @@ fn create(world: &mut World, rq: &Request<'_>) -> Outcome {
         let key = fields.int("keypair");
         let known = key.is_none_or(|key| u64::try_from(key).is_ok_and(|key| world.keys.get(key).is_some()));
         fields.check("keypair", known, "no such SSH key");
-        new.key = key.and_then(|key| u64::try_from(key).ok());
+        new.ssh_keys = key.and_then(|key| u64::try_from(key).ok()).into_iter().collect();
     }
     fields.finish()?;
     let id = world.build_vm(new);
@@ -92,7 +93,7 @@ fn change(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {
 fn act(world: &mut World, part: &str, [from, to]: [&'static str; 2]) -> Outcome {
     let id = named(&world.vms, part)?;
     world.act_on_vm(id, from, to)?;
-    super::shown(&world.vms, id, 200, |vm| Wire(world).vm_after_action(vm))
+    super::shown(&world.vms, id, 200, plain)
 }
 
 fn delete(world: &mut World, rq: &Request<'_>, part: &str) -> Outcome {

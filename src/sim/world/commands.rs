@@ -1,7 +1,7 @@
 //! Carries out control commands (docs/provider.md, "Control"). control.rs defines them.
 
-use super::records::{ContainerState, State};
-use super::{NewContainer, NewSite, NewVm, Target, World};
+use super::records::{Container, ContainerState, Site, State, Vm};
+use super::{Target, World};
 use crate::SimError;
 use crate::control::{Command, Which};
 use chrono::TimeDelta;
@@ -53,14 +53,14 @@ impl World {
             Command::ReportError { text } => self.report_error = text.clone().filter(|t| !t.is_empty()),
             Command::EndTokens {} => self.tokens.end_all(),
             Command::AddVm { name, tariff } => {
-                self.build_vm(NewVm { name: Some(name.clone()), kind: tariff.clone(), ..NewVm::default() });
+                self.build_vm(Vm { name: name.clone(), kind: tariff.clone(), ..Vm::default() });
             }
             Command::AddContainer { name } => {
                 let now = self.local_now();
-                self.add_container(NewContainer::named(name.clone()), now, true);
+                self.add_container(Container::named(name.clone()), now, true);
             }
             Command::AddSite { container, name, engine } => {
-                let new = NewSite { name: name.clone(), engine: engine.clone(), ..NewSite::default() };
+                let new = Site { name: name.clone(), engine: engine.clone(), ..Site::default() };
                 self.add_new_site(container, new)?;
             }
             Command::RemoveVm { vm } => self.find_vms(vm)?.into_iter().for_each(|id| self.remove_vm(id)),
@@ -74,10 +74,10 @@ impl World {
         Ok(())
     }
 
-    fn add_new_site(&mut self, container: &Which, new: NewSite) -> Result<(), SimError> {
+    fn add_new_site(&mut self, container: &Which, new: Site) -> Result<(), SimError> {
         let container = self.find_containers(container)?[0];
         let now = self.local_now();
-        let id = self.add_site(container, new, now);
+        let id = self.add_site(Site { container, ..new }, false, now);
         self.build_site(id);
         Ok(())
     }

@@ -5,97 +5,37 @@ use super::ledger::{Order, Tariff};
 use super::records::{Container, ContainerState, CronJob, Database, Ip, Key, Site, Vm};
 use super::{Target, World, tariffs};
 use crate::names;
-use chrono::{NaiveDateTime, TimeDelta};
+use chrono::NaiveDateTime;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A VM to be added.
-#[derive(Debug, Default)]
-pub struct NewVm {
-    pub name: Option<String>,
-    pub kind: String,
-    /// The disk that it is built on; a new one if absent.
-    pub storage: Option<u64>,
-    /// Whether it is built on a copy of the disk, which takes longer.
-    pub copy: bool,
-    pub key: Option<u64>,
-}
-
-/// A container to be added.
-#[derive(Debug)]
-pub struct NewContainer {
-    pub name: String,
-    pub memory_limit: i64,
-    pub quota: i64,
-    pub environment: i64,
-    pub redis: Option<i64>,
-    pub memcache: Option<i64>,
-}
-
-impl NewContainer {
-    /// A container of the usual size.
-    pub fn named(name: String) -> NewContainer {
-        NewContainer { name, memory_limit: 1024, quota: 10_240, environment: 0, redis: None, memcache: None }
-    }
-}
-
-/// A site to be added.
-#[derive(Debug, Default)]
-pub struct NewSite {
-    pub name: String,
-    pub engine: String,
-    pub engine_version: Option<String>,
-    pub charset: Option<String>,
-    pub main_alias: Option<String>,
-    pub aliases: Vec<String>,
-    pub certificate_id: i64,
-    pub force_https: bool,
-    pub cron_mail: Option<String>,
-    /// Whether the site has a database.
-    pub database: bool,
-}
-
 impl World {
-    /// Adds a running VM. `start` dates its order; `None` makes no order.
-    pub fn add_vm(&mut self, new: NewVm, start: Option<NaiveDateTime>) -> u64 {
+    /// Adds a running VM. Without a name or a disk it gets one. `start` dates its order; `None` makes no order.
+    pub fn add_vm(&mut self, new: Vm, start: Option<NaiveDateTime>) -> u64 {
         let id = self.vms.fresh_id();
         let (ncpu, memsize) = tariffs::vm_size(&new.kind);
-        let name = new.name.unwrap_or_else(|| format!("vm-{id}"));
+        let name = if new.name.is_empty() { format!("vm-{id}") } else { new.name };
         let order = start.map(|start| {
             let tariff = self.tariffs.vm(&new.kind);
             self.open_order(&name, tariff, start)
         });
-        let storage = match new.storage {
-            Some(storage) if !new.copy => storage,
-            Some(_) | None => {
-                self.next_storage += 1;
-                self.next_storage - 1
-            }
-        };
+        let mut storages = new.storages;
+        if storages.is_empty() {
+            storages.push(self.next_storage);
+            self.next_storage += 1;
+        }
         let vm_id = format!("v{}", names::token(&mut self.rng, 9));
-        self.vms.push(Vm {
-            id,
-            vm_id,
-            name,
-            ncpu,
-            memsize,
-            kind: new.kind,
-            life: "active".into(),
-            monitoring: true,
-            ips: Vec::new(),
-            storages: vec![storage],
-            ssh_keys: new.key.into_iter().collect(),
-            order,
-        });
+        let life = "active".into();
+        self.vms.push(Vm { id, vm_id, name, ncpu, memsize, life, monitoring: true, storages, order, ..new });
         self.add_ip(id, 4);
         id
     }
 
     /// Adds a VM that is built first: pending, building, active.
-    pub fn build_vm(&mut self, new: NewVm) -> u64 {
-        let copying = if new.copy { TimeDelta::seconds(3) } else { TimeDelta::zero() };
+    pub fn build_vm(&mut self, new: Vm) -> u64 {
         let now = self.local_now();
         let id = self.add_vm(new, Some(now));
-        let (waiting, building) = (self.moment_of_work(), self.moment_of_work() + copying);
+        let (waiting, building) = (self.moment_of_work(), self.moment_of_work());
         self.pass(Target::Vm(id), &[("pending", waiting), ("building", building)], "active");
         id
     }
@@ -140,7 +80,7 @@ impl World {
     }
 
     /// Adds a container. `start` dates it and its order, if it has one.
-    pub fn add_container(&mut self, new: NewContainer, start: NaiveDateTime, ordered: bool) -> u64 {
+    pub fn add_container(&mut self, new: Container, start: NaiveDateTime, ordered: bool) -> u64 {
         let id = self.containers.fresh_id();
         let order = ordered.then(|| {
             let tariff = self.tariffs.container(new.memory_limit);
@@ -151,21 +91,15 @@ impl World {
         self.containers.push(Container {
             id,
             login: format!("c{id}"),
-            name: new.name,
             service_address: format!("h{}.example.net", 1 + id % 40),
             service_ip: format!("203.0.113.{}", 1 + id % 250),
-            memory_limit: new.memory_limit,
-            quota: new.quota,
             state,
             created: start,
             updated: start,
             // Creation knows 0 to 3, but reads show 0 and 1 (section 9): only 1 is the old environment.
             environment: i64::from(new.environment == 1),
-            sites: Vec::new(),
-            memcache: new.memcache,
-            redis: new.redis,
-            in_transfer: false,
             order,
+            ..new
         })
     }
 
@@ -177,42 +111,32 @@ impl World {
         self.close_order(container.order);
     }
 
-    /// Adds a running site.
-    pub fn add_site(&mut self, container: u64, new: NewSite, created: NaiveDateTime) -> u64 {
-        let id = self.sites.fresh_id();
+    /// Adds a running site. Empty texts get their usual values.
+    pub fn add_site(&mut self, new: Site, database: bool, created: NaiveDateTime) -> u64 {
+        let (id, container) = (self.sites.fresh_id(), new.container);
         let version = names::engine_versions(&new.engine).first().copied().unwrap_or_default();
-        let main_alias = new.main_alias.unwrap_or_else(|| new.name.clone());
+        let or = |text: String, usual: &str| if text.is_empty() { usual.to_owned() } else { text };
         let mut aliases = new.aliases;
         if aliases.is_empty() {
             aliases = vec![new.name.clone(), format!("www.{}", new.name)];
         }
-        let site = Site {
+        self.sites.push(Site {
             id,
-            container,
             life: "Active".into(),
             created,
             updated: created,
-            force_https: new.force_https,
-            certificate_id: new.certificate_id,
-            main_alias,
+            main_alias: or(new.main_alias, &new.name),
             aliases,
-            engine_version: new.engine_version.unwrap_or_else(|| version.to_owned()),
-            engine: new.engine,
-            engine_directives: Vec::new(),
-            charset: new.charset.unwrap_or_else(|| "utf-8".to_owned()),
-            cron_mail: new.cron_mail.unwrap_or_default(),
+            engine_version: or(new.engine_version, version),
+            charset: or(new.charset, "utf-8"),
             num_workers: 2,
             cache_static: 7,
-            comment: String::new(),
-            databases: Vec::new(),
-            cron_jobs: Vec::new(),
-            name: new.name,
-        };
-        self.sites.push(site);
+            ..new
+        });
         if let Some(container) = self.containers.get_mut(container) {
             container.sites.push(id);
         }
-        if new.database {
+        if database {
             self.add_database(id, format!("db{id}"), "utf8mb4".to_owned(), created);
         }
         id
@@ -254,7 +178,7 @@ impl World {
     pub fn add_cron_job(
         &mut self,
         site: u64,
-        schedule: [String; 5],
+        schedule: BTreeMap<&'static str, String>,
         command: String,
         comment: String,
         created: NaiveDateTime,

@@ -19,7 +19,6 @@ use super::time::{local_to_utc, to_local};
 use super::tokens::Tokens;
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
-pub(super) use create::{NewContainer, NewSite, NewVm};
 use ledger::Ledger;
 use records::{Container, CronJob, Database, Ip, Key, Life, Site, State, Vm};
 use std::collections::BTreeMap;
