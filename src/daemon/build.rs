@@ -18,12 +18,11 @@ use super::heartbeat::Heartbeat;
 use super::liveness::{Ended, Liveness, Loop, Tasks};
 use super::machine;
 use super::mails::{self, MailWriter};
-use super::pipeline::{Housekeeping, Looking, Paced, Pipeline, Senders, everybody, story, watchers};
+use super::pipeline::{Housekeeping, Looking, Paced, Pipeline, Senders, story, watchers};
 use super::publish::say_returned;
-use super::reload::{Reloader, SecretFiles, remember_moves};
+use super::reload::{Reloader, SecretFiles};
 use super::sender::{Job, Sender};
 use super::signals::PollRequests;
-use super::store_notes::StoreNotes;
 use super::supervise::Running;
 use super::telegram::{Edit, Listener};
 use super::watchdog::Watchdog;
@@ -59,7 +58,6 @@ pub(super) fn start(start: Start, stop: CancellationToken) -> Result<Running> {
     let states = known.iter().map(|(name, known)| (name.clone(), known.publish()));
     let encoder = first_page(&settings, &known, &decided.engine, now);
     let carriers = carrier::all(&settings)?;
-    remember_moves(&carriers, &store);
     let (messages, inbox) = mpsc::channel(256);
     let common = Arc::new(Common {
         own,
@@ -232,12 +230,10 @@ fn restore(opened: Opened, settings: &Settings, clock: &Clock) -> Result<Decided
     let engine = Engine::new(watchers(settings), incidents, cut_offs, now).knowing(known);
     log.wake(now);
     log.restart(now);
-    let mut notes = StoreNotes::default();
-    if let Some(aside) = &aside {
-        say_returned(Some(aside));
-        notes.damaged(aside, everybody(&engine));
+    if aside.is_some() {
+        say_returned(aside.as_deref());
     }
-    let housekeeping = Housekeeping::new(&store, digested_until, notes, now).context("reading the store")?;
+    let housekeeping = Housekeeping::new(&store, digested_until, now).context("reading the store")?;
     Ok(Decided { engine, log, muted, housekeeping, store: Arc::new(Mutex::new(store)) })
 }
 

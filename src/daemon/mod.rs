@@ -18,7 +18,6 @@ mod publish;
 mod reload;
 mod sender;
 mod signals;
-mod store_notes;
 mod supervise;
 pub(crate) mod telegram;
 mod watchdog;

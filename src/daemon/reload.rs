@@ -1,16 +1,15 @@
 //! A new configuration replaces the old one while the daemon runs. Unchanged parts go on undisturbed: polls,
 //! the calls that count against limits, incidents and mails.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::carrier::{self, Carrier};
+use super::carrier;
 use super::collectors::Collectors;
-use super::common::{Common, SharedStore};
+use super::common::Common;
 use super::heartbeat::Heartbeat;
 use super::liveness::Tasks;
 use super::machine;
@@ -44,7 +43,6 @@ impl Reloader {
             return Err(format!("store.path is now {new}, and the daemon has {old}; that takes a restart"));
         }
         let renewed = carrier::all(&settings).map_err(|error| format!("{error:#}"))?;
-        remember_moves(&renewed, &self.common.store);
         if renewed.contains_key(&Way::Smtp) != self.common.carriers.contains_key(&Way::Smtp) {
             return Err("[email] was added or removed; that takes a restart".to_owned());
         }
@@ -77,19 +75,6 @@ impl Reloader {
         let _ = self.common.messages.send(Message::Settings(Box::new(settings))).await;
         self.collectors.start(changed, tasks);
         Ok(())
-    }
-}
-
-/// Takes over the new numbers of groups that became supergroups.
-pub(super) fn remember_moves(carriers: &BTreeMap<Way, Carrier>, store: &SharedStore) {
-    let store = store.lock();
-    for (way, carrier) in carriers {
-        let (Some(chat), Way::Named(_, name)) = (carrier.chat(), way) else { continue };
-        match store.chat_moved(name, chat.configured()) {
-            Ok(Some(number)) => chat.goes_on_at(number),
-            Ok(None) => {}
-            Err(error) => tracing::warn!(%error, chat = name, "where a Telegram chat moved to is not known"),
-        }
     }
 }
 

@@ -1,11 +1,9 @@
-//! Messages in chats, as rows, kept until their problems are over. Also the new numbers of groups that moved,
-//! and the last press of a button that was carried out.
+//! Messages in chats, as rows, kept until their problems are over.
 
-use chrono::{DateTime, Duration, Utc};
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
-use serde::{Deserialize, Serialize};
+use chrono::{DateTime, Utc};
+use rusqlite::{Transaction, TransactionBehavior, params};
 
-use super::rows::{Columns as _, meta, set_meta, stamp};
+use super::rows::{Columns as _, stamp};
 use super::{Store, StoreError};
 use crate::alert::{Flight, Key, Lane};
 use crate::model::TELEGRAM;
@@ -18,13 +16,6 @@ CREATE TABLE chat_messages (
   created_at TEXT NOT NULL, PRIMARY KEY (recipient, message_id)
 ) STRICT;
 ";
-
-/// Prefixes among the store's single values: before the name of a chat's table, and before the number of a bot.
-const MOVED: &str = "telegram_moved:";
-const OFFSET: &str = "telegram_offset:";
-
-/// Telegram keeps updates for a day, and restarts their numbers at random after a week without any.
-const OFFSET_HOLDS: Duration = Duration::days(6);
 
 /// One message.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,8 +31,6 @@ pub(crate) struct ChatMessage {
 /// The effect of a button, written in one transaction.
 #[derive(Clone, Debug)]
 pub(crate) struct Pressed<'a> {
-    pub bot: &'a str,
-    pub update: i64,
     pub comment: &'a str,
     /// Episodes that somebody acknowledged.
     pub acks: Vec<(Key, u32)>,
@@ -49,18 +38,6 @@ pub(crate) struct Pressed<'a> {
     pub silences: Vec<(Key, DateTime<Utc>)>,
     /// The message with the button, with its new text.
     pub message: Option<ChatMessage>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Moved {
-    from: String,
-    to: i64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Offset {
-    update: i64,
-    at: DateTime<Utc>,
 }
 
 /// Stores a message that is on its way from now on.
@@ -123,7 +100,7 @@ impl Store {
         Ok(())
     }
 
-    /// Writes the effect of a press, and that it was carried out: the next start continues after it.
+    /// Writes the effect of a press.
     pub(crate) fn press(&mut self, pressed: &Pressed<'_>, now: DateTime<Utc>) -> Result<(), StoreError> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for (key, episode) in &pressed.acks {
@@ -138,27 +115,7 @@ impl Store {
                 params![message.recipient, message.message_id, message.raw, message.number],
             )?;
         }
-        let offset = serde_json::to_string(&Offset { update: pressed.update, at: now })?;
-        set_meta(&transaction, &format!("{OFFSET}{}", pressed.bot), &offset)?;
         Ok(transaction.commit()?)
-    }
-
-    /// The number of the last press that was carried out.
-    pub(crate) fn pressed_until(&self, bot: &str, now: DateTime<Utc>) -> Result<Option<i64>, StoreError> {
-        let offset: Option<Offset> = json(&self.connection, &format!("{OFFSET}{bot}"))?;
-        Ok(offset.filter(|offset| now - offset.at < OFFSET_HOLDS).map(|offset| offset.update))
-    }
-
-    /// The new number of a group that became a supergroup, if `from` was its number.
-    pub(crate) fn chat_moved(&self, name: &str, from: &str) -> Result<Option<i64>, StoreError> {
-        let moved: Option<Moved> = json(&self.connection, &format!("{MOVED}{name}"))?;
-        Ok(moved.filter(|moved| moved.from == from).map(|moved| moved.to))
-    }
-
-    /// Notes the new number of a group that became a supergroup.
-    pub(crate) fn move_chat(&mut self, name: &str, from: &str, to: i64) -> Result<(), StoreError> {
-        let moved = serde_json::to_string(&Moved { from: from.to_owned(), to })?;
-        Ok(set_meta(&self.connection, &format!("{MOVED}{name}"), &moved)?)
     }
 }
 
@@ -170,8 +127,4 @@ fn read(row: &rusqlite::Row<'_>) -> Result<ChatMessage, StoreError> {
         raw: row.get(3)?,
         number: row.get(4)?,
     })
-}
-
-fn json<T: serde::de::DeserializeOwned>(connection: &Connection, key: &str) -> Result<Option<T>, StoreError> {
-    Ok(meta(connection, key)?.map(|text| serde_json::from_str(&text)).transpose()?)
 }

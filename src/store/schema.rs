@@ -18,10 +18,8 @@ const UPGRADED: i64 = 7;
 /// All tables but those of the notification log.
 const TABLES: &str = "
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
--- `body` is the incident as JSON; the columns beside it are for people with a sqlite3 shell.
-CREATE TABLE incidents (
-  key TEXT PRIMARY KEY, phase TEXT NOT NULL, severity TEXT NOT NULL, updated_at TEXT NOT NULL, body TEXT NOT NULL
-) STRICT;
+-- `body` is the incident as JSON.
+CREATE TABLE incidents (key TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT;
 -- The reasons of their changes, as JSON.
 CREATE TABLE decisions (
   id INTEGER PRIMARY KEY, key TEXT NOT NULL, decided_at TEXT NOT NULL, reason TEXT NOT NULL

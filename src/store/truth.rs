@@ -15,18 +15,9 @@ pub(super) fn write(
     engine: &Engine,
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
-    let mut put = transaction.prepare_cached(
-        "INSERT OR REPLACE INTO incidents (key, phase, severity, updated_at, body) VALUES (?1, ?2, ?3, ?4, ?5)",
-    )?;
-    let mut forget = transaction.prepare_cached("DELETE FROM incidents WHERE key = ?1")?;
-    for (key, incident) in engine.incidents.unsaved() {
-        let key = key.to_string();
-        let Some(incident) = incident else {
-            forget.execute([&key])?;
-            continue;
-        };
-        let (phase, severity) = (incident.phase.as_str(), incident.severity.as_str());
-        put.execute(params![key, phase, severity, stamp(now), serde_json::to_string(incident)?])?;
+    let incidents = engine.incidents.unsaved().map(|(key, one)| ([key.to_string()], one));
+    write_rows(transaction, "incidents", ["key"], incidents)?;
+    for (key, incident) in engine.incidents.unsaved().filter_map(|(key, one)| Some((key.to_string(), one?))) {
         write_episode(transaction, &key, incident, &engine.title(incident).stored(), now)?;
         write_reason(transaction, &key, incident, now)?;
     }

@@ -70,7 +70,7 @@ class Rows:
             keys = [item["key"] for item in flight["items"] if not flight["first"]]
             if any(self.log.get((key, to), {"told": {"what": "Nothing"}})["told"]["what"] == "Nothing" for key in keys):
                 self.untold.append((name, to))
-        self.open_incidents = {key for key, in store.execute("SELECT key FROM incidents WHERE phase = 'firing'")}
+        self.open_incidents = {key for key, in store.execute("SELECT key FROM incidents WHERE json_extract(body, '$.phase') = 'firing'")}
 
     def whole(self):
         """Sound, and an incident is never there without the note of what is owed or told of it, nor a mail without the

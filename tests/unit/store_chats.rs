@@ -1,5 +1,4 @@
-//! Messages in chats as rows: a press of a button is written in one step with its effect; the new ids of moved
-//! groups.
+//! Messages in chats as rows: a press of a button is written in one step with its effect.
 #![allow(clippy::unwrap_used)]
 
 use super::alert_support::start as now;
@@ -17,7 +16,7 @@ fn to() -> [String; 1] {
 }
 
 #[test]
-fn a_press_is_written_whole_and_is_not_done_again() {
+fn a_press_is_written_whole() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("hw.db");
     let mut store = Store::open(&path, now()).unwrap().store;
@@ -35,8 +34,6 @@ fn a_press_is_written_whole_and_is_not_done_again() {
     let edited = ChatMessage { raw: b"{1}".to_vec(), number: Some(100), ..found };
     let until = now() + Duration::hours(4);
     let pressed = Pressed {
-        bot: "123",
-        update: 5,
         comment: "Ann",
         acks: vec![(vm(1), 1)],
         silences: vec![(vm(2), until)],
@@ -47,21 +44,6 @@ fn a_press_is_written_whole_and_is_not_done_again() {
     assert_eq!((muted.acks[&vm(1)].episode, muted.acks[&vm(1)].comment.as_str()), (1, "Ann"));
     assert_eq!((muted.silences.len(), muted.silences[0].until), (1, until));
     assert_eq!(store.chat_messages().unwrap(), [edited]);
-    assert_eq!(store.pressed_until("123", now() + Duration::days(5)).unwrap(), Some(5));
-    // Telegram has restarted its numbers by then.
-    assert_eq!(store.pressed_until("123", now() + Duration::days(7)).unwrap(), None);
-    assert_eq!(store.pressed_until("124", now()).unwrap(), None);
     store.end_chat_message("telegram:ops", "0f@example.com").unwrap();
     assert!(store.chat_messages().unwrap().is_empty());
-}
-
-#[test]
-fn a_group_moved_from_where_it_was_configured() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::open(&directory.path().join("hw.db"), now()).unwrap().store;
-    assert_eq!(store.chat_moved("ops", "-1001").unwrap(), None);
-    store.move_chat("ops", "-1001", -1002).unwrap();
-    assert_eq!(store.chat_moved("ops", "-1001").unwrap(), Some(-1002));
-    assert_eq!(store.chat_moved("ops", "-1003").unwrap(), None, "somebody configured another");
-    assert_eq!(store.chat_moved("team", "-1001").unwrap(), None);
 }

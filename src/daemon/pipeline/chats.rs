@@ -8,41 +8,20 @@ use super::Pipeline;
 use super::housekeeping::writers_to;
 use crate::alert::{Key, Phase};
 use crate::failpoint;
-use crate::mail::{Press, SILENT_HOURS, Way, noted, offers, over};
+use crate::mail::{Press, SILENT_HOURS, noted, offers, over};
 use crate::model::{AccountName, Language, say};
-use crate::state::Shared;
 use crate::store::{self, ChatMessage, Rendered};
 use crate::view::Reader;
 
 impl Pipeline {
-    /// Notes the number of a message in its chat, and where the chat is, before the result is used for anything
-    /// else.
-    pub(super) fn note_chat(&mut self, way: &Way, to: &str, mail: &Rendered, number: Option<i64>) {
-        let mut store = self.common.store.lock();
-        if let Some(number) = number
-            && let Err(error) = store.number_chat_message(to, &mail.message_id, number)
-        {
+    /// Notes the number of a message in its chat before the result is used for anything else.
+    pub(super) fn note_chat(&mut self, to: &str, mail: &Rendered, number: i64) {
+        if let Err(error) = self.common.store.lock().number_chat_message(to, &mail.message_id, number) {
             tracing::debug!(%error, "a message in a chat will not be edited");
-        }
-        let (Some(carrier), Way::Named(_, name)) = (self.common.carriers.get(way).map(Shared::get), way)
-        else {
-            return;
-        };
-        let moved = carrier.chat().and_then(|chat| Some((chat.configured(), chat.moved_to()?)));
-        let Some((from, number)) = moved else { return };
-        if store.chat_moved(name, from).ok().flatten() == Some(number) {
-            return;
-        }
-        tracing::warn!(
-            recipient = to,
-            "the group became a supergroup and is written to as {number}; set telegram.{name}.chat_id to that"
-        );
-        if let Err(error) = store.move_chat(name, from, number) {
-            tracing::warn!(%error, "where a Telegram chat moved to cannot be kept");
         }
     }
 
-    /// Carries out a press of a button, once.
+    /// Carries out a press of a button. A press that Telegram sends again after a restart finds its button taken away.
     pub(super) fn pressed(&mut self, pressed: Pressed) {
         let reply = self.press(&pressed);
         if let Err(error) = &reply {
@@ -57,11 +36,8 @@ impl Pipeline {
     }
 
     fn press(&mut self, pressed: &Pressed) -> Result<String, store::StoreError> {
-        let Pressed { to, bot, update, press, id, number, who, .. } = pressed;
+        let Pressed { to, press, id, number, who, .. } = pressed;
         let mut store = self.common.store.lock();
-        if store.pressed_until(bot, self.now)?.is_some_and(|last| *update <= last) {
-            return Ok(String::new());
-        }
         let message = store.chat_message(to, id)?;
         let told = || message.iter().flat_map(|message| &message.told);
         let mut open: Vec<(Key, u32)> = told().filter_map(|told| self.open(told)).collect();
@@ -100,7 +76,7 @@ impl Pipeline {
         }
         let comment = format!("{who}, in Telegram");
         let message = edited.clone();
-        let done = store::Pressed { bot, update: *update, comment: &comment, acks, silences, message };
+        let done = store::Pressed { comment: &comment, acks, silences, message };
         store.press(&done, self.now)?;
         drop(store);
         failpoint::reach("pressed");

@@ -198,9 +198,8 @@ impl Pipeline {
         let writer = self.mail_writer.as_ref()?;
         let snapshot = self.common.snapshot.get();
         let language = writer.language(&notice.to, &notice.accounts);
-        let mut notes = self.housekeeping.store_notes.for_recipient(&notice.to, language);
         let difference = self.common.clock.difference().filter(|(_, decides)| *decides);
-        notes.extend(difference.map(|(words, _)| format!("{words}.")));
+        let notes: Vec<String> = difference.map(|(words, _)| format!("{words}.")).into_iter().collect();
         let lives_on = lives_on(&snapshot, &self.addresses);
         let context = writer.context(&snapshot, &notes, self.now);
         let context = mail::Context { language, lives_on, unreached, is_light, ..context };
@@ -221,7 +220,9 @@ impl Pipeline {
         if failure.is_none_or(|failure| failure.fault != Fault::Untried) {
             self.note_attempt(&way, &to, lane, &mail, failure);
         }
-        self.note_chat(&way, &to, &mail, sent.as_ref().ok().copied().flatten());
+        if let Ok(Some(number)) = sent {
+            self.note_chat(&to, &mail, number);
+        }
         self.settle(&to, lane, &mail.message_id, failure.map_or(Attempt::Sent, SendFailure::attempt));
         self.senders.quiet.remove(&to);
         // If the reply was lost, a store that lost the bytes gets them again.
@@ -263,7 +264,6 @@ impl Pipeline {
         if let Some(failure) = failure {
             self.log.failed(to, lane, &failure.error, failure.is_refusal(), self.now);
         } else {
-            self.housekeeping.store_notes.told(to);
             self.housekeeping.last_sent = Some(self.now);
         }
     }

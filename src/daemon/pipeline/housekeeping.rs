@@ -7,9 +7,8 @@ use chrono::{DateTime, Duration, NaiveDate, Utc};
 use chrono_tz::Tz;
 
 use super::super::publish::say_returned;
-use super::super::store_notes::StoreNotes;
 use super::{Pipeline, story};
-use crate::alert::{Digest, DigestAccount, Engine, Watcher};
+use crate::alert::{Digest, DigestAccount, Engine};
 use crate::model::freshness::attempted;
 use crate::model::{AccountName, LastReport, OwnVm, lives_on};
 use crate::store::{KEEP_INCIDENTS, Store, StoreError};
@@ -33,7 +32,6 @@ pub(in crate::daemon) struct Housekeeping {
     pub(super) reports_to_keep: BTreeSet<AccountName>,
     /// The version of the store after the last change by others.
     data_version: Option<i64>,
-    pub(super) store_notes: StoreNotes,
     /// The store refused the last commit. This is logged once.
     failing: bool,
     /// The watched VM that is this machine.
@@ -49,11 +47,10 @@ impl Housekeeping {
     pub(in crate::daemon) fn new(
         store: &Store,
         digested_until: Option<DateTime<Utc>>,
-        store_notes: StoreNotes,
         now: DateTime<Utc>,
     ) -> Result<Self, StoreError> {
         let (digested_until, last_sent) = (digested_until.unwrap_or(now), store.last_sent()?);
-        Ok(Self { digested_until, store_notes, last_sent, ..Self::default() })
+        Ok(Self { digested_until, last_sent, ..Self::default() })
     }
 }
 
@@ -252,12 +249,7 @@ impl Pipeline {
             return;
         }
         match store.return_to_file(now) {
-            Ok(aside) => {
-                say_returned(aside.as_deref());
-                if let Some(aside) = aside {
-                    self.housekeeping.store_notes.damaged(&aside, everybody(&self.engine));
-                }
-            }
+            Ok(aside) => say_returned(aside.as_deref()),
             Err(error) => {
                 tracing::debug!(%error, "the store still cannot be used");
                 return;
@@ -284,11 +276,6 @@ impl Pipeline {
             Err(_) => {}
         }
     }
-}
-
-/// All recipients in the configuration.
-pub(in crate::daemon) fn everybody(engine: &Engine) -> BTreeSet<&str> {
-    engine.watchers().values().flat_map(Watcher::everybody).map(String::as_str).collect()
 }
 
 /// The accounts that write to this recipient.

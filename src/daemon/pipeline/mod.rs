@@ -37,7 +37,7 @@ use crate::provider::cron::Schedule;
 use crate::provider::poll::{Update, span};
 pub(crate) use accounts::{watcher, watchers};
 pub(super) use dispatch::Senders;
-pub(super) use housekeeping::{Housekeeping, everybody};
+pub(super) use housekeeping::Housekeeping;
 pub(super) use looking::Looking;
 
 /// A message to the pipeline.

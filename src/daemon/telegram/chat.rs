@@ -94,19 +94,9 @@ impl Chat {
         })
     }
 
-    /// The chat's number in the configuration.
-    pub(crate) fn configured(&self) -> &str {
-        &self.configured
-    }
-
     /// The chat's present number, if it is not the configured one.
     pub(crate) fn moved_to(&self) -> Option<i64> {
         *self.moved_to.lock()
-    }
-
-    /// Takes over a number that the group is known to have moved to.
-    pub(crate) fn goes_on_at(&self, number: i64) {
-        *self.moved_to.lock() = Some(number);
     }
 
     /// Telegram's description of the bot.
@@ -181,8 +171,9 @@ impl Chat {
         let place = |number: String| number.parse::<i64>().map_or_else(|_| Value::from(number), Value::from);
         arguments.insert("chat_id".to_owned(), place(self.number()));
         match self.bot.call(method, &arguments, WHOLE).await {
-            Err(SendFailure { fault: Fault::Moved(number), .. }) => {
-                self.goes_on_at(number);
+            Err(SendFailure { fault: Fault::Moved(number), error }) => {
+                tracing::warn!("{error}");
+                *self.moved_to.lock() = Some(number);
                 arguments.insert("chat_id".to_owned(), number.into());
                 self.bot.call(method, &arguments, WHOLE).await
             }

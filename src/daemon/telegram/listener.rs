@@ -23,9 +23,6 @@ use crate::store::ChatMessage;
 pub(in crate::daemon) struct Pressed {
     /// The recipients that have this chat.
     pub(in crate::daemon) to: Vec<String>,
-    /// The numbers of the bot and of its update.
-    pub(in crate::daemon) bot: String,
-    pub(in crate::daemon) update: i64,
     pub(in crate::daemon) press: Press,
     /// The id of the message, up to its `@`, and its number in the chat.
     pub(in crate::daemon) id: String,
@@ -85,8 +82,7 @@ impl Listener {
             let Some(chat) = carrier.chat() else { return stop.cancelled().await };
             if bot != chat.bot.number() {
                 bot = chat.bot.number().to_owned();
-                let until = self.common.store.lock().pressed_until(&bot, self.common.clock.now());
-                heard = Heard { offset: until.ok().flatten().map(|last| last + 1), ..Heard::default() };
+                heard = Heard::default();
             }
             let listens = self.listens(chat);
             let (wait, offset) = (pause, heard.offset);
@@ -144,7 +140,7 @@ impl Listener {
         (heard.failures, heard.has_said_conflict) = (0, false);
         for update in updates {
             if let Some(callback) = update.press()
-                && !self.press(chat, update.update_id, callback).await
+                && !self.press(chat, callback).await
             {
                 // The update was not confirmed, so Telegram sends it again.
                 return AGAIN / failpoint::haste();
@@ -155,7 +151,7 @@ impl Listener {
     }
 
     /// Carries out a press; false if it could not be stored.
-    async fn press(&self, chat: &Chat, update: i64, callback: Callback) -> bool {
+    async fn press(&self, chat: &Chat, callback: Callback) -> bool {
         let (Some(message), Some((press, id))) = (&callback.message, Press::of(&callback.data)) else {
             return true;
         };
@@ -166,8 +162,6 @@ impl Listener {
         let (reply, answer) = oneshot::channel();
         let pressed = Pressed {
             to,
-            bot: chat.bot.number().to_owned(),
-            update,
             press,
             id: id.to_owned(),
             number: message.message_id,

@@ -3,12 +3,10 @@
 //! becomes debts. So nothing that surely arrived is told twice, and every beginning that was told gets its end.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, TransactionBehavior};
 
-use self::truth::Written;
 use super::rows::write_rows;
 use super::{StoreError, chats, log, schema};
-use crate::alert::Incident;
 
 mod incident;
 mod old;
@@ -21,7 +19,8 @@ INSERT INTO sent (message_id, recipient, subject, told, created_at, sent_at)
   SELECT m.message_id, e.recipient, m.subject, (SELECT json_group_array(n.incident || '#' || n.episode || '#')
     FROM news n WHERE n.message_id = m.message_id), m.created_at, e.ended_at
   FROM envelopes e JOIN messages m USING (message_id) WHERE e.state = 'sent' AND e.ended_at IS NOT NULL ORDER BY e.id;
-DELETE FROM incidents;
+DROP TABLE incidents;
+CREATE TABLE incidents (key TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT;
 DELETE FROM episodes WHERE ended_at IS NULL AND (key LIKE '%/unknown_state/%' OR key LIKE '%/collector_failing/%');
 -- Nothing but why no mail went out; and reasons that no longer have a sentence.
 DELETE FROM decisions WHERE reason LIKE '{%' AND (json_extract(reason, '$.cause') IS NULL OR json_extract(reason, '$.cause')
@@ -41,28 +40,14 @@ pub(super) fn upgrade(connection: &mut Connection, now: DateTime<Utc>) -> Result
     transaction.execute_batch(log::TABLES)?;
     transaction.execute_batch(chats::TABLE)?;
     transaction.execute_batch(REPLACE)?;
-    write_incidents(&transaction, incidents.values())?;
+    // Their history and reasons stay as they are.
+    let incidents = incidents.iter().map(|(key, one)| ([key.to_string()], Some(one)));
+    write_rows(&transaction, "incidents", ["key"], incidents)?;
     let cut_offs = cut_offs.iter().map(|(account, one)| ([account.to_string()], Some(one)));
     write_rows(&transaction, "cut_offs", ["account"], cut_offs)?;
     let entries = entries.iter().map(|((key, to), one)| ([key.to_string(), to.clone()], Some(one)));
     write_rows(&transaction, "notification_log", ["key", "recipient"], entries)?;
     transaction.pragma_update(None, "user_version", schema::NEWEST)?;
     transaction.commit()?;
-    Ok(())
-}
-
-/// Writes the incidents. Their history and reasons stay as they are.
-fn write_incidents<'a>(
-    transaction: &Transaction<'_>,
-    incidents: impl Iterator<Item = &'a Written>,
-) -> Result<(), StoreError> {
-    let mut put = transaction.prepare(
-        "INSERT INTO incidents (key, phase, severity, updated_at, body) VALUES (?1, ?2, ?3, ?4, ?5)",
-    )?;
-    for (incident, updated_at) in incidents {
-        let Incident { key, phase, severity, .. } = incident;
-        let body = serde_json::to_string(incident)?;
-        put.execute(params![key.to_string(), phase.as_str(), severity.as_str(), updated_at, body])?;
-    }
     Ok(())
 }

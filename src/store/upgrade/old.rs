@@ -62,9 +62,6 @@ pub(super) struct OldIncident {
     pub flapping: bool,
     pub ladder: Option<Value>,
     pub calendar: Option<CalendarEntry>,
-    /// The time at which its row was written.
-    #[serde(skip)]
-    pub updated_at: String,
 }
 
 /// The dates that the last two mails about a cut-off named, and whether a payment waits for its mail.
@@ -89,10 +86,10 @@ impl OldIncident {
 }
 
 pub(super) fn incidents(connection: &Connection) -> Result<BTreeMap<Key, OldIncident>, StoreError> {
-    let mut statement = connection.prepare("SELECT body, updated_at FROM incidents")?;
+    let mut statement = connection.prepare("SELECT body FROM incidents")?;
     let rows = statement.query_and_then([], |row| {
         let incident: OldIncident = row.json(0)?;
-        Ok((incident.key.clone(), OldIncident { updated_at: row.text(1)?, ..incident }))
+        Ok((incident.key.clone(), incident))
     })?;
     rows.collect()
 }

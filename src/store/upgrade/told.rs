@@ -9,8 +9,8 @@ use rusqlite::Connection;
 use super::super::StoreError;
 use super::super::rows::Columns as _;
 use super::old::OldIncident;
-use super::truth::{Written, key_now};
-use crate::alert::{Event, Key, Kind, Money, Notified, Owed, Told, Value, What, days_left};
+use super::truth::key_now;
+use crate::alert::{Event, Incident, Key, Kind, Money, Notified, Owed, Told, Value, What, days_left};
 
 /// An end that could not be mailed for this long lapses.
 const ENDS_LAPSE: Duration = Duration::days(7);
@@ -33,12 +33,12 @@ struct Line<'a> {
 pub(super) fn entries(
     connection: &Connection,
     old: &BTreeMap<Key, OldIncident>,
-    incidents: &BTreeMap<Key, Written>,
+    incidents: &BTreeMap<Key, Incident>,
     now: DateTime<Utc>,
 ) -> Result<BTreeMap<(Key, String), Notified>, StoreError> {
     let mut entries: BTreeMap<(Key, String), Notified> = BTreeMap::new();
     for ((key, to), mut entry) in mailed(connection, old)? {
-        let now_true = incidents.get(&key_now(&key)).map(|(incident, _)| incident);
+        let now_true = incidents.get(&key_now(&key));
         let (Some(before), Some(incident)) = (old.get(&key), now_true) else { continue };
         let has_lapsed = incident.ended.is_some_and(|ended| now - ended > ENDS_LAPSE);
         let told = &mut entry.told;

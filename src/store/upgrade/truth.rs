@@ -11,42 +11,38 @@ use crate::alert::{CutOff, Failing, Incident, Phase, Value};
 use crate::alert::{Key, Kind};
 use crate::model::{AccountName, Collector};
 
-/// An incident, and the time at which its row was last written.
-pub(super) type Written = (Incident, String);
-
 /// The key under which an incident continues. Each failing collector had one; now an account has one for all.
 pub(super) fn key_now(key: &Key) -> Key {
     if key.kind == Kind::CollectorFailing { Key::account_wide(&key.account, key.kind) } else { key.clone() }
 }
 
 /// Unknown states had an incident each, and have one for each sort of resource now: the next reading opens it anew.
-pub(super) fn incidents(old: &BTreeMap<Key, OldIncident>) -> BTreeMap<Key, Written> {
+pub(super) fn incidents(old: &BTreeMap<Key, OldIncident>) -> BTreeMap<Key, Incident> {
     let is_alone = |one: &&OldIncident| !matches!(one.key.kind, Kind::CollectorFailing | Kind::UnknownState);
-    let each = old.values().filter(is_alone).map(|one| (incident(one), one.updated_at.clone()));
+    let each = old.values().filter(is_alone).map(incident);
     let of_collectors: Vec<_> = old.values().filter(|one| one.key.kind == Kind::CollectorFailing).collect();
     let of_accounts = of_collectors.chunk_by(|one, next| one.key.account == next.key.account);
     let all = each.chain(of_accounts.filter_map(joined));
-    all.filter(|(one, _)| one.episode > 0 || one.phase != Phase::Resolved)
-        .map(|(one, at)| (one.key.clone(), (one, at)))
+    all.filter(|one| one.episode > 0 || one.phase != Phase::Resolved)
+        .map(|one| (one.key.clone(), one))
         .collect()
 }
 
 /// The incident of an account's collectors, which is open while one of theirs is. Its words come from the one that is
 /// open longest; the next poll renews them.
-fn joined(all: &[&OldIncident]) -> Option<Written> {
+fn joined(all: &[&OldIncident]) -> Option<Incident> {
     let open = || all.iter().filter(|one| one.phase.is_open());
     let newest = || all.iter().max_by_key(|one| one.last_change);
     let root = open().min_by_key(|one| one.since).or_else(newest)?;
     let failing = open().filter_map(|one| Some((collector(one)?, failing(one))));
-    let joined = Incident {
+    Some(Incident {
         key: key_now(&root.key),
         episode: all.iter().map(|one| incident(one).episode).max()?,
         severity: open().map(|one| one.severity).max().unwrap_or(root.severity),
         value: Value::Failing(failing.collect()),
         cause: None,
         ..incident(root)
-    };
-    Some((joined, root.updated_at.clone()))
+    })
 }
 
 fn collector(one: &OldIncident) -> Option<Collector> {
