@@ -14,6 +14,8 @@ pub(crate) struct Foreseen(Vec<Line>);
 #[derive(Clone, Debug)]
 struct Line {
     read_at: DateTime<Utc>,
+    /// The cut-off that it foresees.
+    date: Option<DateTime<Utc>>,
     balance: Money,
     /// The balance after each moment at which something is charged.
     steps: Vec<(DateTime<Utc>, Money)>,
@@ -21,6 +23,8 @@ struct Line {
 
 /// A report counts for this long.
 const DAY: Duration = Duration::hours(24);
+/// A charge is late only if the cut-off stays where it was; a payment of a day's charge moves it by more than this.
+const SAME_DATE: Duration = Duration::hours(12);
 
 impl Foreseen {
     /// Takes in a good report that was read at `now`. Returns the amount by which its balance is above what every
@@ -34,15 +38,16 @@ impl Foreseen {
     ) -> Option<Money> {
         let is_good = report.moments_rejected == 0 && !forecast::is_bare(report);
         let balance = forecast::balance_now(report).filter(|_| is_good)?;
-        let newest = self.0.last().map(|line| line.highest(now));
-        self.0.retain(|line| now - line.read_at < DAY);
-        let of_day = self.0.iter().map(|line| line.highest(now)).max();
+        let line = Line::of(report, balance, now);
+        let newest = self.0.last().map(|before| before.highest(now, &line));
+        self.0.retain(|before| now - before.read_at < DAY);
+        let of_day = self.0.iter().map(|before| before.highest(now, &line)).max();
         let highest =
             of_day.or(newest).or_else(|| last.and_then(|last| forecast::highest_foreseen(last, now)));
         // A report that foresaw this very balance adds nothing to this one.
-        self.0.retain(|line| line.at(now) != balance);
+        self.0.retain(|before| before.at(now) != balance);
         self.0.iter_mut().for_each(Line::shorten);
-        self.0.push(Line::of(report, balance, now));
+        self.0.push(line);
         highest.map(|highest| balance - highest).filter(|paid| paid.is_positive())
     }
 
@@ -61,7 +66,7 @@ impl Line {
                 None => steps.push((moment.at, moment.balance)),
             }
         }
-        Self { read_at: now, balance, steps }
+        Self { read_at: now, date: forecast::disconnect(report).at(), balance, steps }
     }
 
     /// Drops days that only a newer forecast is asked about.
@@ -75,8 +80,11 @@ impl Line {
         made.checked_sub(1).map_or(self.balance, |last| self.steps[last].1)
     }
 
-    fn highest(&self, now: DateTime<Utc>) -> Money {
-        self.at(now).max(self.at(now - LATE_CHARGE))
+    /// The highest balance that it foresaw for `now`, as a later report is compared with it. A charge may be late.
+    fn highest(&self, now: DateTime<Utc>, later: &Self) -> Money {
+        let has_moved = self.date.zip(later.date).is_some_and(|(one, later)| later - one > SAME_DATE);
+        let late = if has_moved { Duration::zero() } else { LATE_CHARGE };
+        self.at(now).max(self.at(now - late))
     }
 }
 
@@ -133,11 +141,16 @@ mod tests {
     fn a_charge_that_is_made_within_an_hour_of_its_time_is_no_payment() {
         let (report, now) = read("100", 0);
         let due = report.moments.get(0).map(|moment| moment.at).unwrap();
-        for (late, want) in [(Duration::minutes(10), false), (Duration::minutes(61), true)] {
+        let cut_off = |days| Edd::At(due + Duration::days(days));
+        let before = Report { edd: cut_off(1), ..report };
+        // A payment of that charge brings the balance back too, and moves the date.
+        for (minutes, days, want) in [(10, 1, false), (61, 1, true), (10, 2, true)] {
             let mut foreseen = Foreseen::default();
-            foreseen.payment(&report, None, now);
-            // The balance is still the one from before the charge.
-            assert_eq!(foreseen.payment(&report, Some(&report), due + late).is_some(), want, "{late}");
+            foreseen.payment(&before, None, now);
+            // The balance is the one from before the charge.
+            let later = Report { edd: cut_off(days), ..before.clone() };
+            let paid = foreseen.payment(&later, Some(&before), due + Duration::minutes(minutes));
+            assert_eq!(paid.is_some(), want, "{minutes} min, {days} d");
         }
     }
 }
