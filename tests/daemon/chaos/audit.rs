@@ -176,9 +176,10 @@ impl Auditor<'_> {
                     problem = (!was_away).then_some("it was watched");
                     open = None;
                 }
-                // The end between them could not be mailed before it was wrong again.
+                // The end between them could not be mailed before it was wrong again, or it was watched anew.
                 "opened" if open.is_some_and(|open| self.history.troubled(open.date, one.until())) => {
-                    let was_right = find(false);
+                    let was_away = self.history.away.iter().any(|from| (since..one.until()).contains(from));
+                    let was_right = was_away || find(false);
                     problem =
                         (!(is_again || was_right && find(true))).then_some("it was not wrong again then");
                     at = if problem.is_none() && is_again { since } else { at };
@@ -202,10 +203,13 @@ impl Auditor<'_> {
                     problem = (!find(false)).then_some("it was still wrong then");
                     open = None;
                 }
-                // Its opening was never mailed, or nobody could know that it was.
+                // Its opening was never mailed, or nobody could know that it was. The mail of an earlier end may have
+                // arrived without a reply.
                 "was-down" => {
+                    let is_end_lost = |open: &Told| self.history.doubted(open.date, one.until());
+                    let goes_on = open.take().is_some_and(|open| !(is_end_lost(open) && find(false)));
                     let came_and_went = find(true) && find(false);
-                    problem = if open.take().is_some() {
+                    problem = if goes_on {
                         Some("its opening had been told")
                     } else {
                         (!came_and_went).then_some("it did not come and go before")

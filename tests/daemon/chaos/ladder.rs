@@ -11,6 +11,8 @@ use super::history::{History, Moment};
 
 /// The default days that a payment takes.
 const LEAD: i64 = 3;
+/// The days that the balance lasts where no cut-off is ahead.
+const PLENTY: u32 = 200;
 /// The rung of `LEAD` + 1 days always exists.
 const RUNGS: [i64; 5] = [14, 7, LEAD + 1, 3, 1];
 /// The time from the moment at which an event is due to the writing of its mail after another mail delayed it.
@@ -69,18 +71,23 @@ impl State {
     fn sees(&self, Fact { what, from, .. }: Fact, is_restarted: bool) -> Vec<Self> {
         let mut next = self.clone();
         next.missed |= self.is_open && !self.knows;
+        let lasts = match what {
+            What::Clear => PLENTY,
+            What::UsedUp => 0,
+            What::Date { lasts, .. } => lasts,
+        };
+        let rose = lasts > self.longest;
+        if rose {
+            (next.longest, next.tightest) = (lasts, None);
+            (next.told_extended, next.told_paid, next.told_resolved) = (false, false, false);
+        }
         match what {
             What::Clear => {
                 (next.edd, next.is_off, next.is_open) = (None, false, false);
                 next.paid = false;
             }
             What::UsedUp => (next.is_off, next.is_open) = (true, true),
-            What::Date { edd, lasts } => {
-                let rose = lasts > self.longest;
-                if rose {
-                    (next.longest, next.tightest) = (lasts, None);
-                    (next.told_extended, next.told_paid, next.told_resolved) = (false, false, false);
-                }
+            What::Date { edd, .. } => {
                 if self.is_open && self.edd.is_some_and(|before| edd > before) {
                     let paid = Self { edd: Some(edd), paid: true, ..next.clone() };
                     return match (rose, is_restarted) {
@@ -181,7 +188,7 @@ impl<'a> Search<'a> {
 
     /// Whether every mail was due, and every due event was mailed.
     pub fn succeeds(&mut self) -> bool {
-        self.goes_on(0, 0, &State { longest: 200, ..State::default() })
+        self.goes_on(0, 0, &State { longest: PLENTY, ..State::default() })
     }
 
     /// Continues before the fact `at` and the mail `next`.
@@ -189,7 +196,13 @@ impl<'a> Search<'a> {
         let Some(fact) = self.facts.get(at) else { return next == self.told.len() };
         let kills = &self.history.kills;
         let is_restarted = kills.iter().any(|(killed, _)| *killed <= fact.to);
-        state.sees(*fact, is_restarted).into_iter().any(|state| self.holds(at, next, &state))
+        // An account that is watched again has no earlier reports.
+        let since = at.checked_sub(1).map_or(Moment::MIN_UTC, |before| self.facts[before].from);
+        let is_forgotten = self.history.away.iter().any(|away| (since..fact.to).contains(away));
+        let anew = State { longest: 0, ..state.clone() };
+        let states = [state.clone()].into_iter().chain(is_forgotten.then_some(anew));
+        let next_states: Vec<State> = states.flat_map(|state| state.sees(*fact, is_restarted)).collect();
+        next_states.iter().any(|state| self.holds(at, next, state))
     }
 
     /// Continues while the fact `at` holds.
