@@ -40,11 +40,6 @@ impl<'a> CutOff<'a> {
         }
     }
 
-    /// The same for a mail: a used-up balance is named if `used_up` says so, since it has a mail of its own.
-    pub(crate) fn telling(self, used_up: bool) -> Self {
-        Self { used_up, ..self }
-    }
-
     /// The same for a mail's first line: with the time of day, `aside` behind the date, and the lowest amount
     /// that helps.
     pub(crate) fn in_full(self, aside: String) -> Self {

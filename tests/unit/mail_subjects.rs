@@ -115,6 +115,11 @@ fn cut_offs(put: &mut impl FnMut(&str, Form, Vec<Item>, &KnownAccount)) {
     let mut far = full("main");
     far.apply(Read::ExpectedBalance(report("455", "10")), read_at());
     put("nothing to pay within 30 days", Form::Disconnect, vec![rung(60, "2026-04-15T11:00:00")], &far);
+    let mut spent = full("main");
+    let edd = Edd::At(t("2026-03-04T11:00:00"));
+    spent.apply(Read::ExpectedBalance(Report { edd, ..report("-5", "10") }), read_at());
+    let first = disconnect(Event::Rung(3), Severity::Critical, Some(used_up("2026-03-04T11:00:00")));
+    put("rung 3, the balance is used up", Form::Disconnect, vec![first], &spent);
     put("in the next year", Form::Disconnect, vec![rung(60, "2027-01-05T11:00:00")], &unread);
     put(
         "overdue, no date",

@@ -26,7 +26,7 @@ impl<'a> DisconnectMail<'a> {
     }
 
     fn cut_off(&self) -> CutOff<'a> {
-        CutOff::of(self.cut_off.disconnect(), self.payer).telling(self.item.event == Event::BalanceUsedUp)
+        CutOff::of(self.cut_off.disconnect(), self.payer)
     }
 
     /// The news about a cut-off that is ahead or past.
@@ -128,9 +128,6 @@ impl<'a> DisconnectMail<'a> {
     fn doubts(&self) -> String {
         let language = self.context.language;
         let mut doubts = Vec::new();
-        if self.cut_off.used_up && !self.is_overdue() && self.item.event != Event::BalanceUsedUp {
-            doubts.push(language.pick("the balance is used up", "деньги на балансе закончились").to_owned());
-        }
         if self.cut_off.computed && self.cut_off.edd.is_some() {
             doubts.push(language.pick("computed", "по расчёту").to_owned());
         }
