@@ -19,7 +19,6 @@ use crate::config::Settings;
 use crate::failpoint;
 use crate::file_stamp::FileStamp;
 use crate::http::AllowedHosts;
-use crate::mail::Way;
 
 /// Reads the configuration again; `Err` holds the reason why it was refused.
 pub(crate) type ReadSettings = Arc<dyn Fn() -> Result<Settings, String> + Send + Sync>;
@@ -43,19 +42,9 @@ impl Reloader {
             return Err(format!("store.path is now {new}, and the daemon has {old}; that takes a restart"));
         }
         let renewed = carrier::all(&settings).map_err(|error| format!("{error:#}"))?;
-        if renewed.contains_key(&Way::Smtp) != self.common.carriers.contains_key(&Way::Smtp) {
-            return Err("[email] was added or removed; that takes a restart".to_owned());
-        }
-        if !renewed.keys().eq(self.common.carriers.keys()) {
-            return Err(
-                "a table of [webhooks] or [telegram] was added or removed; that takes a restart".to_owned()
-            );
-        }
-        if settings.mails != self.mails {
-            return Err(
-                "the first webhook or Telegram chat was named as a recipient, or the last one removed; that takes a restart"
-                    .to_owned(),
-            );
+        if !renewed.keys().eq(self.common.carriers.keys()) || settings.mails != self.mails {
+            let what = "[email], a table of [webhooks] or [telegram], or the only recipient of these";
+            return Err(format!("{what} was added or removed; that takes a restart"));
         }
         // All new parts must be sound before old ones end.
         let heartbeat = Heartbeat::of(&settings).map_err(|error| error.to_string())?;
