@@ -175,13 +175,6 @@ impl Engine {
         self.foreseen.values_mut().for_each(|one| pull_back(one.moments(), now));
     }
 
-    /// The state of the engine without the configuration.
-    #[cfg(test)]
-    pub(crate) fn known(&self) -> impl std::fmt::Debug + '_ {
-        let Self { incidents, cut_offs, foreseen, horizon, changed, .. } = self;
-        (incidents, cut_offs, foreseen, horizon, changed)
-    }
-
     /// Incidents that changed since the last call.
     pub(crate) fn take_changed(&mut self) -> BTreeSet<Key> {
         std::mem::take(&mut self.changed)

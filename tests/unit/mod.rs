@@ -17,7 +17,6 @@ mod layers_support;
 mod mail_support;
 mod server;
 
-mod alert_explored;
 mod alert_histories;
 mod alert_stories;
 mod api_fixtures;

@@ -51,8 +51,8 @@ struct State {
     edd: Option<Moment>,
     is_off: bool,
     is_open: bool,
-    /// The longest time that the balance lasted.
-    longest: u32,
+    /// The longest time that the balance lasted; `None` before the first report.
+    longest: Option<u32>,
     /// Since the recipient's last mail a payment moved the date, or an episode began.
     paid: bool,
     missed: bool,
@@ -76,9 +76,10 @@ impl State {
             What::UsedUp => 0,
             What::Date { lasts, .. } => lasts,
         };
-        let rose = lasts > self.longest;
+        let rose = self.longest.is_some_and(|longest| lasts > longest);
+        next.longest = self.longest.max(Some(lasts));
         if rose {
-            (next.longest, next.tightest) = (lasts, None);
+            next.tightest = None;
             (next.told_extended, next.told_paid, next.told_resolved) = (false, false, false);
         }
         match what {
@@ -188,7 +189,7 @@ impl<'a> Search<'a> {
 
     /// Whether every mail was due, and every due event was mailed.
     pub fn succeeds(&mut self) -> bool {
-        self.goes_on(0, 0, &State { longest: PLENTY, ..State::default() })
+        self.goes_on(0, 0, &State { longest: Some(PLENTY), ..State::default() })
     }
 
     /// Continues before the fact `at` and the mail `next`.
@@ -199,7 +200,7 @@ impl<'a> Search<'a> {
         // An account that is watched again has no earlier reports.
         let since = at.checked_sub(1).map_or(Moment::MIN_UTC, |before| self.facts[before].from);
         let is_forgotten = self.history.away.iter().any(|away| (since..fact.to).contains(away));
-        let anew = State { longest: 0, ..state.clone() };
+        let anew = State { longest: None, edd: None, is_off: false, is_open: false, ..state.clone() };
         let states = [state.clone()].into_iter().chain(is_forgotten.then_some(anew));
         let next_states: Vec<State> = states.flat_map(|state| state.sees(*fact, is_restarted)).collect();
         next_states.iter().any(|state| self.holds(at, next, state))
