@@ -86,6 +86,10 @@ impl Store {
     /// # Errors
     /// If the file is there and cannot be opened.
     pub(crate) fn is_held(path: &Path) -> io::Result<bool> {
+        // Nothing waits for a pipe.
+        if fs::metadata(path).is_ok_and(|file| !file.is_file()) {
+            return Ok(false);
+        }
         match File::open(path) {
             Ok(file) => Ok(matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
