@@ -27,7 +27,8 @@ impl Engine {
         let billing = &state.billing;
         let last =
             if billing.doubted.is_some() { billing.report.as_deref() } else { billing.previous.as_deref() };
-        let payment = self.foreseen.entry(account.clone()).or_default().payment(report, last, at);
+        let is_sure = self.cut_offs.get(account).is_some_and(|one| one.is_bare(at));
+        let payment = self.foreseen.entry(account.clone()).or_default().payment(report, last, is_sure, at);
         let key = Key::account_wide(account, Kind::Disconnect);
         let is_open = self.incidents.get(&key).is_some_and(|one| one.phase.is_open());
         let cut_off = self.cut_offs.all.entry(account.clone()).or_default();

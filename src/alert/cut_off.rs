@@ -173,6 +173,11 @@ impl CutOff {
         self.later.map(|later| later.last).or(self.edd)
     }
 
+    /// Whether reports without a charge are the only ones for so long that they prove something.
+    pub(super) fn is_bare(&self, now: DateTime<Utc>) -> bool {
+        self.bare_since.is_some_and(|since| now - since >= BARE)
+    }
+
     /// Whether reports without a charge are still too new to prove anything.
     pub(crate) fn doubts_bare(&self, now: DateTime<Utc>) -> bool {
         self.bare_since.is_some_and(|since| now - since < BARE)
@@ -194,8 +199,10 @@ impl CutOff {
         self.is_paying = is_payment;
         let is_bare = forecast::is_bare(report);
         self.bare_since = if is_bare { self.bare_since.or(Some(at)) } else { None };
-        let is_doubtful = self.doubts_bare(at);
-        self.take_balance(report, at);
+        let is_doubtful = self.doubts_bare(at) && !forecast::is_settled(report, self.last_named());
+        if !is_doubtful {
+            self.take_balance(report, at);
+        }
         let disconnect = forecast::disconnect_after(report, self.edd, is_doubtful);
         let used_up = forecast::is_used_up(report).filter(|_| !is_doubtful);
         let has_money = forecast::balance_now(report).is_some_and(|balance| balance.is_positive());
@@ -211,6 +218,8 @@ impl CutOff {
                 {
                     (self.edd, self.computed) = (Some(date), false);
                 }
+                // A later date has to hold without an earlier one between.
+                self.later = self.later.filter(|_| date > at);
                 if self.is_overdue(at) {
                     self.used_up = used_up.unwrap_or(self.used_up);
                 } else {
@@ -267,7 +276,7 @@ impl CutOff {
     }
 
     fn take_balance(&mut self, report: &Report, at: DateTime<Utc>) {
-        let Some(balance) = forecast::balance_now(report).filter(|_| !self.doubts_bare(at)) else { return };
+        let Some(balance) = forecast::balance_now(report) else { return };
         self.balance = Some(balance);
         let lately = self.highest.iter().filter(|(then, _)| at - *then < DAY);
         let highest = lately.map(|(_, left)| *left).max().or(self.highest.last().map(|(_, left)| *left));

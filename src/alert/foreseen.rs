@@ -29,14 +29,15 @@ const SAME_DATE: Duration = Duration::hours(12);
 impl Foreseen {
     /// Takes in a good report that was read at `now`. Returns the amount by which its balance is above what every
     /// report of the last 24 hours foresaw for now: a payment. If there is none, the last report counts, of any age; `last`
-    /// is the one from before the start.
+    /// is the one from before the start. A report without charges counts if `is_sure`.
     pub(crate) fn payment(
         &mut self,
         report: &Report,
         last: Option<&Report>,
+        is_sure: bool,
         now: DateTime<Utc>,
     ) -> Option<Money> {
-        let is_good = report.moments_rejected == 0 && !forecast::is_bare(report);
+        let is_good = report.moments_rejected == 0 && (is_sure || !forecast::is_bare(report));
         let balance = forecast::balance_now(report).filter(|_| is_good)?;
         let line = Line::of(report, balance, now);
         let newest = self.0.last().map(|before| before.highest(now, &line));
@@ -125,7 +126,7 @@ mod tests {
             for &(balance, days, want) in story {
                 let (report, now) = read(balance, days);
                 assert_eq!(
-                    foreseen.payment(&report, last.as_ref(), now).is_some(),
+                    foreseen.payment(&report, last.as_ref(), false, now).is_some(),
                     want,
                     "{story:?}: {balance} on day {days}"
                 );
@@ -133,8 +134,8 @@ mod tests {
             }
         }
         let (paid, now) = read("50", 0);
-        assert!(Foreseen::default().payment(&paid, None, now).is_none(), "no report before it");
-        assert_eq!(Foreseen::default().payment(&paid, Some(&read("40", 0).0), now), Some(money("10")));
+        assert!(Foreseen::default().payment(&paid, None, false, now).is_none(), "no report before it");
+        assert_eq!(Foreseen::default().payment(&paid, Some(&read("40", 0).0), false, now), Some(money("10")));
     }
 
     #[test]
@@ -146,10 +147,10 @@ mod tests {
         // A payment of that charge brings the balance back too, and moves the date.
         for (minutes, days, want) in [(10, 1, false), (61, 1, true), (10, 2, true)] {
             let mut foreseen = Foreseen::default();
-            foreseen.payment(&before, None, now);
+            foreseen.payment(&before, None, false, now);
             // The balance is the one from before the charge.
             let later = Report { edd: cut_off(days), ..before.clone() };
-            let paid = foreseen.payment(&later, Some(&before), due + Duration::minutes(minutes));
+            let paid = foreseen.payment(&later, Some(&before), false, due + Duration::minutes(minutes));
             assert_eq!(paid.is_some(), want, "{minutes} min, {days} d");
         }
     }

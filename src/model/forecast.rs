@@ -146,6 +146,11 @@ pub(crate) fn owes_nothing(report: &Report) -> bool {
         && report.expected_balance.is_none_or(Money::is_zero)
 }
 
+/// Whether a report without charges proves at once that nothing is owed, since no date is `known`.
+pub(crate) fn is_settled(report: &Report, known: Option<DateTime<Utc>>) -> bool {
+    known.is_none() && owes_nothing(report)
+}
+
 /// Whether the balance is used up; `None` if it is not known. If the next charge begins with more, somebody has paid
 /// since the last one.
 pub(crate) fn is_used_up(report: &Report) -> Option<bool> {
@@ -207,7 +212,8 @@ pub(crate) fn first_unpaid(report: &Report) -> Option<DateTime<Utc>> {
     report.moments.iter().find(ChargeMoment::cuts_off).map(|moment| moment.at)
 }
 
-/// Whether a report proves that no cut-off is ahead. The report has to cover `known`, the date known so far.
+/// Whether a report proves that no cut-off is ahead. It has to cover `known`, the date known so far, or the first
+/// charge.
 pub(crate) fn all_clear(report: &Report, known: Option<DateTime<Utc>>) -> Result<(), Doubt> {
     if report.error.is_some() {
         return Err(Doubt::Error);
@@ -229,9 +235,8 @@ pub(crate) fn all_clear(report: &Report, known: Option<DateTime<Utc>>) -> Result
     if is_used_up(report) == Some(true) {
         return Err(Doubt::BalanceNow);
     }
-    if let Some(known) = known
-        && report.date.is_none_or(|date| date < known)
-    {
+    let covered = known.or_else(|| report.moments.first().map(|first| first.at));
+    if report.date.is_none() || covered > report.date {
         return Err(Doubt::TooShort);
     }
     Ok(())
@@ -271,7 +276,7 @@ pub(crate) fn proves_nothing(report: &Report, known: Disconnect, is_new_bare: bo
     if disconnect_after(report, known.at(), is_new_bare).is_cut_off() {
         return None;
     }
-    match known.is_cut_off() && is_new_bare {
+    match known.is_cut_off() && is_new_bare && !is_settled(report, known.at()) {
         true => Some(Doubt::NoCharges),
         false => all_clear(report, known.at()).err(),
     }

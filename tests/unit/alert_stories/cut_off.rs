@@ -263,6 +263,8 @@ fn a_balance_below_its_forecast_is_no_payment() {
 
          bare -400, 1h, cut-off 20d 20500, 30h => rung:0 extended:2026-03-22
 
+         bare -400, bare 0, report => rung:0 resolved
+
          cut-off 60h, 10m, restart 1m, look, cut-off 20d 20500, 50m => rung:3 paid:2026-03-22
 
          cut-off 6d 6000 => rung:7
@@ -319,6 +321,19 @@ fn two_backends_that_answer_in_turn_make_one_mail_and_then_at_most_one_of_a_kind
         all.extend(of_day);
     }
     assert!(all[0] == "rung:7" && all.len() <= 8, "{all:?}");
+}
+
+#[test]
+fn a_later_date_holds_for_an_hour_without_the_earlier_one_between() {
+    let mut world = World::healthy();
+    let from = world.now;
+    for report in 0..12 {
+        world.pass(Duration::minutes(10));
+        let edd =
+            from + if [1, 2, 8, 9].contains(&report) { Duration::days(25) } else { Duration::minutes(5) };
+        world.report(bill(from, world.now, 1000, Edd::At(edd)));
+    }
+    assert_eq!(world.take_ladder(), ["rung:0"]);
 }
 
 /// Each answers twice in a row, so that each second report of the rich one ends the incident.

@@ -187,7 +187,8 @@ proptest! {
         let now_is_gone = before_all(&report).is_some_and(|balance| balance <= Decimal::ZERO)
             && !owes_nothing(&report);
         let proven = report.error.is_none() && report.moments_rejected == 0 && report.edd == Edd::Null
-            && (owes_nothing(&report) || report.expected_balance.is_some_and(|balance| balance > Money::ZERO));
+            && (owes_nothing(&report) || report.expected_balance.is_some_and(|balance| balance > Money::ZERO))
+            && report.date.is_some_and(|date| report.moments.first().is_none_or(|first| first.at <= date));
         let want = match (report.edd, unpaid) {
             (Edd::At(at), _) => Disconnect::At { at, computed: false },
             (_, Some(at)) => Disconnect::At { at, computed: true },
