@@ -70,10 +70,11 @@ impl Causes<'_> {
     }
 
     /// Another incident of the same resource, which went on to another wrong state. It explains this one, so
-    /// that the resource is named once.
+    /// that the resource is named once. An error is explained by its container alone.
     fn other_of_resource(&self, incident: &Incident) -> Option<Key> {
         let key = &incident.key;
-        key.kind.sort().filter(|_| incident.moved_on().is_some())?;
+        let is_error = matches!(key.kind, Kind::VmError | Kind::SiteError);
+        key.kind.sort().filter(|_| incident.moved_on().is_some() && !is_error)?;
         let same_sight = Kind::ALL.iter().filter(|kind| **kind != key.kind && kind.sort() == key.kind.sort());
         let mut others = same_sight.filter_map(|&kind| self.open(&Key { kind, ..key.clone() }));
         others
@@ -145,9 +146,11 @@ impl Causes<'_> {
         !self.state.profile.collectors.contains(&collector) || has_looked(self.state, collector)
     }
 
-    /// The end of the wait for the first try of the report since the last start or wake.
+    /// The end of the wait for the report, or the first try of it, since the last start or wake.
     pub(super) fn awaits_report(&self) -> Option<DateTime<Utc>> {
-        self.until(self.horizon).filter(|_| !self.looked(Collector::ExpectedBalance))
+        // A clock that was set back leaves the report of before at the time of the wake.
+        let is_read = self.state.billing.latest().is_some_and(|(_, at)| at > self.horizon);
+        self.until(self.horizon).filter(|_| !is_read && !self.looked(Collector::ExpectedBalance))
     }
 
     /// Whether the last poll of the collector failed without showing the incident. Rows of the pages and listings

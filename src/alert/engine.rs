@@ -17,6 +17,7 @@ use super::reason::Cause;
 use super::rules;
 use super::settings::{AlertSettings, Watcher};
 use super::watched;
+use crate::model::account::EMPTY_FOR;
 use crate::model::forecast::Disconnect;
 use crate::model::freshness::attempted;
 use crate::model::{AccountName, AccountState, Believed, Collector, Observed, Snapshot, Sort};
@@ -189,7 +190,7 @@ impl Engine {
     /// Whether the configuration watches an incident again that it had stopped watching.
     pub(super) fn is_watched_again(&self, incident: &Incident, state: Option<&AccountState>) -> bool {
         incident.phase == Phase::Unwatched
-            && !matches!(incident.why, Cause::LeftReport | Cause::ListedAgain)
+            && incident.why != Cause::LeftReport
             && !has_report_since(incident, state)
             && watched::why_not(incident, self.watchers.get(&incident.key.account), state).is_none()
     }
@@ -213,7 +214,8 @@ impl Engine {
             if matches!(one, Observed::Report) {
                 self.report(state, &reading, &settings);
             }
-            for finding in rules::judge(state, one, &self.incidents, &settings) {
+            let is_started = now - self.horizon >= EMPTY_FOR;
+            for finding in rules::judge(state, one, &self.incidents, &settings, is_started) {
                 self.take(finding, &reading, &settings);
             }
         }

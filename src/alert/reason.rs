@@ -69,7 +69,6 @@ pub(crate) enum Cause {
     LeftOut,
     CodeUnnamed,
     LeftReport,
-    ListedAgain,
     GoneForADay,
     WatchedAgain,
     // The first start.

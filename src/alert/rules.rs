@@ -28,19 +28,20 @@ mod stopped;
 
 pub(crate) use self::collectors::{IN_PART_FOR, failure_of, judge_collector, told_after};
 
-/// One reading of an account.
+/// One reading of an account. `is_started`: the last start is so long ago that an empty listing proves something.
 pub(crate) fn judge(
     state: &AccountState,
     observed: &Observed,
     open: &BTreeMap<Key, Incident>,
     settings: &AlertSettings,
+    is_started: bool,
 ) -> Vec<Finding> {
-    let judge = Judge { state, open, settings };
+    let judge = Judge { state, open, settings, is_started };
     match observed {
         Observed::Vms(seen) => judge.listing(&state.vms, seen),
         Observed::Containers(seen) => {
             let mut findings = judge.listing(&state.containers, seen);
-            if state.containers.complete && state.containers.rows.is_empty() {
+            if state.containers.complete && state.containers.rows.is_empty() && is_started {
                 // An account without containers has only this finding to say that its sites are gone.
                 findings.extend(judge.listing(&Listing::<Site>::default(), &Seen::nothing(BTreeMap::new())));
             }
@@ -66,6 +67,7 @@ struct Judge<'a> {
     state: &'a AccountState,
     open: &'a BTreeMap<Key, Incident>,
     settings: &'a AlertSettings,
+    is_started: bool,
 }
 
 impl Judge<'_> {
@@ -104,6 +106,8 @@ impl Judge<'_> {
                 Some(_) => continue,
                 None if self.lives_elsewhere::<T>(id) => continue,
                 None if seen.removed.contains_key(&id) => Verdict::Gone { listings: 2 },
+                // The rows of before the start are not known.
+                None if listing.rows.is_empty() && !self.is_started => continue,
                 None if *whole && !listing.unreadable.contains(&id) => Verdict::Gone { listings: 1 },
                 None => continue,
             };
@@ -244,8 +248,7 @@ impl Judge<'_> {
             }
             let is_listed = listing.rows.binary_search_by_key(&id, |row| row.id().into()).is_ok();
             if is_listed && seen.shown.has(id) {
-                let verdict = Verdict::Unwatched(Cause::ListedAgain);
-                findings.push(self.again(incident, verdict, Detail::ListedAgain));
+                findings.push(self.again(incident, Verdict::Good, Detail::ListedAgain));
             }
         }
     }

@@ -326,7 +326,7 @@ fn share_orders(old: &[Arc<Order>], new: &mut [Arc<Order>]) {
 }
 
 /// For so long an empty listing after a full one removes nothing.
-const EMPTY_FOR: TimeDelta = TimeDelta::hours(1);
+pub(crate) const EMPTY_FOR: TimeDelta = TimeDelta::hours(1);
 
 impl<T: Resource<Id: Into<u64>> + Clone + PartialEq> Listing<T> {
     /// Takes in the rows of a reading. A listing that is suddenly empty proves nothing for an hour. A complete

@@ -118,7 +118,6 @@ pub(crate) fn cause(cause: &Cause, language: Language) -> String {
         Cause::GoneForADay => {
             pick("gone for a day: no more mail about it", "прошёл день: писем об этом больше не будет")
         }
-        Cause::ListedAgain => pick("the provider lists it again", "провайдер снова показывает это в списке"),
         Cause::WatchedAgain => {
             pick("still open, and watched again", "проблема остаётся и снова отслеживается")
         }

@@ -37,6 +37,8 @@ fn a_balance_that_drops_unforeseen_is_told_once_for_each_drop() {
 
          cut-off 6d, 1h => disconnect rung:7
 
+         no-date 10000, 1h => disconnect rung:14
+
          everybody away, no-date 100000, cut-off 6d, everybody accepts, 1h => ops[disconnect]: rung:7
 
          silence * 1h, no-date 100000, cut-off 6d, 10m => rung:7

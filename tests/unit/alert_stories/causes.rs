@@ -138,7 +138,7 @@ fn a_consequence_is_not_told_with_its_cause_and_is_told_if_it_outlives_it() {
 }
 
 #[test]
-fn a_vm_that_is_wrong_in_two_ways_is_told_in_one_before_and_after_its_cause() {
+fn an_error_is_told_whatever_else_is_wrong_with_its_vm() {
     stories(
         World::healthy,
         "overdue 1h, vm1=blocked => rung:0
@@ -148,7 +148,7 @@ fn a_vm_that_is_wrong_in_two_ways_is_told_in_one_before_and_after_its_cause() {
          vm1=active, vms => vm_error/1 resolved vm_blocked/1 resolved
 
          vm1=error, vm1=blocked, idle 10m => vm_error/1 opened vm_blocked/1 opened
-         idle 25h => vm_blocked/1 reminder:1
+         idle 25h => vm_error/1 reminder:1 vm_blocked/1 reminder:1
 
          vm1=error, overdue 1h, vm1=blocked, vms, vm1=error, paid, report => ops[vm]: opened
          idle 2h =>",

@@ -161,7 +161,15 @@ fn a_resource_is_removed_after_two_complete_listings_without_it() {
 
          s110=Error, restart 1m => opened
          containers, hides s110, hides s110, hides s110 =>
-         s110=gone, sites => site_error/110 removed
+         s110=gone, sites =>
+         1h, sites => site_error/110 removed
+
+         vm1=error => opened
+         restart 1m, vm1=gone vm2=gone, vms 3 =>
+         1h, vms 2 => vm_error/1 removed
+
+         rule resource_gone on, vm2=gone, vms => resource_gone/vm:2 opened
+         vm2=active, vms => resource_gone/vm:2 resolved
 
          vm1=error => opened
          vm1=gone, garbles vm2, garbles vm2 => vm_error/1 removed
