@@ -420,13 +420,13 @@ fn judging(c: &mut Criterion<Cpu>) {
     let seen = |book: &mut KnownAccount, read: Read| book.apply(read, read_at());
     let observed = seen(&mut book, vms(|_| false));
     group.bench_function("10,000 VMs, all well", |b| {
-        b.iter(|| rules::judge(book.state(), &observed[0], &nothing, &settings));
+        b.iter(|| rules::judge(book.state(), &observed[0], &nothing, &settings, true));
     });
     let broken = |id: u64| id.is_multiple_of(VMS / BROKEN);
     let observed = seen(&mut book, vms(broken));
     let incidents = open(Kind::VmError, (1..=VMS).filter(|&id| broken(id)));
     group.bench_function("10,000 VMs, 500 in error", |b| {
-        b.iter(|| rules::judge(book.state(), &observed[0], &incidents, &settings));
+        b.iter(|| rules::judge(book.state(), &observed[0], &incidents, &settings, true));
     });
     for (name, share) in [("well", 0), ("500 in error", BROKEN), ("all in error", SITES)] {
         let broken = |id: u64| share > 0 && id.is_multiple_of(SITES / share);
@@ -435,8 +435,9 @@ fn judging(c: &mut Criterion<Cpu>) {
         let incidents = open(Kind::SiteError, (1..=SITES).filter(|&id| broken(id)));
         group.bench_function(format!("a sweep of 20,000 sites in 1,000 containers, {name}"), |b| {
             b.iter(|| {
-                let judged =
-                    sweep.iter().map(|one| rules::judge(book.state(), one, &incidents, &settings).len());
+                let judged = sweep
+                    .iter()
+                    .map(|one| rules::judge(book.state(), one, &incidents, &settings, true).len());
                 judged.sum::<usize>()
             });
         });

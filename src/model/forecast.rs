@@ -146,7 +146,7 @@ pub(crate) fn owes_nothing(report: &Report) -> bool {
         && report.expected_balance.is_none_or(Money::is_zero)
 }
 
-/// Whether a report without charges proves at once that nothing is owed, since no date is `known`.
+/// Whether a balance of exactly 0 proves at once that nothing is owed. With a `known` date that takes a day.
 pub(crate) fn is_settled(report: &Report, known: Option<DateTime<Utc>>) -> bool {
     known.is_none() && owes_nothing(report)
 }

@@ -48,6 +48,8 @@ pub(crate) enum StoreError {
         "{path}, which store.path names, {what}: nothing in it was changed; correct store.path, or move the file away"
     )]
     Foreign { path: PathBuf, what: &'static str },
+    #[error("there is no store {0} yet: start hostwatch with this configuration, or correct store.path")]
+    Missing(PathBuf),
     #[error("cannot open the store {path}: {source}; {remedy}", remedy = remedy(source))]
     Open { path: PathBuf, source: rusqlite::Error },
     #[error("the store {path} is of schema {found}, this hostwatch knows {known}; run the newer release")]
@@ -191,6 +193,9 @@ impl Store {
     /// read as a copy in memory and cannot be written.
     pub(crate) fn open_beside(path: &Path, now: DateTime<Utc>) -> Result<Self, StoreError> {
         Self::refuse_foreign(path)?;
+        if matches!(path.try_exists(), Ok(false)) {
+            return Err(StoreError::Missing(path.to_owned()));
+        }
         let flags = OpenFlags::default().difference(OpenFlags::SQLITE_OPEN_CREATE);
         let store = Self::connect(path, flags)?;
         let found = schema::version(&store.connection, path);

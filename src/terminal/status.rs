@@ -211,6 +211,7 @@ impl Status {
         let count = outbox.waiting();
         let oldest = outbox.oldest.filter(|_| count > 0);
         let oldest = oldest.map(|at| format!(", the oldest for {}", reader.age(at)));
+        let error = self.mails.server_error.as_ref().map(|error| format!(": {}", error.error));
         let waiting = if count > 0 { Emphasis::Warn } else { Emphasis::Plain };
         let refused = if outbox.refused > 0 { Emphasis::Bad } else { Emphasis::Plain };
         if outbox.unsure > 0 {
@@ -223,7 +224,13 @@ impl Status {
         }
         layout.pairs(&[
             ("Last sent", Cell::new(last)),
-            ("Waiting", Cell::toned(format!("{count}{}", oldest.unwrap_or_default()), waiting)),
+            (
+                "Waiting",
+                Cell::toned(
+                    format!("{count}{}{}", oldest.unwrap_or_default(), error.unwrap_or_default()),
+                    waiting,
+                ),
+            ),
             ("Refused", Cell::toned(outbox.refused.to_string(), refused)),
         ]);
     }

@@ -294,7 +294,7 @@ pub(crate) struct Mails {
     /// No service outside watches this daemon: `heartbeat.url` is empty.
     #[serde(default)]
     pub without_heartbeat: bool,
-    /// The last answer to a mail that waits, if it was tried.
+    /// The answer that holds mails back. Of several it is the one that holds back most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_error: Option<ServerError>,
     /// The outbox by account. An account that is absent has no waiting mails.
