@@ -283,7 +283,9 @@ pub(crate) fn tails(clauses: &[Clause], several: bool, language: Language) -> St
         let was = Clause::new(was, Tense::Was).tail(several, true, language);
         format!("{tail}, {was}")
     };
-    let tails: Vec<String> = clauses.iter().enumerate().map(tail).collect();
+    let mut tails: Vec<String> = clauses.iter().enumerate().map(tail).collect();
+    // Two problems may have one end: `active again`.
+    tails.dedup();
     tails.join(language.pick(" and ", " и "))
 }
 
@@ -376,6 +378,9 @@ mod tests {
         and(&mut both, &[Clause::new(Wrong::Stuck, Tense::Still), Clause::new(Wrong::InError, Tense::Still)]);
         let said = BOTH.map(|language| one(&vm(), &key, &both, language));
         assert_eq!(said, ["VM web-1 still in error and stuck", "сервер web-1: всё ещё ошибка и завис"]);
+        let both = [Wrong::InError, Wrong::Stuck].map(|wrong| Clause::new(wrong, Tense::Again));
+        let said = BOTH.map(|language| one(&vm(), &key, &both, language));
+        assert_eq!(said, ["VM web-1 active again", "сервер web-1 снова работает"]);
     }
 
     #[test]
