@@ -218,7 +218,7 @@ impl CutOff {
                 {
                     (self.edd, self.computed) = (Some(date), false);
                 }
-                // A later date has to hold without an earlier one between.
+                // A past date begins the hour of a later one again.
                 self.later = self.later.filter(|_| date > at);
                 if self.is_overdue(at) {
                     self.used_up = used_up.unwrap_or(self.used_up);

@@ -106,7 +106,7 @@ impl Judge<'_> {
                 Some(_) => continue,
                 None if self.lives_elsewhere::<T>(id) => continue,
                 None if seen.removed.contains_key(&id) => Verdict::Gone { listings: 2 },
-                // The rows of before the start are not known.
+                // Nobody knows the rows from before the start.
                 None if listing.rows.is_empty() && !self.is_started => continue,
                 None if *whole && !listing.unreadable.contains(&id) => Verdict::Gone { listings: 1 },
                 None => continue,

@@ -102,12 +102,14 @@ impl From<SendError> for SendFailure {
 }
 
 /// A server that cannot be used. No mail is handed to it until the hold ends, and then one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct ServerHold {
     failures: usize,
     since: DateTime<Utc>,
     until: DateTime<Utc>,
     why: Fault,
+    /// The answer of the server, or the reason why none came.
+    pub(super) error: String,
 }
 
 impl ServerHold {
@@ -125,7 +127,7 @@ impl ServerHold {
             // A server that asks for a pause of length zero is tried again like an unreachable one.
             pause(failures)
         };
-        Self { failures, since: now, until: now + pause, why: failure.fault }
+        Self { failures, since: now, until: now + pause, why: failure.fault, error: failure.error.clone() }
     }
 
     /// Whether the hold is on. A hold that began ahead of the clock ended when the clock was set.
@@ -143,12 +145,12 @@ impl ServerHold {
         self.why.refuses_us()
     }
 
-    /// Whether it goes on until a person corrects a login, a token or an address.
+    /// Whether the hold lasts until a person corrects a login, a token or an address.
     pub(super) fn is_of_login(&self) -> bool {
         self.why == Fault::Login
     }
 
-    /// Ends the hold. One that the server itself asked for stays.
+    /// Ends the hold. A pause that the server asked for stays.
     pub(super) fn end(&mut self) {
         if !matches!(self.why, Fault::Busy(_)) {
             (self.failures, self.until) = (0, self.since);
@@ -207,7 +209,7 @@ mod tests {
             for _ in 0..6 {
                 hold = Some(ServerHold::after(hold.as_ref(), &failure, at));
             }
-            assert_eq!(hold.unwrap().ends(at), Some(at + Duration::seconds(seconds)));
+            assert_eq!(hold.as_ref().unwrap().ends(at), Some(at + Duration::seconds(seconds)));
             at += Duration::seconds(seconds);
         }
         let mut hold = ServerHold::after(hold.as_ref(), &failure, at);

@@ -1,5 +1,5 @@
-//! A charge ahead. Charges of one moment are put in the order in which they are made, whatever their order in
-//! the report: each begins with the balance that the one before leaves. Pure.
+//! A charge ahead. Charges of one moment are put in the order in which they are made: each begins with the balance that
+//! the one before leaves. With a credit among them they stay in the order of the report. Pure.
 
 use std::cmp::Reverse;
 

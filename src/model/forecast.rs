@@ -212,8 +212,8 @@ pub(crate) fn first_unpaid(report: &Report) -> Option<DateTime<Utc>> {
     report.moments.iter().find(ChargeMoment::cuts_off).map(|moment| moment.at)
 }
 
-/// Whether a report proves that no cut-off is ahead. It has to cover `known`, the date known so far, or the first
-/// charge.
+/// Whether a report proves that no cut-off is ahead. The report must reach the known date (`known`), or without
+/// one the first charge.
 pub(crate) fn all_clear(report: &Report, known: Option<DateTime<Utc>>) -> Result<(), Doubt> {
     if report.error.is_some() {
         return Err(Doubt::Error);

@@ -17,7 +17,7 @@ use crate::model::{Collector, Group};
 /// The span of the limits.
 const SPAN: Duration = Duration::from_secs(60);
 
-/// The time after which a waiter tries again that only a dropped permit or an empty queue lets in.
+/// A waiter that waits for a dropped permit or for the other queue tries again after this time.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// How long a pace stays halved.
@@ -70,7 +70,7 @@ pub(super) struct Gate {
     /// A queue for each [`Priority`]. Only the first of each waits for the gate: with five thousand accounts many
     /// thousand may wait for one host.
     queues: [tokio::sync::Mutex<()>; 2],
-    /// Tells these of a change.
+    /// Wakes the first waiter of each queue after a change.
     changed: Notify,
 }
 
@@ -108,11 +108,16 @@ impl Gate {
     }
 
     pub(super) async fn enter(self: &Arc<Self>, priority: Priority) -> Permit {
-        let _turn = self.queues[priority as usize].lock().await;
+        let turn = self.queues[priority as usize].lock().await;
         loop {
             // A change from here on wakes this waiter.
             let changed = self.changed.notified();
-            let Err(moment) = self.admit(priority, Instant::now()) else { return Permit(Arc::clone(self)) };
+            let Err(moment) = self.admit(priority, Instant::now()) else {
+                // The first of the other queue may wait for this one.
+                drop(turn);
+                self.changed.notify_waiters();
+                return Permit(Arc::clone(self));
+            };
             let _ = timeout_at(moment, changed).await;
         }
     }

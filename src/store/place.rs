@@ -86,7 +86,7 @@ impl Store {
     /// # Errors
     /// If the file is there and cannot be opened.
     pub(crate) fn is_held(path: &Path) -> io::Result<bool> {
-        // Nothing waits for a pipe.
+        // Opening a pipe would wait for its writer.
         if fs::metadata(path).is_ok_and(|file| !file.is_file()) {
             return Ok(false);
         }

@@ -155,12 +155,10 @@ impl Status {
     fn collectors(&self, layout: &mut Layout) {
         const COLUMNS: [Column; 3] = [Column::left(""), Column::left(""), Column::flexible("")];
         let several = self.accounts.len() > 1;
-        for account in self.accounts.iter().take(MOST) {
+        let failing = self.accounts.iter().filter(|one| one.collectors.iter().any(|row| !row.is_well()));
+        for account in failing.clone().take(MOST) {
             let rows = account.collectors.iter().filter(|row| !row.is_well());
             let rows: Vec<Vec<Cell>> = rows.map(|row| self.collector(row)).collect();
-            if rows.is_empty() {
-                continue;
-            }
             let of = if several { format!(" of {}", account.name) } else { String::new() };
             layout.heading(format!("Collectors{of}"));
             layout.table(2, &COLUMNS, &rows);
@@ -173,6 +171,7 @@ impl Status {
                 );
             }
         }
+        others(layout, failing.count(), "the status page");
     }
 
     fn collector(&self, row: &CollectorRow) -> Vec<Cell> {

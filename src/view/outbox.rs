@@ -65,7 +65,7 @@ impl OutboxSummary {
 }
 
 impl ServerError {
-    /// Of several errors the one that holds back most.
+    /// Of several errors: a refused login, then a server that is down, then a refused recipient.
     pub(crate) fn of(debts: &[Debts]) -> Option<Self> {
         let waiting = debts.iter().filter(|debt| debt.is_owed());
         let tried = waiting.filter(|debt| debt.error.is_some());

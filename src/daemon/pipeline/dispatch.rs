@@ -78,6 +78,7 @@ impl Senders {
             let Some(hold) = self.holds.get(&way) else { continue };
             debt.is_held |= hold.is_refusal();
             (debt.is_server_down, debt.is_login_refused) = (way == Way::Smtp, hold.is_of_login());
+            debt.error = Some(hold.error.clone());
             debt.next_try = debt.next_try.max(hold.ends(now));
         }
         debts

@@ -144,6 +144,13 @@ impl Chat {
         self.bot.call::<Value>("answerCallbackQuery", &arguments, WHOLE).await.map(drop)
     }
 
+    /// Learns the present number of the chat, since a group may have become a supergroup.
+    pub(super) async fn find(&self) {
+        if let Err(error) = self.in_chat::<Value>("getChat", Map::new()).await {
+            tracing::debug!(%error, "the chat's number is not known anew");
+        }
+    }
+
     /// Whether a message is in this chat.
     pub(super) fn is_here(&self, chat: &ChatNumber) -> bool {
         let is_named =

@@ -155,7 +155,12 @@ impl Listener {
         let (Some(message), Some((press, id))) = (&callback.message, Press::of(&callback.data)) else {
             return true;
         };
-        let to: Vec<String> = self.sharing(chat, |other| other.is_here(&message.chat)).collect();
+        let here = || self.sharing(chat, |other| other.is_here(&message.chat)).collect::<Vec<String>>();
+        let mut to = here();
+        if to.is_empty() {
+            chat.find().await;
+            to = here();
+        }
         if to.is_empty() {
             return true;
         }
