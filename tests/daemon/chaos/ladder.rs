@@ -197,12 +197,17 @@ impl<'a> Search<'a> {
         let Some(fact) = self.facts.get(at) else { return next == self.told.len() };
         let kills = &self.history.kills;
         let is_restarted = kills.iter().any(|(killed, _)| *killed <= fact.to);
-        // An account that is watched again has no earlier reports.
-        let since = at.checked_sub(1).map_or(Moment::MIN_UTC, |before| self.facts[before].from);
-        let is_forgotten = self.history.away.iter().any(|away| (since..fact.to).contains(away));
-        let anew = State { longest: None, edd: None, is_off: false, is_open: false, ..state.clone() };
-        let states = [state.clone()].into_iter().chain(is_forgotten.then_some(anew));
-        let next_states: Vec<State> = states.flat_map(|state| state.sees(*fact, is_restarted)).collect();
+        // An account that is watched again has no earlier reports; the fact of before may be read once more.
+        let before = at.checked_sub(1).map(|before| self.facts[before]);
+        let since = before.map_or(Moment::MIN_UTC, |before| before.from);
+        let mut states = vec![state.clone()];
+        if self.history.away.iter().any(|away| (since..fact.to).contains(away)) {
+            let anew = State { longest: None, edd: None, is_off: false, is_open: false, ..state.clone() };
+            states.extend(before.into_iter().flat_map(|before| anew.sees(before, false)));
+            states.push(anew);
+        }
+        let next_states: Vec<State> =
+            states.iter().flat_map(|state| state.sees(*fact, is_restarted)).collect();
         next_states.iter().any(|state| self.holds(at, next, state))
     }
 
