@@ -272,13 +272,9 @@ impl Own {
         }
     }
 
-    /// Notes that a heartbeat succeeded. One that was on its way when the last was taken out of the configuration
-    /// leaves no series.
+    /// Notes that a heartbeat succeeded.
     pub(crate) fn heartbeat(&self, at: DateTime<Utc>) {
-        let _whole = self.lock();
-        if self.vectors.heartbeat_configured.is_set() {
-            self.vectors.heartbeat_at.set(&[], seconds(at));
-        }
+        self.vectors.heartbeat_at.set(&[], seconds(at));
     }
 
     /// Notes whether the configuration was loaded or refused. The first load counts, too.

@@ -1,52 +1,17 @@
-//! The daemon's own families: their series begin, change and end while it runs. Many accounts have hundreds of
-//! thousands of series. So a series stores only its value and a pointer to its label values, which all accounts
-//! share.
+//! The daemon's own families: their series begin, change and end while it runs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 
 use parking_lot::Mutex;
 
 use super::family::{Family, Type};
 use super::held::{BETWEEN, Held, OwnLines};
-use super::text::without_nul;
 
-/// The series of one family, one for each set of label values.
+/// The series of one family by their label values, joined in the order of the labels.
 pub(super) struct Vector {
     family: &'static Family,
-    series: Mutex<AllSeries>,
-}
-
-/// The series by the value of their first label, the account, and then by their other values, joined in that
-/// order.
-#[derive(Default)]
-struct AllSeries {
-    by_first: BTreeMap<Box<str>, Vec<(Arc<str>, Held)>>,
-    /// The joined values, each once.
-    others: BTreeSet<Arc<str>>,
-}
-
-impl AllSeries {
-    fn entry(&mut self, first: &str, others: &str, kind: Type) -> &mut Held {
-        if !self.by_first.contains_key(first) {
-            self.by_first.insert(first.into(), Vec::new());
-        }
-        let series = self.by_first.get_mut(first).expect("it was put there");
-        let place = match series.binary_search_by(|(one, _)| (**one).cmp(others)) {
-            Ok(place) => place,
-            Err(place) => {
-                let known = self.others.get(others).cloned().unwrap_or_else(|| {
-                    let new: Arc<str> = others.into();
-                    self.others.insert(Arc::clone(&new));
-                    new
-                });
-                series.insert(place, (known, Held::new(kind)));
-                place
-            }
-        };
-        &mut series[place].1
-    }
+    series: Mutex<BTreeMap<Box<str>, Held>>,
 }
 
 impl Vector {
@@ -75,58 +40,42 @@ impl Vector {
 
     fn change(&self, values: &[&str], change: impl FnOnce(&mut Held)) {
         debug_assert_eq!(values.len(), self.family.labels.len(), "{}", self.family.name);
-        let values: Vec<_> = values.iter().map(|value| without_nul(value)).collect();
-        let first = values.first().map_or("", |first| &**first);
-        let others = values.get(1..).unwrap_or_default().join(BETWEEN);
-        change(self.series.lock().entry(first, &others, self.family.kind));
-    }
-
-    /// Whether a series is above 0.
-    pub(super) fn is_set(&self) -> bool {
-        let is_set = |held: &Held| matches!(held, Held::Number(number) if *number > 0.0);
-        self.series.lock().by_first.values().flatten().any(|(_, held)| is_set(held))
+        let values = values.join(BETWEEN).into_boxed_str();
+        change(self.series.lock().entry(values).or_insert_with(|| Held::new(self.family.kind)));
     }
 
     /// Ends all series.
     pub(super) fn reset(&self) {
-        self.series.lock().by_first.clear();
+        self.series.lock().clear();
     }
 
     /// Ends the series of an account; with a further label and its value, only those that have it. Ends none if the
     /// family lacks one of the labels.
     pub(super) fn forget(&self, account: &str, of: Option<(&str, &str)>) {
-        let mut all = self.series.lock();
-        let is_first = self.family.labels.first() == Some(&"account");
-        let Some(series) = all.by_first.get_mut(account).filter(|_| is_first) else { return };
-        match of {
-            None => series.clear(),
-            Some((label, value)) => {
-                // The other labels' values are joined without the account's.
-                let place = self.family.labels.iter().skip(1).position(|one| *one == label);
-                let has = |values: &str, place| values.split(BETWEEN).nth(place) == Some(value);
-                series.retain(|(values, _)| !place.is_some_and(|place| has(values, place)));
-            }
+        let place = |wanted: &str| self.family.labels.iter().position(|label| *label == wanted);
+        if place("account") != Some(0) {
+            return;
         }
-        if series.is_empty() {
-            all.by_first.remove(account);
-        }
+        let has = |values: &str| {
+            of.is_none_or(|(label, value)| {
+                place(label).is_some_and(|place| values.split(BETWEEN).nth(place) == Some(value))
+            })
+        };
+        // From the account alone to the last that begins with it and a separator.
+        let its = Box::<str>::from(account)..Box::from(format!("{account}\u{1}"));
+        self.series.lock().extract_if(its, |values, _| has(values)).for_each(drop);
     }
 
     /// Writes the lines of the family, if it has series.
     pub(super) fn write(&self, openmetrics: bool, out: &mut Vec<u8>) {
         let all = self.series.lock();
-        if all.by_first.is_empty() {
+        if all.is_empty() {
             return;
         }
         out.extend_from_slice(self.family.header(openmetrics).as_bytes());
         let Family { name, labels, .. } = *self.family;
-        let mut values = String::new();
-        for (first, series) in &all.by_first {
-            for (others, held) in series {
-                values.clear();
-                values.extend([&**first, BETWEEN, &**others]);
-                held.write(&mut OwnLines { out, name, labels, values: &values });
-            }
+        for (values, held) in all.iter() {
+            held.write(&mut OwnLines { out, name, labels, values });
         }
     }
 }
@@ -239,19 +188,5 @@ mod tests {
         let others =
             [r#"{account="a-b",group="vm",code="200"} 0"#, r#"{account="ab",group="vm",code="200"} 0"#];
         assert_eq!(left(None), others);
-    }
-
-    #[test]
-    fn a_series_takes_little_more_than_its_labels() {
-        // 5,000 accounts have a hundred series each.
-        assert!(size_of::<(Arc<str>, Held)>() <= 32);
-        let calls = Vector::new(&CALLS);
-        for account in ["a", "b"] {
-            calls.add(&[account, "vm", "200"], 1.0);
-        }
-        let all = calls.series.lock();
-        let kept: Vec<*const str> =
-            all.by_first.values().flatten().map(|(one, _)| Arc::as_ptr(one)).collect();
-        assert!(kept.len() == 2 && std::ptr::addr_eq(kept[0], kept[1]), "the values are kept once");
     }
 }
