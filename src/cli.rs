@@ -9,7 +9,6 @@ use std::sync::LazyLock;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ColorChoice, Parser, Subcommand};
 use tracing::level_filters::LevelFilter;
-use url::Url;
 
 use crate::http::{self, DEFAULT_LISTEN_ADDRESS, ListenAddress};
 use crate::model::{AccountName, ContainerState};
@@ -53,7 +52,7 @@ pub(crate) enum Command {
     Simulate(Box<Simulate>),
     /// Show the state of everything, as the running daemon knows it; exit 0 fine, 1 a problem, 3 not known
     #[command(after_help = examples::STATUS)]
-    Status(StatusArgs),
+    Status(ListArgs),
     /// Forecast the balance by the provider's reports; exit 0 fine, 1 a cut-off is near, 3 not known
     #[command(after_help = examples::FORECAST)]
     Forecast(OfAccount),
@@ -210,21 +209,6 @@ pub(crate) struct Simulate {
     pub provider: hostwatch_sim::Args,
     #[command(flatten)]
     pub log: Log,
-}
-
-/// `status`
-#[derive(Debug, Args)]
-pub(crate) struct StatusArgs {
-    /// Address of the daemon's pages; without it its control socket is asked
-    #[arg(long, value_name = "URL", value_parser = web_address)]
-    pub url: Option<Url>,
-    /// Print the answer of the daemon's /api/v1/status as it is
-    #[arg(long)]
-    pub json: bool,
-    #[command(flatten)]
-    pub screen: Screen,
-    #[command(flatten)]
-    pub config: Config,
 }
 
 /// `rehearse`
@@ -457,10 +441,4 @@ fn telemetry_path(text: &str) -> Result<String, &'static str> {
         return Err("hostwatch serves something else there; take another path, such as /metrics");
     }
     Ok(text.to_owned())
-}
-
-fn web_address(text: &str) -> Result<Url, &'static str> {
-    let url =
-        text.parse::<Url>().ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-    url.ok_or("expected an address such as http://127.0.0.1:10245")
 }

@@ -72,7 +72,7 @@ def main():
         wait("the error to be seen", 90, lambda: "in error" in fetch(f"{url}/api/v1/status"))
         wait("the cut-off's incident", 90, lambda: "main/disconnect/account" in fetch(f"{url}/api/v1/status"))
         config = next(servers.path.glob("**/*.toml"))
-        done = subprocess.run([binary, "status", "--url", url, f"--config.file={config}", "--color=always"], text=True,
+        done = subprocess.run([binary, "status", f"--config.file={config}", "--color=always"], text=True,
                               stdout=subprocess.PIPE, env={**os.environ, "COLUMNS": str(COLUMNS)}, timeout=60)
         shoot("terminal-status", "status", done.stdout)
 

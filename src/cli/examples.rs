@@ -8,7 +8,6 @@ A question that no flag answers can be answered by the key's variable, such as H
 
 pub(super) const STATUS: &str = "Examples:
   hostwatch status
-  hostwatch status --url http://127.0.0.1:10245
   hostwatch status --json";
 
 pub(super) const FORECAST: &str = "Examples:

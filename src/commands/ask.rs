@@ -1,37 +1,27 @@
-//! Sends requests to a running daemon, over its Unix socket or its web address. The answer is not parsed here.
+//! Sends requests to a running daemon over its Unix socket. The answer is not parsed here.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use reqwest::Url;
-
 use crate::config_error::ConfigErrors;
 use crate::daemon::control::{self, Reply, Request};
-use crate::provider::{http_client, innermost, without_user};
+use crate::provider::{http_client, innermost};
 
 /// The longest wait for the daemon, which answers from memory.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// A status has at most 100 resources and 20,000 incidents.
 const MOST_BYTES: usize = 64 << 20;
 
-/// The address of a daemon.
+/// The path of a daemon's control socket.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum DaemonAddress {
-    /// The path of its control socket.
-    Socket(PathBuf),
-    /// The root of its pages. A path before `/api/` is kept.
-    Web(Url),
-}
+pub(super) struct DaemonSocket(pub PathBuf);
 
 /// The reason why no answer came, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AskError {
     #[error("preparing the request: {0}")]
     Setup(String),
-    #[error(
-        "no daemon answers at {place} ({cause}); is it running? If it listens elsewhere, name the address \
-         with --url"
-    )]
+    #[error("no daemon answers at {place} ({cause}); is it running?")]
     Silent { place: String, cause: String },
     #[error("no daemon runs on {file}: none has a socket at {places}")]
     NoSocket { places: String, file: String },
@@ -41,11 +31,7 @@ pub(super) enum AskError {
         "the daemon's socket {place} may not be opened ({cause}); run this as root, as the daemon's user or in its group"
     )]
     Forbidden { place: String, cause: String },
-    #[error(
-        "{place} asks for a user and a password; run this beside the daemon, where its socket asks for none"
-    )]
-    Password { place: String },
-    #[error("{place} answered {status}; is that a hostwatch? Name its address with --url")]
+    #[error("{place} answered {status}; is that a hostwatch?")]
     Status { place: String, status: u16 },
     #[error("the daemon at {place} is of another release and does not know what this asks; restart it")]
     OtherRelease { place: String },
@@ -85,11 +71,11 @@ impl AskError {
                 | Self::Configuration(_)
                 | Self::Forbidden { .. }
         );
-        !unasked && !matches!(self, Self::Password { .. } | Self::OtherRelease { .. })
+        !unasked && !matches!(self, Self::OtherRelease { .. })
     }
 }
 
-impl DaemonAddress {
+impl DaemonSocket {
     /// The text of the status (docs/api.md), unparsed.
     ///
     /// # Errors
@@ -121,23 +107,14 @@ impl DaemonAddress {
     #[allow(clippy::disallowed_methods)] // to our own daemon
     async fn send(&self, path: &str, body: Option<String>, patience: Duration) -> Result<Vec<u8>, AskError> {
         let place = self.to_string();
-        // Held open while its path is used.
-        let mut _directory = None;
-        let client = http_client(patience);
-        let client = match self {
-            Self::Socket(path) => {
-                let failed = |error: std::io::Error| AskError::Silent {
-                    place: place.clone(),
-                    cause: error.to_string(),
-                };
-                let (short, directory) = control::short(path).map_err(failed)?;
-                _directory = directory;
-                client.unix_socket(short)
-            }
-            Self::Web(_) => client,
-        };
+        let silent =
+            |error: std::io::Error| AskError::Silent { place: place.clone(), cause: error.to_string() };
+        // The directory is held open while its path is used.
+        let (short, _directory) = control::short(&self.0).map_err(silent)?;
+        let client = http_client(patience).unix_socket(short);
         let client = client.build().map_err(|error| AskError::Setup(cause(&error)))?;
-        let url = self.url(path)?;
+        // The host name is not resolved, since the connection is to the socket.
+        let url = format!("http://localhost{path}");
         let request = match body {
             Some(body) => client.post(url).body(body),
             None => client.get(url),
@@ -155,25 +132,7 @@ impl DaemonAddress {
         }
         match status {
             200 => Ok(body),
-            401 => Err(AskError::Password { place }),
             status => Err(AskError::Status { place, status }),
-        }
-    }
-
-    fn url(&self, path: &str) -> Result<Url, AskError> {
-        match self {
-            Self::Socket(_) => {
-                // The host name is not resolved, since the connection is to the socket.
-                let url = format!("http://localhost{path}");
-                url.parse().map_err(|_| AskError::Setup(format!("{url} is no address")))
-            }
-            Self::Web(root) => {
-                let mut url = root.clone();
-                url.set_path(&format!("{}{path}", root.path().trim_end_matches('/')));
-                url.set_query(None);
-                url.set_fragment(None);
-                Ok(url)
-            }
         }
     }
 
@@ -192,34 +151,12 @@ impl DaemonAddress {
     }
 }
 
-/// The address without a password that it may hold.
-impl std::fmt::Display for DaemonAddress {
+impl std::fmt::Display for DaemonSocket {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Socket(path) => path.display().fmt(f),
-            Self::Web(url) => without_user(url.clone()).fmt(f),
-        }
+        self.0.display().fmt(f)
     }
 }
 
 fn cause(error: &reqwest::Error) -> String {
     innermost(error).to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_is_shown_without_its_password() {
-        let web =
-            DaemonAddress::Web("http://user:secret@mon.example.com:10245/hostwatch/?x=1".parse().unwrap());
-        assert_eq!(web.to_string(), "http://mon.example.com:10245/hostwatch/?x=1");
-        assert_eq!(
-            web.url("/api/v1/status").unwrap().as_str(),
-            "http://user:secret@mon.example.com:10245/hostwatch/api/v1/status"
-        );
-        let socket = DaemonAddress::Socket("/var/lib/hostwatch/hostwatch.db.sock".into());
-        assert_eq!(socket.to_string(), "/var/lib/hostwatch/hostwatch.db.sock");
-    }
 }

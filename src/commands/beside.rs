@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 
-use super::ask::{AskError, DaemonAddress};
+use super::ask::{AskError, DaemonSocket};
 use crate::cli::CONFIG_FILE;
 use crate::clock::Clock;
 use crate::config::{self, Environment, Settings};
@@ -22,7 +22,7 @@ pub(super) struct Beside {
     /// The readable settings; `Err` if they do not say where the store is.
     pub settings: Result<Settings, ConfigErrors>,
     /// The daemon's possible sockets that exist.
-    sockets: Vec<DaemonAddress>,
+    sockets: Vec<DaemonSocket>,
 }
 
 impl Beside {
@@ -44,7 +44,7 @@ impl Beside {
     /// # Errors
     /// The reason why none answers. Of several places it is the first reason that outranks "not found".
     pub(super) async fn ask(&self, request: &Request) -> Result<Result<Reply, String>, AskError> {
-        let ask = async |socket: &DaemonAddress| {
+        let ask = async |socket: &DaemonSocket| {
             let store = self.store_of(socket).filter(|_| request.is_of_the_store());
             socket.ask(request, store).await
         };
@@ -52,15 +52,12 @@ impl Beside {
     }
 
     /// The status of the running daemon, unparsed, and the address that answered.
-    pub(super) async fn status(&self) -> Result<(DaemonAddress, Vec<u8>), AskError> {
+    pub(super) async fn status(&self) -> Result<(DaemonSocket, Vec<u8>), AskError> {
         self.first(async |socket| Ok((socket.clone(), socket.status().await?))).await
     }
 
     /// The answer of the first socket that gives one.
-    async fn first<T>(
-        &self,
-        ask: impl AsyncFn(&DaemonAddress) -> Result<T, AskError>,
-    ) -> Result<T, AskError> {
+    async fn first<T>(&self, ask: impl AsyncFn(&DaemonSocket) -> Result<T, AskError>) -> Result<T, AskError> {
         let mut kept = None;
         for socket in &self.sockets {
             match ask(socket).await {
@@ -73,9 +70,9 @@ impl Beside {
 
     /// The store whose daemon is meant, since several daemons may be tried at one socket. `None` at the
     /// packaged daemon's socket, which is tried for any store.
-    fn store_of(&self, socket: &DaemonAddress) -> Option<&Path> {
+    fn store_of(&self, socket: &DaemonSocket) -> Option<&Path> {
         let settings = self.settings.as_ref().ok()?;
-        let is_its = |place: PathBuf| DaemonAddress::Socket(place) == *socket;
+        let is_its = |place: PathBuf| DaemonSocket(place) == *socket;
         places(settings).into_iter().any(is_its).then_some(settings.store_path.as_path())
     }
 
@@ -133,13 +130,13 @@ fn places(settings: &Settings) -> Vec<PathBuf> {
 }
 
 /// The sockets that exist, and those whose existence this user may not check.
-fn there(places: Vec<PathBuf>) -> Vec<DaemonAddress> {
+fn there(places: Vec<PathBuf>) -> Vec<DaemonSocket> {
     let there = places.into_iter().filter(|path| path.try_exists().unwrap_or(true));
-    there.map(DaemonAddress::Socket).collect()
+    there.map(DaemonSocket).collect()
 }
 
 /// The socket of a configuration's daemon, or its place if there is none.
-pub(super) fn socket(settings: &Settings) -> DaemonAddress {
+pub(super) fn socket(settings: &Settings) -> DaemonSocket {
     let found = there(places(settings)).into_iter().next();
-    found.unwrap_or_else(|| DaemonAddress::Socket(control::path(&settings.store_path, None)))
+    found.unwrap_or_else(|| DaemonSocket(control::path(&settings.store_path, None)))
 }

@@ -61,7 +61,7 @@ pub(super) fn bare(url: &Url) -> Url {
 }
 
 /// The address without user and password.
-pub(crate) fn without_user(mut url: Url) -> Url {
+fn without_user(mut url: Url) -> Url {
     // Both calls fail only for addresses that cannot hold a user.
     let _ = url.set_username("");
     let _ = url.set_password(None);

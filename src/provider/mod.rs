@@ -30,7 +30,6 @@ pub(crate) mod wire;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use address::without_user;
 pub(crate) use client::{Client, TokenStanding};
 pub(crate) use error::{ApiError, cause, innermost};
 pub(crate) use hosts::{Hosts, http_client, http_client_via};

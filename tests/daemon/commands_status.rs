@@ -24,21 +24,15 @@ fn hostwatch(args: &[&str], environment: &[(&str, &str)]) -> (i32, String, Strin
 #[test]
 fn beside_a_daemon() {
     let (provider, smtp, daemon) = watching("");
-    let url = format!("http://{}", daemon.address);
+    let file = format!("--config.file={}", daemon.config().display());
     let status = |extra: &[&str], environment: &[(&str, &str)]| {
-        hostwatch(&[&["status", "--url", &url], extra].concat(), environment)
+        hostwatch(&[&["status", &file], extra].concat(), environment)
     };
 
     until("all fine", || status(&[], &[]).0 == 0);
     // The server took the mail a moment before the daemon stored that.
     let is_sent = |line: &str| line.starts_with("  Last sent") && line.ends_with("ago");
     until("the mail is known as sent", || status(&[], &[]).1.lines().any(is_sent));
-    let (code, socket, _) = daemon.command(&["status"]);
-    assert_eq!(
-        (code, socket.lines().next()),
-        (0, status(&[], &[]).1.lines().next()),
-        "the socket says the same"
-    );
     let (_, text, error) = status(&[], &[]);
     assert!(text.starts_with("✓ All 11 resources fine · paid until "), "{text}");
     assert!(text.contains("  VMs         4 active\n"), "{text}");
@@ -60,12 +54,14 @@ fn beside_a_daemon() {
     assert_eq!((code, &json["verdict"]["level"]), (1, &"attention".into()));
 
     // Another daemon's answer is no answer.
+    let config = std::fs::read_to_string(daemon.config()).unwrap();
     daemon.configure("[accounts.main]", "[accounts.shop]");
     let (code, text, _) = daemon.command(&["status"]);
     let words = "? The daemon that answers watches main, the configuration has shop";
     assert!(code == 3 && flat(&text).starts_with(words), "{code} {text}");
     let (code, json, error) = daemon.command(&["status", "--json"]);
     assert!(code == 3 && json.starts_with('{') && error.contains("the configuration has shop"), "{error}");
+    std::fs::write(daemon.config(), config).unwrap();
 
     // Unreadable data are not fine, whatever the rest is.
     provider.set_vm(10001, "active");
@@ -77,17 +73,8 @@ fn beside_a_daemon() {
 
 #[test]
 fn without_a_daemon_nothing_is_known() {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let (code, text, error) = hostwatch(&["status", "--url", &format!("http://127.0.0.1:{port}")], &[]);
-    assert_eq!((code, text.as_str()), (3, ""));
-    assert!(error.contains("no daemon answers at http://127.0.0.1") && error.contains("--url"), "{error}");
     let (code, _, error) = hostwatch(&["status", "--config.file=/nonexistent/hostwatch.toml"], &[]);
     assert!(code == 3 && error.contains("/nonexistent/hostwatch.toml: cannot be read"), "{code} {error}");
-    assert_eq!(hostwatch(&["status", "--url=nonsense"], &[]).0, 2);
-    // A server of another program.
-    let provider = Provider::start(SCENARIO);
-    let (code, _, error) = hostwatch(&["status", "--url", &format!("http://{}", provider.address)], &[]);
-    assert!(code == 3 && error.contains("is that a hostwatch?"), "{code} {error}");
 }
 
 /// Lines are wrapped only for people on a terminal; a search in a log needs whole lines.

@@ -237,8 +237,8 @@ fn examples(machine: &Machine) -> Vec<String> {
         examples.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()
     };
     let all = BESIDE.iter().flat_map(of).filter(|line| line.starts_with("hostwatch "));
-    // They have another address than the test, a mail that does not exist, and a silence that was removed before.
-    let others = ["--url", "outbox drop", "silence --remove"];
+    // They have a mail that does not exist, and a silence that was removed before.
+    let others = ["outbox drop", "silence --remove"];
     let all = all.filter(|line| !others.iter().any(|other| line.contains(other)));
     all.map(|line| line.replace("4711", "10001")).collect()
 }
