@@ -231,7 +231,7 @@ impl Page<'_> {
     }
 
     fn chart(&self, account: &AccountStatus, drawn: &Chart) -> String {
-        chart::svg(&drawn.zoomed(self.reader.now), &account.currency, self.reader)
+        chart::svg(drawn, &account.currency, self.reader)
     }
 
     fn is_computed(&self, billing: &Billing) -> bool {

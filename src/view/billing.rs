@@ -123,7 +123,7 @@ impl Billing {
             facts,
             pay: due.map(|due| Pay { days: due.days, amount: due.amount }).collect(),
             orders: Orders::of(report, read_at),
-            chart: Chart::new(report, read_at, facts.disconnect.at(), payer.lead_days, payer.reader.zone),
+            chart: Chart::new(report, read_at, facts.disconnect.at(), payer.lead_days, payer.reader),
         }
     }
 

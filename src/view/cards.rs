@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use chrono::Duration;
+use serde::{Deserialize, Serialize};
 
 use super::advice;
 use super::billing::Due;
@@ -86,11 +87,11 @@ pub(crate) struct Names {
     pub count: usize,
 }
 
-/// One incident with its name.
-#[derive(Clone, Debug)]
+/// One incident with its title, or its name.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct NamedIncident {
     pub key: Key,
-    pub name: String,
+    pub title: String,
 }
 
 impl Names {
@@ -262,8 +263,8 @@ impl Payment {
     }
 }
 
-fn named(row: &IncidentRow, name: &str) -> NamedIncident {
-    NamedIncident { key: row.key.clone(), name: sanitize::one_line(name, 80) }
+fn named(row: &IncidentRow, title: &str) -> NamedIncident {
+    NamedIncident { key: row.key.clone(), title: sanitize::one_line(title, 80) }
 }
 
 /// Whether the observation shows more than the title.

@@ -2,7 +2,6 @@
 //! it. Pure.
 
 use chrono::{DateTime, Duration, Utc};
-use chrono_tz::Tz;
 
 use super::reader::Reader;
 use super::words;
@@ -17,7 +16,7 @@ const LEAST_ZOOM: Duration = Duration::days(7);
 pub(crate) struct Chart {
     /// The left end: the time of the report.
     pub from: DateTime<Utc>,
-    /// The right end: the end of the report's span.
+    /// The right end.
     pub end: DateTime<Utc>,
     /// The place from which on the account has a balance; the first is the balance now.
     pub steps: Vec<(f64, Money)>,
@@ -34,22 +33,25 @@ pub(crate) struct Marks {
 }
 
 impl Chart {
-    /// The chart of a report; `None` if the report has no balance or covers no time. `lead_days`: how long a
-    /// payment takes to arrive.
+    /// The chart of a report; `None` if the report has no balance or covers no time. It shows twice the time left until
+    /// the cut-off, since a person has to act in that time, and at least a week; without a cut-off ahead the whole
+    /// report. `lead_days`: how long a payment takes to arrive.
     pub(crate) fn new(
         report: &Report,
         from: DateTime<Utc>,
         cut_off: Option<DateTime<Utc>>,
         lead_days: u32,
-        zone: Tz,
+        Reader { zone, now, .. }: Reader,
     ) -> Option<Self> {
-        let now = forecast::balance_now(report)?;
-        let end = forecast::end(report).filter(|&end| end > from)?;
-        let marks = cut_off.filter(|&at| at <= end).map(|cut_off| {
+        let balance = forecast::balance_now(report)?;
+        let whole = forecast::end(report).filter(|&end| end > from)?;
+        let marks = cut_off.filter(|&at| at <= whole).map(|cut_off| {
             let late = pay_by::too_late_from(cut_off, lead_days, zone).unwrap_or(cut_off);
             Marks { late, cut_off }
         });
-        let mut chart = Self { from, end, steps: vec![(0.0, now)], marks };
+        let left = marks.map(|marks| marks.cut_off - now).filter(|left| *left > Duration::zero());
+        let end = left.map_or(whole, |left| (now + (left * 2).max(LEAST_ZOOM)).min(whole));
+        let mut chart = Self { from, end, steps: vec![(0.0, balance)], marks };
         for moment in report.moments.iter().filter(|moment| moment.at <= end) {
             chart.steps.push((chart.x(moment.at), moment.balance));
         }
@@ -66,24 +68,6 @@ impl Chart {
     /// a payment takes no time.
     pub(crate) fn has_late_days(&self) -> bool {
         self.marks.is_some_and(|marks| self.x(marks.late) < self.x(marks.cut_off))
-    }
-
-    /// The first part of the chart: twice the time left until the cut-off, since a person has to act in that
-    /// time, and at least a week. Without a cut-off ahead it is the whole chart.
-    pub(crate) fn zoomed(&self, now: DateTime<Utc>) -> Self {
-        let mut zoomed = self.clone();
-        let Some(marks) = self.marks.filter(|marks| marks.cut_off > now) else { return zoomed };
-        let end = (now + (marks.cut_off - now) * 2).max(now + LEAST_ZOOM);
-        if end >= self.end {
-            return zoomed;
-        }
-        let part = self.x(end);
-        zoomed.end = end;
-        zoomed.steps.retain(|(x, _)| *x <= part);
-        for (x, _) in &mut zoomed.steps {
-            *x /= part;
-        }
-        zoomed
     }
 
     /// The lowest and the highest balance that need room. Zero is always included.
@@ -179,13 +163,16 @@ fn tick(value: f64, step: f64) -> String {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use chrono_tz::Tz;
+
     use super::*;
     use crate::model::Edd;
     use crate::model::forecast::tests::{money, report, t};
 
-    /// A chart from 1 March 2026 on. Payments take three days.
+    /// A chart of the whole report from 1 March 2026 on, as after the cut-off. Payments take three days.
     pub(crate) fn chart(report: &Report, cut_off: Option<DateTime<Utc>>) -> Option<Chart> {
-        Chart::new(report, t("2026-03-01T12:00:00"), cut_off, 3, Tz::UTC)
+        let from = t("2026-03-01T12:00:00");
+        Chart::new(report, from, cut_off, 3, Reader::english(Tz::UTC, cut_off.unwrap_or(from)))
     }
 
     #[test]
@@ -205,15 +192,15 @@ pub(crate) mod tests {
     #[test]
     fn twice_the_time_left_is_shown_and_no_less_than_a_week() {
         let falling = report("250", "10", 90, Edd::Null);
-        let whole = |cut_off| chart(&falling, cut_off).unwrap();
         let now = t("2026-03-01T12:00:00");
-        let zoomed = whole(Some(t("2026-03-21T12:00:00"))).zoomed(now);
+        let of = |cut_off| Chart::new(&falling, now, cut_off, 3, Reader::english(Tz::UTC, now)).unwrap();
+        let zoomed = of(Some(t("2026-03-21T12:00:00")));
         assert_eq!((zoomed.end, zoomed.ends()), (t("2026-04-10T12:00:00"), (money("250"), money("-150"))));
         assert_eq!((zoomed.range().0, zoomed.x(t("2026-03-21T12:00:00"))), (-150.0, 0.5));
         assert!((zoomed.steps[1].0 - zoomed.x(t("2026-03-02T11:00:00"))).abs() < 1e-6);
-        assert_eq!(whole(Some(t("2026-03-03T12:00:00"))).zoomed(now).end, t("2026-03-08T12:00:00"));
+        assert_eq!(of(Some(t("2026-03-03T12:00:00"))).end, t("2026-03-08T12:00:00"));
         for unchanged in [None, Some(t("2026-05-20T12:00:00")), Some(t("2026-02-20T12:00:00"))] {
-            assert_eq!(whole(unchanged).zoomed(now).end, whole(unchanged).end, "{unchanged:?}");
+            assert_eq!(of(unchanged).end, t("2026-05-30T12:00:00"), "{unchanged:?}");
         }
     }
 

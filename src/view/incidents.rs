@@ -164,11 +164,9 @@ impl IncidentRow {
     pub(crate) fn reason_in(&self, language: Language) -> String {
         match (language, &self.why) {
             (Language::Ru, Some(why)) => {
-                let cause = self.caused_by.as_ref().map(|cause| sentence::covered_by(cause, language));
                 let seen = reasons::detail(&self.detail, language);
-                let why = (!says(why, &self.detail)).then(|| reasons::cause(why, language));
-                let why = why.map_or_else(String::new, |why| format!("; {why}"));
-                format!("{seen}{why}{}", cause.unwrap_or_default())
+                let why = Some(why).filter(|why| !says(why, &self.detail));
+                because(seen, why, self.caused_by.as_ref(), language)
             }
             (Language::En | Language::Ru, _) => self.reason.clone(),
         }
@@ -246,8 +244,12 @@ fn reason(incident: &Incident, facts: &alert::Facts<'_>) -> String {
             (reasons::detail(&incident.detail, Language::En), why.filter(|why| !says(why, &incident.detail)))
         }
     };
-    let why = why.map_or_else(String::new, |why| format!("; {}", reasons::cause(why, Language::En)));
-    let cause = incident.cause.as_ref().map(|cause| sentence::covered_by(cause, Language::En));
+    because(seen, why, incident.cause.as_ref(), Language::En)
+}
+
+fn because(seen: String, why: Option<&Cause>, cause: Option<&Key>, language: Language) -> String {
+    let why = why.map_or_else(String::new, |why| format!("; {}", reasons::cause(why, language)));
+    let cause = cause.map(|key| say!(language, " (covered by {key})", " (следствие {key})"));
     format!("{seen}{why}{}", cause.unwrap_or_default())
 }
 

@@ -7,9 +7,10 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
+use super::cards::NamedIncident;
 use super::incidents::IncidentList;
 use super::{forms, words};
-use crate::alert::{Debts, Event, Incident, Key, Silence};
+use crate::alert::{Debts, Event, Incident, Silence};
 use crate::model::mails::SentMail;
 use crate::model::{AccountName, Collector, Language};
 use crate::view::{IncidentRow, Status};
@@ -94,14 +95,7 @@ pub(crate) struct SilenceRecord {
     pub time_zone: Tz,
     pub note: String,
     /// The open incidents that it silences.
-    pub covers: Vec<Covered>,
-}
-
-/// An open incident that a silence covers.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Covered {
-    pub key: Key,
-    pub title: String,
+    pub covers: Vec<NamedIncident>,
 }
 
 /// The answer of `hostwatch silence --list`. Silences that hold back the most come first.
@@ -129,7 +123,7 @@ impl SilenceRecords {
                 time_zone: zones.of_pattern(&one.pattern),
                 note: one.comment.clone(),
                 covers: covered
-                    .map(|incident| Covered {
+                    .map(|incident| NamedIncident {
                         key: incident.key.clone(),
                         title: words::capital(&forms::listed(incident, &Event::Opened, Language::En)),
                     })

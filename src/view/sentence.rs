@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::forms::{self, Clause};
 use super::words::{self, PROBLEMS};
 use crate::alert::{Key, Kind, Severity, Subject, Target};
-use crate::model::{AccountName, AccountState, Language, Noun, SiteId, Sort, sanitize, say};
+use crate::model::{AccountName, AccountState, Language, Noun, SiteId, Sort, sanitize};
 
 /// The limits for the names in a sentence. Lists of mails show no more.
 const LONGEST_LIST: usize = 100;
@@ -178,11 +178,6 @@ fn list(parts: &[Part], language: Language) -> String {
         left -= part.count;
     }
     words::with_more(&text, left, language)
-}
-
-/// A text of the daemon itself in brackets, ` (covered by main/vm_error/7)`.
-pub(super) fn covered_by(cause: &Key, language: Language) -> String {
-    say!(language, " (covered by {cause})", " (следствие {cause})")
 }
 
 #[cfg(test)]

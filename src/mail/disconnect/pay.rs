@@ -71,8 +71,8 @@ impl DisconnectMail<'_> {
     fn figure(&self) -> Option<Figure> {
         let (report, from) = self.report?;
         let Payer { currency, lead_days, reader, .. } = self.payer;
-        let drawn = Chart::new(report, from, self.cut_off.edd, lead_days, reader.zone)?;
-        Some(chart::figure(&drawn.zoomed(reader.now), currency, reader))
+        let drawn = Chart::new(report, from, self.cut_off.edd, lead_days, reader)?;
+        Some(chart::figure(&drawn, currency, reader))
     }
 
     /// The date by the charges, if the report's own date is ahead and differs from it by more than a day.

@@ -218,8 +218,9 @@ proptest! {
         let mut believed = CutOff::default();
         believed.edd = forecast::disconnect(&report).at();
         let profile = &book.state().profile;
-        let chart = Chart::new(&report, read_at(), believed.edd, 3, profile.zone());
-        let svg = chart.map(|chart| svg(&chart, "R<B", Reader::new(Language::Ru, read_at()))).unwrap_or_default();
+        let reader = Reader::new(Language::Ru, read_at());
+        let chart = Chart::new(&report, read_at(), believed.edd, 3, reader.within(profile.zone()));
+        let svg = chart.map(|chart| svg(&chart, "R<B", reader)).unwrap_or_default();
         prop_assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", svg);
         let dark = disconnect(Event::Rung(3), Severity::Critical, Some(believed));
         check(&mail(&notice(Form::Disconnect, vec![dark]), &account::snapshot([&book])));
