@@ -1,8 +1,8 @@
 //! Cron expressions with the meaning of crontab(5), for the schedules of collectors and of the digest. Pure:
 //! parsing and arithmetic, without clock and timers.
 //!
-//! The `cron` crate walks the calendar. This module translates the parts in which it differs from crontab(5):
-//! five fields, weekdays from 0 = Sunday, and days that match EITHER day field if both are restricted.
+//! The `cron` crate reads the fields and walks the calendar. `fields` translates the parts in which it differs from
+//! crontab(5): five fields, weekdays from 0 = Sunday, and days that match EITHER day field if both are restricted.
 //!
 //! Days on which the clock changes follow cron(8). An expression whose minute or hour starts with `*` runs by
 //! elapsed time: a skipped hour has no ticks, and a repeated hour has them twice. Any other expression means
@@ -16,12 +16,13 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{DateTime, LocalResult, NaiveDateTime, TimeDelta, TimeZone, Utc};
+use chrono::{DateTime, Datelike, LocalResult, NaiveDate, NaiveDateTime, TimeDelta, TimeZone, Utc};
 use chrono_tz::Tz;
+use cron::TimeUnitSpec as _;
 use ring::digest::{SHA256, digest};
 
 pub(crate) use fields::BadSchedule;
-use fields::Fields;
+use fields::Walkers;
 
 use crate::model::time::at_zone;
 
@@ -30,9 +31,8 @@ use crate::model::time::at_zone;
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     source: Arc<str>,
-    fields: Fields,
-    /// One walker, or two of which the earlier tick counts: by day of month, and by weekday.
-    walkers: Arc<[cron::Schedule]>,
+    walkers: Walkers,
+    by_elapsed_time: bool,
     /// The shortest and the longest time between two ticks. They are kept because finding them walks the
     /// calendar.
     gaps: (Duration, Duration),
@@ -45,7 +45,7 @@ impl Schedule {
         let again = told_again(wall, zone);
         let second_pass = again.is_some_and(|again| again <= after);
         if let Some(again) = again.filter(|&again| after < again)
-            && self.by_elapsed_time()
+            && self.by_elapsed_time
             && let Some(tick) = self.next_before_repeated(wall, again - after, zone)
         {
             return Some(tick);
@@ -55,10 +55,10 @@ impl Schedule {
             match zone.from_local_datetime(&wall) {
                 LocalResult::Single(moment) => return Some(moment.to_utc()),
                 LocalResult::Ambiguous(first, _) if !second_pass => return Some(first.to_utc()),
-                LocalResult::Ambiguous(_, second) if self.by_elapsed_time() => return Some(second.to_utc()),
+                LocalResult::Ambiguous(_, second) if self.by_elapsed_time => return Some(second.to_utc()),
                 // It ran at the first occurrence of this time.
                 LocalResult::Ambiguous(..) => {}
-                LocalResult::None if self.by_elapsed_time() => {}
+                LocalResult::None if self.by_elapsed_time => {}
                 LocalResult::None => return Some(at_zone(wall, zone)),
             }
         }
@@ -101,10 +101,6 @@ impl Schedule {
         let ticks = self.walkers.iter().filter_map(|walker| walker.after(&after).next());
         ticks.min().map(|tick| tick.naive_utc())
     }
-
-    fn by_elapsed_time(&self) -> bool {
-        self.fields.minute.starred || self.fields.hour.starred
-    }
 }
 
 /// The second moment at which the wall clock shows this time, in a repeated hour.
@@ -116,14 +112,45 @@ fn told_again(wall: NaiveDateTime, zone: Tz) -> Option<DateTime<Utc>> {
 }
 
 /// The shortest and the longest time between two ticks.
-fn gaps(fields: &Fields) -> (Duration, Duration) {
-    let ticks = fields.within_a_day();
+fn gaps(walkers: &[cron::Schedule]) -> (Duration, Duration) {
+    let Some(times) = walkers.first() else { return (Duration::ZERO, Duration::ZERO) };
+    let ticks: Vec<u32> = times
+        .hours()
+        .iter()
+        .flat_map(|hour| times.minutes().iter().map(move |minute| 60 * hour + minute))
+        .flat_map(|minute| times.seconds().iter().map(move |second| 60 * minute + second))
+        .collect();
     let (first, last) = (ticks.first().copied().unwrap_or(0), ticks.last().copied().unwrap_or(0));
-    let (nearest, farthest) = fields.day_gaps();
+    let (nearest, farthest) = day_gaps(walkers);
     let over_night = [nearest, farthest].map(|days| days * 86_400 + first - last);
     let all = ticks.windows(2).map(|pair| pair[1] - pair[0]).chain(over_night);
     let (shortest, longest) = (all.clone().min().unwrap_or_default(), all.max().unwrap_or_default());
-    (Duration::from_secs(shortest), Duration::from_secs(longest))
+    (Duration::from_secs(shortest.into()), Duration::from_secs(longest.into()))
+}
+
+/// The least and the greatest distance in days between neighbouring days that match. It looks at the time after
+/// which all cases repeat: a week for weekdays, 4 years for dates (8 around 2100), 28 for both.
+fn day_gaps(walkers: &[cron::Schedule]) -> (u32, u32) {
+    let is_any_date = |walker: &cron::Schedule| walker.days_of_month().is_all() && walker.months().is_all();
+    let window = if walkers.iter().all(is_any_date) {
+        15
+    } else if walkers.iter().all(|walker| walker.days_of_week().is_all()) {
+        9 * 366
+    } else {
+        40 * 366
+    };
+    let matches = |date: NaiveDate| {
+        let weekday = date.weekday().number_from_sunday();
+        walkers.iter().any(|walker| {
+            walker.months().includes(date.month())
+                && walker.days_of_month().includes(date.day())
+                && walker.days_of_week().includes(weekday)
+        })
+    };
+    let days = (0..window).zip(NaiveDate::default().iter_days());
+    let hits: Vec<u32> = days.filter(|&(_, date)| matches(date)).map(|(index, _)| index).collect();
+    let gaps = hits.windows(2).map(|pair| pair[1] - pair[0]);
+    (gaps.clone().min().unwrap_or(window), gaps.max().unwrap_or(window))
 }
 
 /// A fixed delay of an account's polls after the tick, which depends on its name alone, so that many accounts
@@ -141,13 +168,10 @@ impl FromStr for Schedule {
     type Err = BadSchedule;
 
     fn from_str(text: &str) -> Result<Self, BadSchedule> {
-        let fields = Fields::parse(text.trim())?;
-        let walkers = fields.expressions().into_iter().map(|expression| expression.parse());
-        let walkers = walkers
-            .collect::<Result<Arc<[cron::Schedule]>, _>>()
-            .map_err(|error| BadSchedule(format!("'{text}' is not understood: {error}")))?;
-        let gaps = gaps(&fields);
-        let schedule = Self { source: text.trim().into(), fields, walkers, gaps };
+        let text = text.trim();
+        let (walkers, by_elapsed_time) = fields::read(text)?;
+        let gaps = gaps(&walkers);
+        let schedule = Self { source: text.into(), walkers, by_elapsed_time, gaps };
         if schedule.next_wall(DateTime::UNIX_EPOCH.naive_utc()).is_none() {
             let text = format!("'{text}' never comes: no such day in these months; such as '0 9 28 2 *'");
             return Err(BadSchedule(text));
@@ -164,7 +188,10 @@ impl fmt::Display for Schedule {
 
 impl PartialEq for Schedule {
     fn eq(&self, other: &Self) -> bool {
-        self.fields == other.fields
+        let mut walkers = self.walkers.iter().zip(&*other.walkers);
+        self.by_elapsed_time == other.by_elapsed_time
+            && self.walkers.len() == other.walkers.len()
+            && walkers.all(|(one, other)| one.timeunitspec_eq(other))
     }
 }
 
