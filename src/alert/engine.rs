@@ -112,17 +112,7 @@ impl Engine {
                 _ => causes.awaits_report_on(one).map(|_| Collector::ExpectedBalance).into_iter().collect(),
             }
         };
-        let of_incidents = self.incidents_of(&state.profile.name).flat_map(decided_by);
-        of_incidents.chain(self.awaits_date(state).then_some(Collector::ExpectedBalance)).collect()
-    }
-
-    /// Whether the next report decides if the date is told as unknown.
-    fn awaits_date(&self, state: &AccountState) -> bool {
-        let (account, kind) = (&state.profile.name, Kind::BillingReport);
-        let is_told =
-            self.incidents.get(&Key::account_wide(account, kind)).is_some_and(|one| one.phase.is_open());
-        let is_watched = self.watchers.get(account).is_some_and(|one| one.settings.enabled(kind));
-        is_watched && !is_told && state.billing.dateless.is_some()
+        self.incidents_of(&state.profile.name).flat_map(decided_by).collect()
     }
 
     /// Forgets incidents that ended before a moment. If one opens again, its episode is 1.

@@ -177,7 +177,9 @@ impl Incident {
         if self.phase == Phase::Recovering && self.read_at == reading.at {
             return;
         }
-        let is_held = matches!(finding.verdict, Verdict::Bad { hold, .. } if !hold.is_zero());
+        // Both ends of a time without a date are readings, so a sleep between them counts.
+        let is_held = self.key.kind != Kind::BillingReport
+            && matches!(finding.verdict, Verdict::Bad { hold, .. } if !hold.is_zero());
         if self.phase == Phase::Pending && is_held && self.read_at < reading.horizon {
             self.run_since = reading.at;
         }

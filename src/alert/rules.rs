@@ -26,7 +26,7 @@ mod collectors;
 mod rows;
 mod stopped;
 
-pub(crate) use self::collectors::{IN_PART_FOR, failure_of, judge_collector, told_after};
+pub(crate) use self::collectors::{failure_of, judge_collector, told_after};
 
 /// One reading of an account. `is_started`: the last start is so long ago that an empty listing proves something.
 pub(crate) fn judge(

@@ -149,8 +149,7 @@ impl Engine {
         self.cut_offs.get(&state.profile.name).is_some_and(|cut_off| cut_off.is_near(settings, now))
     }
 
-    /// A missing report is critical while the last known cut-off is near. Reports without a date are told after an
-    /// hour of them.
+    /// A missing report is critical while the last known cut-off is near.
     pub(super) fn weigh_report(
         &mut self,
         state: &AccountState,
@@ -159,19 +158,9 @@ impl Engine {
     ) {
         let kind = Kind::BillingReport;
         let severity = settings.severity_at(kind, self.is_near(state, settings, now));
-        let dateless = state.billing.dateless.map(|dateless| dateless.since);
         self.change(&Key::account_wide(&state.profile.name, kind), |incident| {
-            if !incident.phase.is_open() {
-                return;
-            }
-            incident.severity = severity;
-            // It began with the first of these reports, and opened when they had gone on for that long.
-            let is_first = |since: &DateTime<Utc>| {
-                (incident.since - *since).to_std().is_ok_and(|time| time >= rules::IN_PART_FOR)
-            };
-            if let Some(since) = dateless.filter(is_first) {
-                let minutes = u64::try_from((now - since).num_minutes()).unwrap_or(0);
-                (incident.since, incident.why) = (since, Cause::Unchanged { minutes });
+            if incident.phase.is_open() {
+                incident.severity = severity;
             }
         });
     }

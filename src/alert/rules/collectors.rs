@@ -49,7 +49,7 @@ pub(crate) fn judge_collector(
     if collector == Collector::ExpectedBalance {
         let dateless = state.billing.dateless;
         let subject = dateless.map_or(Subject::Report, |dateless| without_date(state, dateless));
-        let verdict = available(kind, dateless.map(|dateless| now - dateless.since));
+        let verdict = available(kind, dateless.is_some());
         let mut report = finding(Kind::BillingReport, Target::Account, verdict, subject);
         if let (Detail::Answers, Some(Dateless { doubt, .. })) = (&report.detail, dateless) {
             let held = state.billing.latest().and_then(|(report, _)| forecast::held(report, doubt));
@@ -66,7 +66,7 @@ pub(crate) fn failure_of(state: &AccountState, collector: Collector) -> Option<F
 }
 
 /// Incomplete readings, and reports without a date, are told after this time.
-pub(crate) const IN_PART_FOR: Duration = Duration::from_secs(3600);
+const IN_PART_FOR: Duration = Duration::from_secs(3600);
 
 /// The time after which polls like the last one are told; `None` if that was a good one.
 pub(crate) fn told_after(
@@ -134,14 +134,10 @@ fn rejected(failure: Option<FailureKind>, open: bool) -> Verdict {
     }
 }
 
-/// The verdict on the report, and not on its collector. `dateless`: for how long reports have told no cut-off. Both
-/// ends of that time are readings, so a sleep between them counts.
-fn available(failure: Option<FailureKind>, dateless: Option<TimeDelta>) -> Verdict {
+/// The verdict on the report, and not on its collector. Reports without a date are wrong once they last.
+fn available(failure: Option<FailureKind>, is_dateless: bool) -> Verdict {
     match failure {
-        None if dateless.is_some_and(|time| time.to_std().is_ok_and(|time| time >= IN_PART_FOR)) => {
-            Verdict::bad()
-        }
-        None if dateless.is_some() => Verdict::Frozen,
+        None if is_dateless => Verdict::Bad { hold: IN_PART_FOR, value: Value::None },
         None => Verdict::Good,
         Some(FailureKind::ReportError) => Verdict::bad(),
         Some(_) => Verdict::Frozen,
