@@ -1,8 +1,7 @@
 //! Root causes: which open incident explains another, and which readings have to come before either is told.
 //!
 //! Non-payment explains blocked and stopped VMs, and sites and containers that the service disabled. A disabled
-//! container explains its sites, and the number of its own state where the configuration has no name for it. An
-//! error is explained only by its own container being disabled.
+//! container explains its sites. An error is explained only by its own container being disabled.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +15,7 @@ use super::key::{Key, Target};
 use super::kind::Kind;
 use super::rules::failure_of;
 use crate::model::freshness::{AWAITED_FOR, all_looked, has_looked};
-use crate::model::{AccountState, Collector, Container, ContainerState, FailureKind, SiteState, Sort};
+use crate::model::{AccountState, Collector, ContainerState, FailureKind, SiteState};
 
 /// All that may explain an incident of one account.
 pub(super) struct Causes<'a> {
@@ -50,7 +49,6 @@ impl Causes<'_> {
                 self.overdue().or_else(|| self.container(key)).or_else(|| self.non_payment(key))
             }
             Kind::SiteBlocked | Kind::SiteError | Kind::SiteStuck => self.container(key),
-            Kind::UnknownState => self.off_by_sites(key),
             Kind::CollectorFailing | Kind::CredentialsRejected if self.may_be_unpaid(incident) => {
                 self.non_payment(key)
             }
@@ -119,13 +117,6 @@ impl Causes<'_> {
         let mut failures =
             Collector::ALL.into_iter().filter(concerns).filter_map(|one| failure_of(self.state, one));
         failures.next().is_some_and(FailureKind::may_be_unpaid) && failures.all(FailureKind::may_be_unpaid)
-    }
-
-    fn off_by_sites(&self, key: &Key) -> Option<Key> {
-        let containers = in_unnamed_state(key, self.state);
-        let keys = containers.map(|row| Key::new(&key.account, Kind::ContainerDisabled, row.id.get()));
-        let mut off = keys.filter_map(|key| self.open(&key));
-        off.find(|one| one.value == Value::SitesStopped).map(|one| self.root(one))
     }
 
     fn root(&self, incident: &Incident) -> Key {
@@ -203,17 +194,11 @@ impl Causes<'_> {
             // A reading from before the last start is no proof of an end.
             return awaits_look.map_or(Evidence::Sound, Evidence::Awaited);
         }
-        let unread_sites = |row: &Container| {
-            state.sites.get(&row.id).is_none_or(|listing| listing.read_at < Some(incident.since))
-        };
-        let reads_sites = state.profile.collectors.contains(&Collector::Sites);
-        let awaits_sites = reads_sites && in_unnamed_state(key, state).any(unread_sites);
         let awaits_itself = incident.trusted_from.filter(|from| incident.read_at < *from);
         let awaited = [
             awaits_look,
             self.awaits_report_on(incident),
             self.awaits_containers_on(incident),
-            self.until(incident.since).filter(|_| awaits_sites),
             awaits_itself.and_then(|from| self.until(from)),
         ];
         if let Some(until) = awaited.into_iter().flatten().max() {
@@ -233,11 +218,4 @@ fn is_unpaid(incident: &Incident) -> bool {
         Value::State(state) => state == ContainerState::DisabledByService.as_str(),
         Value::None | Value::States(_) | Value::Failing(_) | Value::Balance(_) | Value::Cost(_) => false,
     }
-}
-
-/// The containers in unnamed states, if the incident is about these.
-fn in_unnamed_state<'a>(key: &'a Key, state: &'a AccountState) -> impl Iterator<Item = &'a Container> {
-    let is_code = key.kind == Kind::UnknownState && key.resource == Target::All(Sort::Container);
-    let rows = if is_code { state.containers.rows.as_slice() } else { &[] };
-    rows.iter().filter(|row| !row.state.is_known())
 }

@@ -194,9 +194,7 @@ impl Judge<'_> {
             return Some(Finding { key, verdict, subject, detail: Detail::CannotTell { sort } });
         }
         let known = self.open.get(&key).filter(|incident| incident.goes_on())?;
-        // Containers that are off have another state than their usual one.
-        let away = sort == Sort::Container && self.is_off_in_unnamed_state() && known.cause.is_none();
-        let is_over = !away && is_whole && watched.next().is_none() && self.shows_whole_account::<T>();
+        let is_over = is_whole && watched.next().is_none() && self.shows_whole_account::<T>();
         is_over.then(|| self.again(known, Verdict::Good, Detail::NoLongerSeen))
     }
 

@@ -41,14 +41,6 @@ impl Judge<'_> {
         Some(Finding { key, verdict, subject, detail })
     }
 
-    /// Whether a container is off, as its sites show, while its own state has no name.
-    pub(super) fn is_off_in_unnamed_state(&self) -> bool {
-        self.open_of(&[Kind::ContainerDisabled]).any(|incident| {
-            let row = incident.key.id().and_then(|id| self.state.containers.get(id.into()));
-            incident.is_held_by_sites() && row.is_some_and(|row| !row.state.is_known())
-        })
-    }
-
     fn wants_container(&self, name: &str) -> bool {
         let kind = Kind::ContainerDisabled;
         self.settings.enabled(kind) && self.settings.covers(kind, name)

@@ -1,9 +1,8 @@
 //! Causes: one mail for a cause and its consequences, and what outlives them.
 
-use super::{NOTHING, World, stories};
+use super::{World, stories};
 use crate::alert::Kind;
 use crate::model::Collector;
-use chrono::Duration;
 
 #[test]
 fn each_cause_explains_its_consequences_and_nothing_else() {
@@ -235,39 +234,17 @@ fn a_container_all_of_whose_sites_the_service_stopped_is_one_incident() {
          s100=Error => site_error/100 opened
          vm1=active, vms, s100=Active s101=Active, sites => site_error/100 resolved container_disabled/10 resolved",
     );
-    // The configuration names no number of a container's state, or it does.
-    for (usual, first) in [("ENABLED", ""), ("0", "unknown_state/containers opened")] {
-        stories(
-            World::healthy,
-            &format!(
-                "s101=gone, c10={usual} c11={usual}, sites => {first}
-                 c10=1 c11=1, s100=StoppedByService s110=StoppedByService, report, tick \
-                 => container_disabled/10 opened container_disabled/11 opened
-                 later 2m, look, later 2m, look =>
-                 c10={usual} c11={usual}, s100=Active s110=Active, look, look \
-                 => container_disabled/10 resolved container_disabled/11 resolved
-                 idle 2h =>"
-            ),
-        );
-    }
-}
-
-/// A container in an unnamed state is told once its sites were read, or after two minutes if they cannot be read.
-#[test]
-fn a_container_state_without_a_name_waits_for_its_sites_alone() {
-    let mut world = World::healthy();
-    world.later(Duration::minutes(2));
-    world.containers(&[(10, "1"), (11, "1")]);
-    world.sites(10, &[(100, "Active")]);
-    assert_eq!(world.take_events(), NOTHING, "those of the other are not read yet");
-    world.sites(11, &[(110, "Active")]);
-    assert_eq!(world.take_events(), ["main/unknown_state/containers opened"]);
-    world.later(Duration::minutes(2));
-    world.containers(&[(10, "2"), (11, "1")]);
-    world.pass(Duration::minutes(3));
-    assert_eq!(world.take_events(), NOTHING, "once a day");
-    world.live("containers, sites, idle 24h");
-    assert_eq!(world.take_events(), ["main/unknown_state/containers worse"]);
+    // The configuration names no number of a container's state.
+    stories(
+        World::healthy,
+        "s101=gone, c10=0 c11=0, sites => unknown_state/containers opened
+         c10=1 c11=1, s100=StoppedByService s110=StoppedByService, report, tick \
+         => container_disabled/10 opened container_disabled/11 opened
+         later 2m, look, later 2m, look =>
+         c10=0 c11=0, s100=Active s110=Active, look, look \
+         => container_disabled/10 resolved container_disabled/11 resolved
+         idle 2h =>",
+    );
 }
 
 #[test]
