@@ -46,7 +46,7 @@ impl CardList<'_> {
     }
 
     fn link(&self, key: &Key) -> Option<String> {
-        query::of_incident(key, self.head.asked)
+        query::of_incident(key)
     }
 
     /// `Explains 2 more`.

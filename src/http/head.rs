@@ -1,6 +1,5 @@
 //! The top of all pages: title, the time of the page, and whether it reloads itself.
 
-use super::query;
 use crate::model::Language;
 use crate::view::Reader;
 
@@ -18,31 +17,12 @@ pub(super) struct Head {
     /// `Tue 24 Nov 07:15 MSK`.
     pub made: String,
     pub language: Language,
-    /// The language that the address names; links keep it.
-    pub asked: Option<Language>,
 }
 
 impl Head {
-    pub(super) fn new(
-        title: &str,
-        refresh: bool,
-        other: String,
-        reader: Reader,
-        asked: Option<Language>,
-    ) -> Self {
-        Self {
-            title: title.to_owned(),
-            refresh,
-            other,
-            made: reader.moment(reader.now),
-            language: reader.language,
-            asked,
-        }
-    }
-
-    /// The status page.
-    pub(super) fn home(&self) -> String {
-        query::home(self.asked)
+    pub(super) fn new(title: &str, refresh: bool, other: String, reader: Reader) -> Self {
+        let made = reader.moment(reader.now);
+        Self { title: title.to_owned(), refresh, other, made, language: reader.language }
     }
 
     /// A fixed text of a page.

@@ -1,4 +1,4 @@
-//! The language of a page: the one in its address, otherwise the browser's, otherwise the account's.
+//! The language of a page: the browser's, otherwise the account's.
 
 use hyper::HeaderMap;
 use hyper::header::ACCEPT_LANGUAGE;
@@ -7,9 +7,9 @@ use super::negotiate::items;
 use crate::model::{AccountState, Language};
 
 /// The language of a page about these accounts.
-pub(super) fn of(asked: Option<Language>, headers: &HeaderMap, accounts: &[&AccountState]) -> Language {
+pub(super) fn of(headers: &HeaderMap, accounts: &[&AccountState]) -> Language {
     let account = || accounts.first().map(|state| state.profile.language);
-    asked.or_else(|| accepted(headers)).or_else(account).unwrap_or_default()
+    accepted(headers).or_else(account).unwrap_or_default()
 }
 
 /// The available language that the browser prefers: `ru-RU, ru;q=0.9, en;q=0.8`.
@@ -40,8 +40,6 @@ mod tests {
             let headers = [(ACCEPT_LANGUAGE, text.parse().unwrap())].into_iter().collect();
             assert_eq!(accepted(&headers), want, "{text}");
         }
-        let headers = HeaderMap::new();
-        assert_eq!(of(Some(Language::Ru), &headers, &[]), Language::Ru);
-        assert_eq!(of(None, &headers, &[]), Language::En);
+        assert_eq!(of(&HeaderMap::new(), &[]), Language::En);
     }
 }

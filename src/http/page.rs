@@ -47,7 +47,7 @@ pub(super) fn render(
     let headline = &status.headline;
     let title = format!("{} {}", headline.level.sign(), headline.sentence);
     let other = query::link(&PageQuery { refresh: !asked.refresh, ..asked.clone() }, "");
-    let head = Head::new(&title, asked.refresh, other, reader, asked.language);
+    let head = Head::new(&title, asked.refresh, other, reader);
     let (query, language) = (&asked.query, reader.language);
     let page = Page { head, status, cards, asked, query, telemetry_path, reader, language };
     sanitize::document(page.render().expect("a template over owned values has no way to fail"))
@@ -126,7 +126,7 @@ impl Page<'_> {
     }
 
     fn past_link(&self, days: i64) -> String {
-        query::of_past(days, self.query.account.as_deref(), self.asked.language)
+        query::of_past(days, self.query.account.as_deref())
     }
 
     /// The account whose billing is shown in full: the only one, or the selected one.
@@ -140,9 +140,7 @@ impl Page<'_> {
     /// The place on the page that a line links to.
     fn place(&self, line: &Line) -> String {
         match (&line.incident, line.topic) {
-            (Some(key), _) => {
-                query::of_incident(key, self.asked.language).unwrap_or_else(|| format!("#{}", anchor(key)))
-            }
+            (Some(key), _) => query::of_incident(key).unwrap_or_else(|| format!("#{}", anchor(key))),
             (None, Topic::CutOff) if self.several() => "#accounts".to_owned(),
             (None, Topic::CutOff) => "#billing".to_owned(),
             (None, Topic::Mails | Topic::Store) => "#mails".to_owned(),

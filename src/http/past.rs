@@ -36,12 +36,12 @@ pub(super) async fn resource(Asked { page: asked, request, context, .. }: Asked<
     };
     let alerting = context.alerting.get();
     let rows: Vec<_> = alerting.incidents.iter().collect();
-    let language = language::of(asked.language, request.headers(), &[&state]);
+    let language = language::of(request.headers(), &[&state]);
     let reader = Reader::new(language, now).of(Some(&state));
     let Some(facts) = ResourceFacts::of(&which, &state, &rows, &history, reader) else {
         return text(StatusCode::NOT_FOUND, UNKNOWN);
     };
-    let here = query::of_resource(&which.account, which.kind, which.id, asked.language);
+    let here = query::of_resource(&which.account, which.kind, which.id);
     let head = head(&facts.title, here, &asked, reader);
     html(past_pages::resource(&which, &facts, head))
 }
@@ -66,11 +66,11 @@ pub(super) async fn incidents(Asked { page: asked, request, context, .. }: Asked
     }
     let snapshot = context.snapshot.get();
     let zone = |key: &Key| zone_of(snapshot.accounts.get(&key.account).map(AsRef::as_ref));
-    let language = language::of(asked.language, request.headers(), &asked.query.accounts(&snapshot));
+    let language = language::of(request.headers(), &asked.query.accounts(&snapshot));
     let reader = Reader::new(language, now).of(snapshot.accounts.values().next().map(AsRef::as_ref));
     let rows = history::rows(&history.episodes, zone, reader);
     let title = past_pages::title(days, language);
-    let here = query::of_past(days, account, asked.language);
+    let here = query::of_past(days, account);
     let head = head(&title, here, &asked, reader);
     let page = PastPage { head, days, account, rows: &rows, more: history.more };
     html(past_pages::past(&page))
@@ -79,7 +79,7 @@ pub(super) async fn incidents(Asked { page: asked, request, context, .. }: Asked
 /// The top of the page at `here`. `other` is the address of the same page with the other setting of reloading.
 fn head(title: &str, here: String, asked: &PageQuery, reader: Reader) -> Head {
     let other = if asked.refresh { format!("{here}&refresh=0") } else { here };
-    Head::new(title, asked.refresh, other, reader, asked.language)
+    Head::new(title, asked.refresh, other, reader)
 }
 
 async fn read(context: &Context, past: Past) -> Result<History, Response<Body>> {

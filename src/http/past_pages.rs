@@ -40,7 +40,7 @@ impl ResourcePage<'_> {
     }
 
     fn past_link(&self) -> String {
-        query::of_past(resource::DAYS, None, self.head.asked)
+        query::of_past(resource::DAYS, None)
     }
 
     fn level(&self) -> &'static str {
@@ -48,7 +48,7 @@ impl ResourcePage<'_> {
     }
 
     fn container_link(&self, id: &crate::model::ContainerId) -> String {
-        query::of_resource(&self.which.account, crate::model::Sort::Container, id.get(), self.head.asked)
+        query::of_resource(&self.which.account, crate::model::Sort::Container, id.get())
     }
 }
 
@@ -82,7 +82,7 @@ pub(super) fn past(page: &PastPage<'_>) -> String {
 /// The methods that the template calls.
 impl PastPage<'_> {
     fn link(&self, row: &PastRow) -> Option<String> {
-        query::of_incident(&row.key, self.head.asked)
+        query::of_incident(&row.key)
     }
 
     fn title(&self) -> String {
@@ -98,6 +98,6 @@ impl PastPage<'_> {
     }
 
     fn days_link(&self, days: &i64) -> String {
-        query::of_past(*days, self.account, self.head.asked)
+        query::of_past(*days, self.account)
     }
 }

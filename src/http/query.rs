@@ -1,12 +1,12 @@
 //! Reads and writes queries. The page and `/api/v1/status` have `account=…&kind=…&state=…&q=…&page=…`; the page
-//! also has `all=1&refresh=0&lang=…`. The pages behind it have queries of their own.
+//! also has `all=1&refresh=0`. The pages behind it have queries of their own.
 
 use hyper::Request;
 use hyper::body::Incoming;
 
 use super::Context;
 use crate::alert::Key;
-use crate::model::{AccountName, Language, Sort};
+use crate::model::{AccountName, Sort};
 use crate::view::Query;
 use crate::view::resource::ResourceId;
 
@@ -25,8 +25,6 @@ pub(super) struct PageQuery {
     pub all: bool,
     /// Whether the page reloads itself each minute.
     pub refresh: bool,
-    /// `None`: the browser's language, or the account's.
-    pub language: Option<Language>,
 }
 
 /// A request that was admitted.
@@ -53,8 +51,7 @@ impl PageQuery {
 /// Reads a query. Each part is optional.
 pub(super) fn parse(query: &str) -> PageQuery {
     let list = Query { page: 1, ..Query::default() };
-    let mut parsed =
-        PageQuery { query: list, accounts: 0, id: None, days: 30, all: false, refresh: true, language: None };
+    let mut parsed = PageQuery { query: list, accounts: 0, id: None, days: 30, all: false, refresh: true };
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
         let value = value.trim();
         let some = (!value.is_empty()).then(|| value.to_owned());
@@ -71,7 +68,6 @@ pub(super) fn parse(query: &str) -> PageQuery {
             "page" => parsed.query.page = value.parse().unwrap_or(1),
             "all" => parsed.all = value == "1",
             "refresh" => parsed.refresh = value != "0",
-            "lang" => parsed.language = value.parse().ok(),
             _ => {}
         }
     }
@@ -81,7 +77,7 @@ pub(super) fn parse(query: &str) -> PageQuery {
 /// The page's address with this query and an anchor. All addresses are relative, since a reverse proxy may add
 /// a path in front of them.
 pub(super) fn link(asked: &PageQuery, part: &str) -> String {
-    let PageQuery { query: Query { account, kind, state, text, page }, all, refresh, language, .. } = asked;
+    let PageQuery { query: Query { account, kind, state, text, page }, all, refresh, .. } = asked;
     let mut pairs: Vec<(&str, &str)> = Vec::new();
     for (name, value) in [("account", account), ("kind", kind), ("state", state)] {
         pairs.extend(value.as_deref().map(|value| (name, value)));
@@ -91,36 +87,29 @@ pub(super) fn link(asked: &PageQuery, part: &str) -> String {
     pairs.extend((page != "1").then_some(("page", page.as_str())));
     pairs.extend(all.then_some(("all", "1")));
     pairs.extend((!refresh).then_some(("refresh", "0")));
-    address("./", pairs, *language) + part
+    address("./", pairs) + part
 }
 
-/// The page of an incident's resource; `None` if the incident is about none. `asked` is the language that the address
-/// names, here and below.
-pub(super) fn of_incident(key: &Key, asked: Option<Language>) -> Option<String> {
-    Some(of_resource(&key.account, key.kind.sort()?, key.id()?, asked))
+/// The page of an incident's resource; `None` if the incident is about none.
+pub(super) fn of_incident(key: &Key) -> Option<String> {
+    Some(of_resource(&key.account, key.kind.sort()?, key.id()?))
 }
 
 /// The page of a resource.
-pub(super) fn of_resource(account: &AccountName, kind: Sort, id: u64, asked: Option<Language>) -> String {
+pub(super) fn of_resource(account: &AccountName, kind: Sort, id: u64) -> String {
     let id = id.to_string();
-    address("./resource", vec![("account", account.as_str()), ("kind", kind.as_str()), ("id", &id)], asked)
+    address("./resource", vec![("account", account.as_str()), ("kind", kind.as_str()), ("id", &id)])
 }
 
 /// The page with the incidents of a number of days.
-pub(super) fn of_past(days: i64, account: Option<&str>, asked: Option<Language>) -> String {
+pub(super) fn of_past(days: i64, account: Option<&str>) -> String {
     let days = days.to_string();
     let mut pairs = vec![("days", days.as_str())];
     pairs.extend(account.map(|account| ("account", account)));
-    address("./incidents", pairs, asked)
+    address("./incidents", pairs)
 }
 
-/// The status page.
-pub(super) fn home(asked: Option<Language>) -> String {
-    address("./", Vec::new(), asked)
-}
-
-fn address(path: &str, mut pairs: Vec<(&str, &str)>, asked: Option<Language>) -> String {
-    pairs.extend(asked.map(|language| ("lang", language.code())));
+fn address(path: &str, pairs: Vec<(&str, &str)>) -> String {
     if pairs.is_empty() {
         return path.to_owned();
     }

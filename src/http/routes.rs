@@ -210,7 +210,7 @@ fn status_page(asked: &Asked<'_>) -> Response<Body> {
     let (context, headers, asked) = (asked.context, asked.request.headers(), &asked.page);
     let (snapshot, alerting, now) = (context.snapshot.get(), context.alerting.get(), context.clock.now());
     let (accounts, rows) = (asked.query.accounts(&snapshot), asked.query.incidents(&alerting));
-    let reader = Reader::new(language::of(asked.language, headers, &accounts), now);
+    let reader = Reader::new(language::of(headers, &accounts), now);
     let status = Status::new(&snapshot, &alerting, &context.about, &asked.query, reader);
     let cards = Cards::of(&accounts, &rows, asked.all, reader);
     html(page::render(&status, &cards, asked, &context.telemetry_path, reader))

@@ -54,7 +54,7 @@ async fn golden(name: &str, server: &Server, paths: &[&str]) {
     for language in ["en", "ru"] {
         let mut all = String::new();
         for path in paths {
-            let page = server.get(&format!("{path}&lang={language}")).await;
+            let page = server.ask("GET", path, &format!("Accept-Language: {language}\r\n")).await;
             assert_eq!(page.status, 200, "{path}");
             all += &format!("== {path}\n{}\n", text(page.text()));
         }

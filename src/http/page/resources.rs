@@ -99,11 +99,11 @@ impl Page<'_> {
     }
 
     pub(super) fn resource_link(&self, row: &ResourceRow) -> String {
-        query::of_resource(&row.account, row.kind, row.id, self.asked.language)
+        query::of_resource(&row.account, row.kind, row.id)
     }
 
     pub(super) fn container_link(&self, row: &ResourceRow, id: &u64) -> String {
-        query::of_resource(&row.account, Sort::Container, *id, self.asked.language)
+        query::of_resource(&row.account, Sort::Container, *id)
     }
 
     /// The link to the same page with everything shown, or no longer.
