@@ -155,11 +155,7 @@ fn check_config_finds_unread_credentials() {
         }
         let (code, out, error) = daemon.command(&["check-config"]);
         assert_eq!(code, 0, "{error}");
-        assert!(
-            out.contains(": OK; 1 account, mails on\nmain\n  polls: VMs, containers, sites, the balance\n"),
-            "{out}"
-        );
-        assert!(out.contains("\n  mails: ops@example.com\n"), "{out}");
+        assert!(out.contains(": OK; 1 account, mails on\n"), "{out}");
         let warning = "main.vm_apikey: nobody reads this file; did you mean \"main.vm_api_key\"?";
         assert!(error.contains(warning), "{error}");
     }

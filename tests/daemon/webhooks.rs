@@ -63,10 +63,7 @@ fn a_webhook_alone_is_enough() {
     let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());
     let daemon = started(&provider, &smtp, &hook, false, 1);
     let (_, said, error) = daemon.command(&["check-config"]);
-    assert!(
-        said.contains("mails on, without a mail server") && said.contains("mails: webhook:team"),
-        "{said} {error}"
-    );
+    assert!(said.contains("mails on, without a mail server"), "{said} {error}");
     provider.set_vm(10001, "error");
     let post = hook.wait_for(&opened(10001));
     let json = is_alertmanagers(&post);
