@@ -43,7 +43,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::alert::{AlertSettings, Cause, Incident, Key, Kind, rules};
-use crate::metrics::{Encoder, MetricsSettings, Own};
+use crate::metrics::{Encoder, Own, StateSeries};
 use crate::model::{changes, forecast, *};
 use crate::provider::report::{self, Most};
 use crate::provider::wire::{DecodeContext, Diagnostics, SiteRow, VmRow, page};
@@ -114,13 +114,13 @@ fn encoding(c: &mut Criterion<Cpu>) {
     let mut group = c.benchmark_group("encode");
     group.sample_size(10).measurement_time(Duration::from_secs(8));
     let mut book = full();
-    let mut encoder = Encoder::new(MetricsSettings::default());
+    let mut encoder = Encoder::new(StateSeries::default());
     encoder.refresh(book.state(), &Collector::ALL, read_at());
     let page = encoder.page();
     group.throughput(Throughput::Bytes(page.identity("").left()));
     group.bench_function("the whole page", |b| {
         b.iter(|| {
-            let mut encoder = Encoder::new(MetricsSettings::default());
+            let mut encoder = Encoder::new(StateSeries::default());
             encoder.refresh(book.state(), &Collector::ALL, read_at());
             encoder.page()
         });

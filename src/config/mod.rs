@@ -55,7 +55,7 @@ pub(crate) struct Settings {
     /// The limit of mails an hour, by all ways.
     pub max_per_hour: u32,
     pub store_path: PathBuf,
-    pub metrics: metrics::MetricsSettings,
+    pub state_series: metrics::StateSeries,
     /// The schedule of the digest.
     pub digest: Option<Schedule>,
     /// A secret, since its path is a password.
@@ -185,7 +185,7 @@ fn read(path: Option<&Path>, env: &Environment, findings: &Findings) -> Option<S
         max_per_hour: global.bounded("email.max_per_hour", 1..=100_000),
         email: email.and_then(|(settings, _)| settings),
         store_path: tables::store(&global, path, directory("STATE_DIRECTORY")),
-        metrics: tables::metrics(&global),
+        state_series: tables::state_series(&global),
         digest: global.parsed("schedule.digest", account::schedule_or_off).flatten(),
         heartbeat_url: global
             .parsed("heartbeat.url", values::web_address)

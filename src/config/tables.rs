@@ -5,17 +5,16 @@ use std::path::{Path, PathBuf};
 use super::values;
 use super::view::View;
 use crate::http::{self, WebSettings};
-use crate::metrics::{MetricsSettings, StateSeries};
+use crate::metrics::StateSeries;
 
-/// Reads the settings for all accounts; `stale_after` is each account's own.
-pub(super) fn metrics(view: &View<'_>) -> MetricsSettings {
+/// Reads `metrics.state_series`; `stale_after` is each account's own.
+pub(super) fn state_series(view: &View<'_>) -> StateSeries {
     let parse = |text: &str| match text {
         "all" => Ok(StateSeries::All),
         "current" => Ok(StateSeries::Current),
         _ => Err(format!("no choice '{text}'; allowed are \"all\" and \"current\"")),
     };
-    let state_series = view.parsed("metrics.state_series", parse).unwrap_or_default();
-    MetricsSettings { state_series }
+    view.parsed("metrics.state_series", parse).unwrap_or_default()
 }
 
 /// The path of the store. A relative path is under systemd's state directory if there is one, otherwise beside

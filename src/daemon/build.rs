@@ -260,7 +260,7 @@ fn first_page(
     engine: &Engine,
     now: DateTime<Utc>,
 ) -> Encoder {
-    let mut encoder = Encoder::new(settings.metrics);
+    let mut encoder = Encoder::new(settings.state_series);
     for (account, known) in known {
         encoder.set_incidents(account, engine.exported(account, now));
         encoder.refresh(known.state(), &Collector::ALL, now);

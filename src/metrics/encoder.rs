@@ -11,7 +11,7 @@ use super::family::{Family, Write};
 use super::given::Given;
 use super::page::{Compressor, Page};
 use super::parts::{self, PagePart, Source};
-use super::settings::MetricsSettings;
+use super::settings::StateSeries;
 use super::table::families;
 use super::text::Lines;
 use crate::model::{AccountIncidents, AccountName, AccountState, Collector};
@@ -26,7 +26,7 @@ const KEPT: usize = 64 << 10;
 /// account by account.
 #[derive(Debug)]
 pub(crate) struct Encoder {
-    settings: MetricsSettings,
+    state_series: StateSeries,
     accounts: BTreeMap<AccountName, Account>,
     families: BTreeMap<&'static str, Bundles>,
     compressor: Compressor,
@@ -44,9 +44,9 @@ struct Account {
 
 impl Encoder {
     /// An encoder without accounts.
-    pub(crate) fn new(settings: MetricsSettings) -> Self {
+    pub(crate) fn new(state_series: StateSeries) -> Self {
         Self {
-            settings,
+            state_series,
             accounts: BTreeMap::new(),
             families: BTreeMap::new(),
             compressor: Compressor::new(),
@@ -59,11 +59,11 @@ impl Encoder {
     ///
     /// Call it with all collectors from time to time, so that stale families are dropped while polls fail.
     pub(crate) fn refresh(&mut self, state: &AccountState, which: &[Collector], now: DateTime<Utc>) -> bool {
-        let Self { settings, accounts, families, compressor, scratch } = self;
+        let Self { state_series, accounts, families, compressor, scratch } = self;
         let name = &state.profile.name;
         let account = accounts.entry(name.clone()).or_default();
         let Account { sources, incidents } = account;
-        let given = Given { state, incidents, state_series: settings.state_series, shard: 0, now };
+        let given = Given { state, incidents, state_series: *state_series, shard: 0, now };
         let mut changed = false;
         for (part, source) in parts::sources(&given, which) {
             if sources.get(&part) == Some(&source) {
@@ -102,11 +102,11 @@ impl Encoder {
     }
 
     /// Replaces the configuration. The next refresh of each account encodes all of it again.
-    pub(crate) fn configure(&mut self, settings: MetricsSettings) {
-        if self.settings == settings {
+    pub(crate) fn configure(&mut self, state_series: StateSeries) {
+        if self.state_series == state_series {
             return;
         }
-        self.settings = settings;
+        self.state_series = state_series;
         for account in self.accounts.values_mut() {
             account.sources.clear();
         }

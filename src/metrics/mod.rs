@@ -27,6 +27,6 @@ mod vm;
 pub(crate) use encoder::Encoder;
 pub(crate) use own::Own;
 pub(crate) use page::{Identity, Page};
-pub(crate) use settings::{MetricsSettings, StateSeries};
+pub(crate) use settings::StateSeries;
 pub(crate) use table::{families, reference};
 pub(crate) use targets::{TargetKind, document as target_document};

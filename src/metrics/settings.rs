@@ -1,4 +1,4 @@
-//! `[metrics]`: the choice of series. No I/O.
+//! `[metrics]`: the choice of series; `stale_after` is in each account's profile. No I/O.
 
 /// The states of a resource that get a series.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -8,10 +8,4 @@ pub(crate) enum StateSeries {
     All,
     /// Only the current state.
     Current,
-}
-
-/// `[metrics]`. `stale_after` is in each account's profile.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct MetricsSettings {
-    pub state_series: StateSeries,
 }

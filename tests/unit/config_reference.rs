@@ -98,5 +98,5 @@ fn defaults_of_the_table_are_those_of_the_layers() {
         crate::alert::AlertSettings { container_states, zone, ..crate::alert::AlertSettings::defaults() };
     assert_eq!(format!("{:?}", account.alert), format!("{layer:?}"));
     assert_eq!(account.api.limits, crate::provider::Limits::default());
-    assert_eq!(settings.metrics.state_series, crate::metrics::StateSeries::default());
+    assert_eq!(settings.state_series, crate::metrics::StateSeries::default());
 }

@@ -3,12 +3,12 @@
 
 use super::account;
 
-use crate::metrics::{Encoder, MetricsSettings, StateSeries};
+use crate::metrics::{Encoder, StateSeries};
 use crate::model::*;
 use account::*;
 
 /// The page after one refresh, without HELP lines and unneeded account families.
-fn text(book: &KnownAccount, settings: MetricsSettings) -> String {
+fn text(book: &KnownAccount, settings: StateSeries) -> String {
     let mut encoder = Encoder::new(settings);
     encoder.refresh(book.state(), &Collector::ALL, read_at());
     let page: Vec<u8> = encoder.page().identity("").flatten().collect();
@@ -33,7 +33,7 @@ fn vms() {
     let odd = "<script>alert(1)</script>\"\\\n'";
     let immense = Vm { memsize: Some(u64::MAX), ..bare_vm(18, "migrating") };
     let book = of([Read::Vms(all(vec![vm(17, "active", odd), immense]))]);
-    insta::assert_snapshot!(text(&book, MetricsSettings::default()));
+    insta::assert_snapshot!(text(&book, StateSeries::default()));
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn containers() {
     bare.updated = None;
     bare.in_transfer = None;
     let book = of([Read::Containers(all(vec![container(31, "ENABLED"), bare]))]);
-    insta::assert_snapshot!(text(&book, MetricsSettings { state_series: StateSeries::Current }));
+    insta::assert_snapshot!(text(&book, StateSeries::Current));
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn sites() {
         Read::Containers(all(vec![container(31, "ENABLED")])),
         Read::Sites(ContainerId::new(31), all(vec![site(104, 31, "Active"), secure])),
     ]);
-    let text = text(&book, MetricsSettings { state_series: StateSeries::Current });
+    let text = text(&book, StateSeries::Current);
     let sites: String =
         text.lines().filter(|line| line.contains("site")).map(|line| format!("{line}\n")).collect();
     insta::assert_snapshot!(sites);
@@ -71,13 +71,13 @@ fn inventory() {
         Read::Ips(all(vec![ip(5, Some(VmId::new(17))), ip(6, None)])),
         Read::Counted(Collector::SshKeys, all(vec![])),
     ]);
-    insta::assert_snapshot!(text(&book, MetricsSettings::default()));
+    insta::assert_snapshot!(text(&book, StateSeries::default()));
 }
 
 #[test]
 fn billing_of_an_account_that_runs_dry() {
     let book = of([Read::ExpectedBalance(report("25.50", "10.00")), Read::Charges(money("1010.30"))]);
-    insta::assert_snapshot!(text(&book, MetricsSettings::default()));
+    insta::assert_snapshot!(text(&book, StateSeries::default()));
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_date_that_the_charges_do_not_bear_out_stands_beside_theirs() {
     let mut report = report("25.50", "10.00");
     report.edd = Edd::At(t("2026-03-20T11:00:00"));
     let book = of([Read::ExpectedBalance(report)]);
-    let text = text(&book, MetricsSettings::default());
+    let text = text(&book, StateSeries::default());
     assert!(
         text.contains("\nhosting_billing_disconnect_timestamp_seconds{account=\"main\"} 1774004400\n"),
         "{text}"
@@ -105,7 +105,7 @@ fn billing_that_tells_nothing_is_absent() {
     report.expected_balance = None;
     report.date = None;
     let book = of([Read::ExpectedBalance(report.clone())]);
-    let text_of = |book: &KnownAccount| text(book, MetricsSettings::default());
+    let text_of = |book: &KnownAccount| text(book, StateSeries::default());
     let text = text_of(&book);
     let samples: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
     assert!(!samples.is_empty() && samples.iter().all(|sample| sample.ends_with(" 0")), "{text}");

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::metrics::own::Notification;
-use crate::metrics::{Encoder, MetricsSettings, Own, families as rows, reference};
+use crate::metrics::{Encoder, Own, StateSeries, families as rows, reference};
 use crate::model::mails::OutboxSummary;
 use crate::model::*;
 use account::*;
@@ -22,7 +22,7 @@ fn body(encoder: &Encoder, own: &[u8]) -> String {
 }
 
 fn encoded(books: &[&KnownAccount]) -> Encoder {
-    let mut encoder = Encoder::new(MetricsSettings::default());
+    let mut encoder = Encoder::new(StateSeries::default());
     for book in books {
         encoder.set_incidents(&book.state().profile.name, incidents());
         assert!(encoder.refresh(book.state(), &Collector::ALL, read_at()));
@@ -221,7 +221,7 @@ fn families_vanish_when_stale_and_the_disconnect_does_not() {
 #[test]
 fn a_collector_that_is_switched_off_leaves_nothing_on_the_page() {
     let book = full("main");
-    let mut encoder = Encoder::new(MetricsSettings::default());
+    let mut encoder = Encoder::new(StateSeries::default());
     encoder.refresh(book.state(), &Collector::ALL, read_at());
     let mut less = profile("main");
     less.collectors = [Collector::Vms].into();
@@ -239,7 +239,7 @@ fn a_collector_that_is_switched_off_leaves_nothing_on_the_page() {
 #[test]
 fn counts_wait_for_a_complete_listing() {
     let mut book = book(profile("main"));
-    let mut encoder = Encoder::new(MetricsSettings::default());
+    let mut encoder = Encoder::new(StateSeries::default());
     let mut counts = |book: &KnownAccount| {
         encoder.refresh(book.state(), &Collector::ALL, read_at());
         let counts = ["hosting_vms", "hosting_containers", "hosting_sites"];
@@ -379,7 +379,7 @@ fn an_incident_that_changes_has_one_series_in_each_page() {
 #[test]
 fn an_account_is_described_once_its_incidents_are_known() {
     let book = full("main");
-    let mut encoder = Encoder::new(MetricsSettings::default());
+    let mut encoder = Encoder::new(StateSeries::default());
     encoder.refresh(book.state(), &Collector::ALL, read_at());
     assert!(!body(&encoder, b"").contains("hosting_account_info"));
     let known = AccountIncidents { are_known: true, series: Vec::new() };

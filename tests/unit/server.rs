@@ -8,7 +8,7 @@ use crate::http::{
     AllowedHosts, Answering, ConnectionLimits, Context, Control, Listener, Reload, Remember, WebSettings,
     serve,
 };
-use crate::metrics::{Encoder, MetricsSettings, Own};
+use crate::metrics::{Encoder, Own, StateSeries};
 use crate::model::{Collector, KnownAccount};
 use crate::state::Shared;
 use crate::view::{About, Alerting, IncidentRow};
@@ -89,7 +89,7 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let listeners = vec![change(listener.into())];
-        let mut encoder = Encoder::new(MetricsSettings::default());
+        let mut encoder = Encoder::new(StateSeries::default());
         for book in books {
             encoder.refresh(book.state(), &Collector::ALL, read_at());
         }

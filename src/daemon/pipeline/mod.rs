@@ -295,7 +295,7 @@ impl Pipeline {
 
     fn follow(&mut self, settings: &Settings) {
         self.common.show_heartbeat(settings.heartbeat_url.is_some());
-        self.encoder.configure(settings.metrics);
+        self.encoder.configure(settings.state_series);
         let profiles = || settings.accounts.iter().map(|account| &account.profile);
         let names: Vec<AccountName> = self.known.keys().cloned().collect();
         let mut snapshot = (*self.common.snapshot.get()).clone();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::time::Duration;
 
-use crate::metrics::{Encoder, MetricsSettings, Own, StateSeries};
+use crate::metrics::{Encoder, Own, StateSeries};
 use crate::model::*;
 use proptest::collection::vec;
 use proptest::option;
@@ -60,10 +60,8 @@ fn profile() -> impl Strategy<Value = Profile> {
     )
 }
 
-fn settings() -> impl Strategy<Value = MetricsSettings> {
-    any::<bool>().prop_map(|all| MetricsSettings {
-        state_series: if all { StateSeries::All } else { StateSeries::Current },
-    })
+fn settings() -> impl Strategy<Value = StateSeries> {
+    any::<bool>().prop_map(|all| if all { StateSeries::All } else { StateSeries::Current })
 }
 
 fn inflated(page: &crate::metrics::Page, tail: &[u8]) -> String {
@@ -116,8 +114,7 @@ proptest! {
         by_part.refresh(book.state(), &Collector::ALL, now);
         prop_assert!(!by_part.refresh(book.state(), &Collector::ALL, now), "nothing was read, and the page changed");
         // Everything is encoded again.
-        let others = [StateSeries::All, StateSeries::Current].map(|state_series| MetricsSettings { state_series });
-        others.into_iter().chain([settings]).for_each(|settings| at_once.configure(settings));
+        [StateSeries::All, StateSeries::Current, settings].map(|settings| at_once.configure(settings));
         at_once.refresh(book.state(), &Collector::ALL, now);
         let page = inflated(&by_part.page(), b"");
         prop_assert_eq!(&page, &inflated(&at_once.page(), b""));
@@ -137,7 +134,7 @@ proptest! {
     fn accounts_share_a_page_and_nothing_else(one in vec(step(), 0..5), other in vec(step(), 0..5)) {
         let now = given::now();
         let mut books = [account::book(account::profile("main")), account::book(account::profile("other"))];
-        let mut encoder = Encoder::new(MetricsSettings::default());
+        let mut encoder = Encoder::new(StateSeries::default());
         for (book, steps) in books.iter_mut().zip([one, other]) {
             for (_, _, read) in steps {
                 book.apply(read, now);
@@ -146,7 +143,7 @@ proptest! {
         }
         exposition::read(&inflated(&encoder.page(), b""), PageFormat::Text).map_err(TestCaseError::fail)?;
         encoder.remove(&"other".parse().unwrap());
-        let mut alone = Encoder::new(MetricsSettings::default());
+        let mut alone = Encoder::new(StateSeries::default());
         alone.refresh(books[0].state(), &Collector::ALL, now);
         prop_assert_eq!(inflated(&encoder.page(), b""), inflated(&alone.page(), b""));
     }
@@ -158,7 +155,7 @@ fn states_that_look_the_same_are_counted_together() {
     let mut book = account::full("main");
     let vms = vec![account::vm(1, "odd\0", "a"), account::vm(2, "odd\u{fffd}", "b")];
     book.apply(Read::Vms(account::all(vms)), account::read_at());
-    let mut encoder = Encoder::new(MetricsSettings::default());
+    let mut encoder = Encoder::new(StateSeries::default());
     encoder.refresh(book.state(), &Collector::ALL, account::read_at());
     let page = exposition::read(&inflated(&encoder.page(), b""), PageFormat::Text).unwrap();
     let labels = [("account", "main"), ("state", "odd\u{fffd}")]
