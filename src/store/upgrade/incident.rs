@@ -1,27 +1,19 @@
 //! Converts an incident of release 0.2.
 
-use chrono::{DateTime, Utc};
-
 use super::old::{OldIncident, OldPhase};
 use crate::alert::{Cause, Detail, Incident, Kind, Phase, Subject, Value};
 
-/// The number of changes that make an incident flap.
-const FLAPS: usize = 4;
 /// The state of a container's incident that is open because of its sites.
 const SITES_STOPPED: &str = "StoppedByService";
-/// A number of good readings that suffices in any configuration.
-const ENOUGH: u32 = 1000;
 
-/// The converted incident; an open one keeps its episode.
+/// The converted incident; an open one keeps its episode. One that flapped recovers as all others do.
 pub(super) fn incident(old: &OldIncident) -> Incident {
     let phase = phase(old);
     let cause = old.cause();
     let is_over = !phase.is_open() && phase != Phase::Pending;
     // An incident that was only suspected has no episode of its own any more.
     let never_opened = phase == Phase::Pending || (is_over && cause == Some(Cause::Unconfirmed));
-    let is_settling = old.flapping && phase == Phase::Recovering && old.resolved_at.is_some();
     let (run_since, streak) = match phase {
-        Phase::Recovering if is_settling => (old.last_change, ENOUGH),
         Phase::Recovering => (old.last_observed, old.streak),
         Phase::Pending => (old.held_since, old.streak),
         Phase::Firing | Phase::Resolved | Phase::Removed | Phase::Unwatched => (old.held_since, 0),
@@ -37,7 +29,6 @@ pub(super) fn incident(old: &OldIncident) -> Incident {
         run_since,
         read_at: old.last_observed,
         streak,
-        changes: changes(old),
         cause: old.folded_into.clone().filter(|_| phase.is_open()),
         why: cause.unwrap_or(if is_over { Cause::SeenRight } else { Cause::SeenWrong }),
         ended: is_over.then(|| old.resolved_at.unwrap_or(old.last_change)),
@@ -74,19 +65,4 @@ fn value(old: &OldIncident) -> Value {
     } else {
         Value::State(held.to_owned())
     }
-}
-
-/// The times of changes: an incident that was mailed as flapping stays flapping, and no other becomes so.
-fn changes(old: &OldIncident) -> Vec<DateTime<Utc>> {
-    if matches!(old.key.kind, Kind::Disconnect | Kind::CollectorFailing) {
-        return Vec::new();
-    }
-    let mut changes = old.changes.clone();
-    if old.flapping {
-        changes.resize(changes.len().max(FLAPS), old.last_change);
-    } else {
-        let more = changes.len().saturating_sub(FLAPS - 1);
-        changes.drain(..more);
-    }
-    changes
 }

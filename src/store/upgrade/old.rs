@@ -56,10 +56,6 @@ pub(super) struct OldIncident {
     pub folded_into: Option<Key>,
     #[serde(default)]
     pub threads: BTreeMap<String, String>,
-    #[serde(default)]
-    pub changes: Vec<DateTime<Utc>>,
-    #[serde(default)]
-    pub flapping: bool,
     pub ladder: Option<Value>,
     pub calendar: Option<CalendarEntry>,
 }
