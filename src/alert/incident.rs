@@ -213,9 +213,7 @@ impl Incident {
                 (self.phase, self.why) = (Resolved, Cause::Unconfirmed);
             }
             (Firing, Verdict::Bad { value, .. }) => {
-                if value != self.value {
-                    self.severity = settings.severity_of(&self.key, &value);
-                }
+                self.severity = settings.severity_of(&self.key, &value);
                 (self.subject, self.value) = (subject, value);
             }
             (Recovering, Verdict::Bad { value, .. }) => {
