@@ -186,7 +186,7 @@ fn weigh_proof(
     settings: &AlertSettings,
 ) {
     incident.read_at = reading.at;
-    let polls = settings.to_recover();
+    let polls = settings.recover_polls;
     match proof {
         Ok(()) if is_cleared => {
             incident.end(Phase::Resolved, reading.at, Cause::OkInARow { polls });

@@ -252,7 +252,7 @@ impl CutOff {
 
     /// Whether enough reports in a row prove that no cut-off is ahead.
     pub(crate) fn is_cleared(&self, settings: &AlertSettings) -> bool {
-        self.clear >= settings.to_recover()
+        self.clear >= settings.recover_polls
     }
 
     /// Forgets the date. The balance and the calendar entry stay.

@@ -234,7 +234,7 @@ impl Incident {
                 self.why = Cause::NoRecovery { detail: self.detail.clone() };
             }
             (Firing | Recovering, Verdict::Good) => {
-                let why = Cause::OkInARow { polls: settings.to_recover() };
+                let why = Cause::OkInARow { polls: settings.recover_polls };
                 self.recover(1, Resolved, why, reading, settings);
             }
             (Firing | Recovering, Verdict::Gone { listings }) => {
@@ -285,7 +285,7 @@ impl Incident {
     }
 
     fn confirm(&mut self, hold: std::time::Duration, at: DateTime<Utc>, settings: &AlertSettings) {
-        let (polls, seen) = (settings.to_confirm(), self.streak);
+        let (polls, seen) = (settings.confirm_polls, self.streak);
         let held = (at - self.run_since).to_std().unwrap_or_default();
         let minutes = |time: std::time::Duration| time.as_secs() / 60;
         if seen < polls {
@@ -309,7 +309,7 @@ impl Incident {
             self.begin_run(reading);
             self.streak = 0;
         }
-        let needed = settings.to_recover();
+        let needed = settings.recover_polls;
         // It counts as right since the first of the readings that suffice.
         if self.streak < needed && self.streak + polls >= needed {
             self.run_since = reading.at;

@@ -27,14 +27,12 @@ pub(crate) struct AlertSettings {
     pub lead_days: u32,
     /// The days from the cut-off until the provider deletes the data; 0 if that is not known.
     pub deletion_days: u32,
-    /// The number of bad observations before an incident opens.
+    /// The number of bad observations before an incident opens, at least one.
     pub confirm_polls: u32,
-    /// The number of good observations before it closes.
+    /// The number of good observations before it closes, at least one.
     pub recover_polls: u32,
     /// The time that a passing state may last.
     pub stuck_after: Duration,
-    /// The same for the states Backuping and Restoring.
-    pub stuck_after_backup: Duration,
     pub collector_failing_after: Duration,
     /// The time that a critical incident may stay open without an acknowledgement.
     pub escalate_after: Duration,
@@ -101,7 +99,6 @@ impl AlertSettings {
             confirm_polls: 1,
             recover_polls: 2,
             stuck_after: Duration::from_secs(30 * 60),
-            stuck_after_backup: Duration::from_secs(6 * 3600),
             collector_failing_after: Duration::from_secs(15 * 60),
             escalate_after: day / 2,
             escalate_to: Vec::new(),
@@ -146,16 +143,6 @@ impl AlertSettings {
     pub(crate) fn severity_at(&self, kind: Kind, is_critical: bool) -> Severity {
         let own = if is_critical { Severity::Critical } else { kind.default_severity() };
         self.rules.get(&kind).and_then(|rule| rule.severity).unwrap_or(own)
-    }
-
-    /// The number of bad observations before an incident opens, at least one.
-    pub(crate) fn to_confirm(&self) -> u32 {
-        self.confirm_polls.max(1)
-    }
-
-    /// The number of good observations before it closes, at least one.
-    pub(crate) fn to_recover(&self) -> u32 {
-        self.recover_polls.max(1)
     }
 
     /// Whether the kind's rule covers a resource of this name.

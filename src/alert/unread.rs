@@ -62,7 +62,7 @@ impl Engine {
                     let Some(failing) = all.get_mut(&collector) else { return };
                     incident.detail = finding.detail;
                     (failing.read_at, failing.good) = (now, failing.good + 1);
-                    if failing.good >= settings.to_recover() {
+                    if failing.good >= settings.recover_polls {
                         all.remove(&collector);
                     }
                 }
@@ -128,7 +128,7 @@ impl Engine {
                 }
                 Phase::Firing | Phase::Recovering if is_off => incident.retire(Cause::CollectorOff, now),
                 Phase::Firing | Phase::Recovering if since.is_none() => {
-                    let polls = settings.to_recover();
+                    let polls = settings.recover_polls;
                     incident.end(Phase::Resolved, now, Cause::OkInARow { polls });
                 }
                 Phase::Firing | Phase::Recovering => {

@@ -37,7 +37,6 @@ pub(super) fn settings(view: &View<'_>) -> AlertSettings {
         confirm_polls: view.bounded("alerts.confirm_polls", 1..=1000),
         recover_polls: view.bounded("alerts.recover_polls", 1..=1000),
         stuck_after,
-        stuck_after_backup: defaults.stuck_after_backup.max(stuck_after),
         collector_failing_after,
         escalate_after,
         escalate_to: recipients(view, "alerts.escalate_to"),

@@ -10,6 +10,9 @@ use crate::model::{Container, ContainerState, Site, SiteState, Stated, Vm, VmSta
 /// A VM that is restarted is stopped for a while.
 const STOPPED_FOR: Duration = Duration::from_secs(10 * 60);
 
+/// A site is backed up and restored for longer than other passing states last.
+const BACKUP_MAY_TAKE: Duration = Duration::from_secs(6 * 3600);
+
 /// A row that rules judge.
 pub(super) trait Watched: Stated {
     const KINDS: &'static [Kind];
@@ -62,7 +65,7 @@ impl Watched for Site {
             Kind::SiteBlocked => pick(blocked, right, Duration::ZERO, ""),
             Kind::SiteStuck => {
                 let backup = matches!(self.state, S::Backuping | S::Restoring);
-                let hold = if backup { settings.stuck_after_backup } else { settings.stuck_after };
+                let hold = settings.stuck_after.max(if backup { BACKUP_MAY_TAKE } else { Duration::ZERO });
                 let passing = backup
                     || matches!(
                         self.state,

@@ -10,7 +10,7 @@ use super::super::StoreError;
 use super::super::rows::Columns as _;
 use super::old::OldIncident;
 use super::truth::key_now;
-use crate::alert::{Event, Incident, Key, Kind, Money, Notified, Owed, Told, Value, What, days_left};
+use crate::alert::{Event, Incident, Key, Kind, Money, Notified, Owed, Told, Value, What};
 
 /// An end that could not be mailed for this long lapses.
 const ENDS_LAPSE: Duration = Duration::days(7);
@@ -132,7 +132,11 @@ fn tell_money(money: &mut Money, event: &Event, at: DateTime<Utc>, incident: &Ol
     money.date = ladder.told;
     // A mail that names a date needs no other mail of the rung that the date was on. Of the two dates that were
     // mailed last, the later one never hides a rung.
-    let of_date = ladder.told.max(ladder.told_before).map(|date| days_left(date, at));
+    let of_date = ladder.told.max(ladder.told_before).map(|date| {
+        // A period of 24 hours that has begun counts as a whole one.
+        let begun = date - at + Duration::days(1) - Duration::nanoseconds(1);
+        u32::try_from(begun.num_days()).unwrap_or(0)
+    });
     match event {
         Event::Rung(rung) => (money.rung, money.tightest) = (Some(*rung), Some((*rung, at))),
         Event::Escalated => (money.rung, money.tightest) = (of_date, of_date.map(|rung| (rung, at))),
