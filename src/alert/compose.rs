@@ -84,8 +84,7 @@ impl Log {
         if self.hold(Lane::Digest, to, facts.now).is_some() || self.is_limited(Lane::Digest, to, facts) {
             return None;
         }
-        let is_meant =
-            |one: &&Incident| digest.accounts.iter().any(|account| account.name == one.key.account);
+        let is_meant = |one: &&Incident| digest.accounts.contains(&one.key.account);
         let is_of_its_time = |one: &&Incident| {
             let is_over = matches!(one.phase, Phase::Resolved | Phase::Removed);
             one.phase.is_open() || (is_over && one.ended >= Some(digest.from) && self.was_told(&one.key))
@@ -95,7 +94,7 @@ impl Log {
         let mut items: Vec<Item> = listed.map(|one| self.digest_item(one, event.clone(), facts)).collect();
         sort(&mut items);
         items.sort_by_key(|item| item.ended().is_some());
-        let accounts = digest.accounts.iter().map(|account| account.name.clone()).collect();
+        let accounts = digest.accounts.clone();
         Some(Notice { form: Form::Digest(digest), items, to: to.to_owned(), accounts })
     }
 

@@ -144,11 +144,11 @@ impl Log {
     pub(crate) fn owe_digest(&mut self, to: &str, mut digest: Digest) {
         let last = self.standing(to).map(|one| &one.digests);
         let is_new = |account: &AccountName| last.and_then(|last| last.get(account)) != Some(&digest.date);
-        digest.accounts.retain(|account| is_new(&account.name));
+        digest.accounts.retain(is_new);
         if digest.accounts.is_empty() {
             return;
         }
-        let dates = digest.accounts.iter().map(|account| (account.name.clone(), digest.date));
+        let dates = digest.accounts.iter().map(|account| (account.clone(), digest.date));
         let dates: Vec<_> = dates.collect();
         self.change_addressee(to, |one| {
             one.standing.digests.extend(dates);

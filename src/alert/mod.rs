@@ -68,7 +68,7 @@ pub(crate) use incident::{Incident, Phase};
 pub(crate) use key::{Key, Target};
 pub(crate) use kind::{Event, Kind, Severity};
 pub(crate) use log::Log;
-pub(crate) use notice::{Digest, DigestAccount, Form, Item, Notice, Started, Summary};
+pub(crate) use notice::{Digest, Form, Item, Notice, Started, Summary};
 pub(crate) use notified::{Money, Notified, Owed, Told, What};
 pub(crate) use noting::Arrived;
 pub(crate) use reason::Cause;

@@ -76,7 +76,7 @@ pub(crate) struct Digest {
     /// The beginning of the time it covers, which is the end of the digest before.
     pub from: DateTime<Utc>,
     pub to: DateTime<Utc>,
-    pub accounts: Vec<DigestAccount>,
+    pub accounts: Vec<AccountName>,
 }
 
 impl Digest {
@@ -84,17 +84,11 @@ impl Digest {
     pub(super) fn instead_of(mut self, older: Option<Self>) -> Self {
         let Some(older) = older else { return self };
         self.from = self.from.min(older.from);
-        let lacks = |one: &DigestAccount| !self.accounts.contains(one);
-        let more: Vec<DigestAccount> = older.accounts.into_iter().filter(lacks).collect();
+        let lacks = |one: &AccountName| !self.accounts.contains(one);
+        let more: Vec<AccountName> = older.accounts.into_iter().filter(lacks).collect();
         self.accounts.extend(more);
         self
     }
-}
-
-/// An account of a digest: an object with a name, as stores of earlier builds have it.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-pub(crate) struct DigestAccount {
-    pub name: AccountName,
 }
 
 /// One incident in a mail.

@@ -200,6 +200,6 @@ fn write_flights(
 fn set_digested(transaction: &Transaction<'_>, digest: &Digest) -> rusqlite::Result<()> {
     let until = digest.to.to_rfc3339();
     set_meta(transaction, "digested_until", &until)?;
-    let accounts = digest.accounts.iter().map(|account| digested_until_of(&account.name));
+    let accounts = digest.accounts.iter().map(digested_until_of);
     accounts.into_iter().try_for_each(|key| set_meta(transaction, &key, &until))
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::alert_support::{Daemon, Fate, World, start as now};
 use super::store_log::{assert_same, found, known, world};
-use crate::alert::{Ack, Digest, DigestAccount, History, Key, Kind, Lane, Muted, Past, Silence};
+use crate::alert::{Ack, History, Key, Kind, Lane, Muted, Past, Silence};
 use crate::store::{Opened, Store, StoreError};
 use chrono::{DateTime, Duration, Utc};
 use rusqlite::Connection;
@@ -633,33 +633,6 @@ fn rows_are_deleted_after_their_time_unless_an_open_incident_needs_them() {
         assert_eq!(store.prune(now).unwrap(), ages.len() - kept.len(), "{table} {values}");
         assert_eq!(left(table, name), kept, "{table} {values}");
     }
-}
-
-/// Earlier builds of this version counted polls and noted when the daemon did not run.
-#[test]
-fn a_store_with_counts_of_polls_and_an_owed_digest_of_them_opens() {
-    const COUNTS: &str = "
-        CREATE TABLE tallies (day TEXT, account TEXT, polls INTEGER, failed INTEGER);
-        INSERT INTO tallies VALUES ('2026-03-02', 'main', 10, 1);
-        CREATE TABLE gaps (since TEXT, until TEXT);
-        UPDATE standings SET body = json_set(body, '$.digest.mails_sent', 1, '$.digest.waiting', 0,
-          '$.digest.accounts[0].polls', 10, '$.digest.accounts[0].polls_failed', 1)";
-    let (_directory, path) = place();
-    let mut world = world(Some(&path));
-    world.vms(&[(1, "error")]);
-    let (accounts, now) = (vec![DigestAccount { name: "main".parse().unwrap() }], world.now);
-    let owed = Digest { date: now.date_naive(), from: now - Duration::days(7), to: now, accounts };
-    world.system.log.owe_digest("ops", owed);
-    world.system.commit(now).unwrap();
-    let known = known(&world);
-    drop(world);
-    raw(&path).execute_batch(COUNTS).unwrap();
-    let mut store = open(&path);
-    assert_eq!(found(&store.restore().unwrap()), known);
-    store.prune(now).unwrap();
-    assert!(store.fall_back(&Muted::default(), now).unwrap());
-    assert_eq!(store.return_to_file(now).unwrap(), None);
-    assert_eq!(found(&store.restore().unwrap()), known);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use chrono_tz::Tz;
 
 use super::super::publish::say_returned;
 use super::{Pipeline, story};
-use crate::alert::{Digest, DigestAccount, Engine};
+use crate::alert::{Digest, Engine};
 use crate::model::freshness::attempted;
 use crate::model::{AccountName, LastReport, OwnVm, lives_on};
 use crate::store::{KEEP_INCIDENTS, Store, StoreError};
@@ -177,7 +177,7 @@ impl Pipeline {
         }
         for (to, accounts) in by_recipient {
             let date = accounts.iter().map(|(_, date)| *date).max().unwrap_or_default();
-            let accounts = accounts.iter().map(|(name, _)| DigestAccount { name: (*name).clone() }).collect();
+            let accounts = accounts.iter().map(|(name, _)| (*name).clone()).collect();
             self.log.owe_digest(to, Digest { date, from, to: now, accounts });
         }
         self.commit()?;

@@ -4,7 +4,7 @@
 use chrono::{DateTime, Duration, Utc};
 
 use super::{World, stories, stories_of};
-use crate::alert::{Digest, DigestAccount};
+use crate::alert::Digest;
 
 /// The time and Message-ID of each attempt of a mail to "ops" about this.
 fn attempts(world: &World, about: &str) -> Vec<(DateTime<Utc>, String)> {
@@ -375,9 +375,8 @@ fn an_operator_drops_what_waits_or_tries_it_at_once() {
 }
 
 fn weekly_digest(to: DateTime<Utc>) -> Digest {
-    let account = DigestAccount { name: "main".parse().unwrap() };
     let from = to - Duration::days(7);
-    Digest { date: to.date_naive(), from, to, accounts: vec![account] }
+    Digest { date: to.date_naive(), from, to, accounts: vec!["main".parse().unwrap()] }
 }
 
 #[test]
@@ -399,7 +398,7 @@ fn a_digest_covers_the_time_and_accounts_of_one_that_did_not_leave() {
         let older = weekly_digest(world.now);
         world.system.log.owe_digest("ops", older.clone());
         world.live(&format!("everybody {fate}, 1d"));
-        let shop = vec![DigestAccount { name: "shop".parse().unwrap() }];
+        let shop = vec!["shop".parse().unwrap()];
         let newer = Digest { from: older.to, accounts: shop, ..weekly_digest(world.now) };
         world.system.log.owe_digest("ops", newer.clone());
         world.live("1d");

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::alert::{
-    Cause, CutOff, Decided, Detail, Digest, DigestAccount, Event, Form, Item, Kind, Notice, Severity, Started,
+    Cause, CutOff, Decided, Detail, Digest, Event, Form, Item, Kind, Notice, Severity, Started,
 };
 use crate::http::svg;
 use crate::mail::Rendered;
@@ -119,12 +119,8 @@ pub fn mails(names: &[String]) -> Vec<Rendered> {
     dark.covers = vec![incident(Kind::ContainerDisabled, 31, &names[0])];
     let started = Started { resources: 9, needs: names.len(), ..Started::default() };
     let date = "2026-03-01".parse().unwrap();
-    let digest = Digest {
-        date,
-        from: now() - Duration::days(7),
-        to: now(),
-        accounts: vec![DigestAccount { name: "main".parse().unwrap() }],
-    };
+    let digest =
+        Digest { date, from: now() - Duration::days(7), to: now(), accounts: vec!["main".parse().unwrap()] };
     let mut notices: Vec<Notice> = [
         (Form::Opened, Event::Opened),
         (Form::Closed, Event::Resolved),

@@ -1,8 +1,6 @@
 //! Mails about many resources or accounts: first start, summary, digest, test.
 
-use crate::alert::{
-    Decided, Digest, DigestAccount, Event, Form, Incident, Item, Kind, Notice, Phase, Severity, Started,
-};
+use crate::alert::{Decided, Digest, Event, Form, Incident, Item, Kind, Notice, Phase, Severity, Started};
 use crate::mail::{Context, Rendered};
 use crate::model::*;
 use chrono::Duration;
@@ -81,15 +79,14 @@ fn summary_all_over(more: Vec<Item>) -> Rendered {
 
 /// A digest of these accounts.
 pub fn digest(books: &[KnownAccount], items: Vec<Item>) -> Notice {
-    let accounts = books.iter().map(|book| DigestAccount { name: book.state().profile.name.clone() });
+    let accounts = books.iter().map(|book| book.state().profile.name.clone());
     let facts = Digest {
         date: "2026-03-01".parse().unwrap(),
         from: now() - Duration::days(7),
         to: now(),
         accounts: accounts.collect(),
     };
-    let names = facts.accounts.iter().map(|account| account.name.clone()).collect();
-    Notice { accounts: names, ..notice(Form::Digest(facts), items) }
+    Notice { accounts: facts.accounts.clone(), ..notice(Form::Digest(facts), items) }
 }
 
 /// An incident as a digest lists it.
