@@ -133,10 +133,10 @@ class Daemon:
     def __init__(self, child, port):
         self.pid, self.port = child.pid, port
 
-    def get(self, path="/metrics", packed=False, coding="gzip"):
+    def get(self, path="/metrics", packed=False):
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}")
         if packed:
-            request.add_header("Accept-Encoding", coding)
+            request.add_header("Accept-Encoding", "gzip")
         with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.read()
 
@@ -202,7 +202,7 @@ def control(port, command, **fields):
 
 
 def at_size(args, work, vms, containers, sites, name):
-    """Memory, calls and CPU of polls at a size; leaves the page in a file."""
+    """Memory, calls and CPU of polls at a size."""
     result = {}
     with provider(args, work, vms, containers, sites, name) as port:
         schedule = {"vms": EVERY, "containers": EVERY, "expected_balance": EVERY}
@@ -215,8 +215,6 @@ def at_size(args, work, vms, containers, sites, name):
             result["cpu_first_s"] = cpu_seconds(running.pid)
             packed = running.get(packed=True)
             text = gzip.decompress(packed)
-            (work / f"{name}.gz").write_bytes(packed)
-            (work / f"{name}.txt").write_bytes(text)
             result["gzip_bytes"], result["text_bytes"] = len(packed), len(text)
             result["series"] = sum(1 for line in text.splitlines() if line and not line.startswith(b"#"))
         with daemon(args, work, port, f"{name}-on", **schedule) as running:
@@ -261,18 +259,12 @@ def resident(what, found, mib, more=""):
     row(what, f"{mib:.0f} MiB{more}: {each:.0f} bytes a series over {BASE_MIB} MiB", f"{bound:.0f} MiB", mib <= bound)
 
 
-def scrapes(args, url, seconds, coding):
+def scrapes(url, seconds):
     """Requests a second with 40 connections kept alive, and what failed."""
-    if shutil.which("wrk"):
-        command = ["wrk", "-t1", "-c40", f"-d{seconds}s", "--timeout", "30s", "-H", f"Accept-Encoding: {coding}", url]
-        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        errors = re.findall(r"(Socket errors.*|Non-2xx.*)", said)
-        return float(re.search(r"Requests/sec:\s+([\d.]+)", said)[1]), "; ".join(errors)
-    command = ["ab", "-q", "-k", "-c40", "-t", str(seconds), "-n", "10000000", "-H", f"Accept-Encoding: {coding}", url]
+    command = ["wrk", "-t1", "-c40", f"-d{seconds}s", "--timeout", "30s", "-H", "Accept-Encoding: gzip", url]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    failed = int(re.search(r"Failed requests:\s+(\d+)", said)[1])
-    odd = re.search(r"Non-2xx responses:\s+(\d+)", said)
-    return float(re.search(r"Requests per second:\s+([\d.]+)", said)[1]), f"{failed} failed" if failed or odd else ""
+    errors = re.findall(r"(Socket errors.*|Non-2xx.*)", said)
+    return float(re.search(r"Requests/sec:\s+([\d.]+)", said)[1]), "; ".join(errors)
 
 
 NGINX = """
@@ -289,7 +281,6 @@ http {{
   }}
 }}
 """
-CODINGS = ("gzip",)
 
 
 def family(pid):
@@ -298,11 +289,11 @@ def family(pid):
     return [pid, *map(int, children)]
 
 
-def turn(args, coding, url, pid):
+def turn(args, url, pid):
     """Requests a second, milliseconds of CPU for each, and what failed, over one turn."""
     pids = family(pid)
     before = sum(map(cpu_seconds, pids))
-    speed, errors = scrapes(args, url, args.seconds, coding)
+    speed, errors = scrapes(url, args.seconds)
     return speed, (sum(map(cpu_seconds, pids)) - before) * 1000 / (speed * args.seconds), errors
 
 
@@ -312,37 +303,32 @@ def against_nginx(args, work, vms, containers, sites):
     (work / "www").mkdir(exist_ok=True)
     os.chmod(work, 0o755)
     (work / "nginx.conf").write_text(NGINX.format(work=work, port=port))
-    found = {coding: [] for coding in CODINGS}
+    found = []
     with provider(args, work, vms, containers, sites, "nginx") as behind, \
             daemon(args, work, behind, "served") as running:
         running.ready()
-        sizes = {}
-        for coding in CODINGS:
-            page = running.get(packed=True, coding=coding)
-            (work / "www" / coding).write_bytes(page)
-            sizes[coding] = len(page)
+        page = running.get(packed=True)
+        (work / "www/gzip").write_bytes(page)
         with process(["nginx", "-p", work, "-c", work / "nginx.conf"], work / "nginx.log") as nginx:
             until("nginx", lambda: listening(port))
             for _ in range(args.rounds):
-                for coding in CODINGS:
-                    theirs = turn(args, coding, f"http://127.0.0.1:{port}/{coding}", nginx.pid)
-                    ours = turn(args, coding, f"http://127.0.0.1:{running.port}/metrics", running.pid)
-                    found[coding].append((ours, theirs))
-        return sizes, found, memory_mib(running.pid)
+                theirs = turn(args, f"http://127.0.0.1:{port}/gzip", nginx.pid)
+                ours = turn(args, f"http://127.0.0.1:{running.port}/metrics", running.pid)
+                found.append((ours, theirs))
+        return len(page), found, memory_mib(running.pid)
 
 
 def beside_nginx(args, work, size):
-    sizes, found, resident = against_nginx(args, work, *size)
-    for coding, turns in found.items():
-        our, their = ([statistics.median(column) for column in zip(*(one[who][:2] for one in turns))] for who in (0, 1))
-        ratios = sorted(ours[0] / theirs[0] for ours, theirs in turns)
-        ratio, spread = statistics.median(ratios), f"{ratios[0]:.2f} to {ratios[-1]:.2f}"
-        row(f"{coding}: page", f"{sizes[coding] / 1e6:.2f} MB")
-        row(f"{coding}: requests a second, 40 connections",
-            f"{our[0]:.0f}; nginx {their[0]:.0f}; ratio {ratio:.2f} ({spread} in {len(turns)} turns)", "0.95", ratio >= 0.95)
-        row(f"{coding}: CPU a request", f"{our[1]:.2f} ms; nginx {their[1]:.2f} ms; ratio {our[1] / their[1]:.2f}")
-        problems = [ours[2] for ours, _ in turns if ours[2]]
-        row(f"{coding}: errors of 40 scrapers at once", "; ".join(problems) or "none", "none", not problems)
+    page, turns, resident = against_nginx(args, work, *size)
+    our, their = ([statistics.median(column) for column in zip(*(one[who][:2] for one in turns))] for who in (0, 1))
+    ratios = sorted(ours[0] / theirs[0] for ours, theirs in turns)
+    ratio, spread = statistics.median(ratios), f"{ratios[0]:.2f} to {ratios[-1]:.2f}"
+    row("gzip: page", f"{page / 1e6:.2f} MB")
+    row("gzip: requests a second, 40 connections",
+        f"{our[0]:.0f}; nginx {their[0]:.0f}; ratio {ratio:.2f} ({spread} in {len(turns)} turns)", "0.95", ratio >= 0.95)
+    row("gzip: CPU a request", f"{our[1]:.2f} ms; nginx {their[1]:.2f} ms; ratio {our[1] / their[1]:.2f}")
+    problems = [ours[2] for ours, _ in turns if ours[2]]
+    row("gzip: errors of 40 scrapers at once", "; ".join(problems) or "none", "none", not problems)
     row("resident while scraped", f"{resident:.0f} MiB")
 
 
@@ -364,29 +350,9 @@ def idle(args, work):
     return None
 
 
-def others(args, work, page):
-    """What people would otherwise write: every series in a registry, assembled and compressed at each scrape."""
-    if args.side_by_side:
-        said = subprocess.run([args.side_by_side, page], capture_output=True, text=True, check=True).stdout
-        found = json.loads(said)
-        row("prometheus crate, GaugeVec and TextEncoder: a scrape",
-            f"{found['encode_ms']:.0f} ms encoding + {found['gzip_ms']:.0f} ms gzip, {found['rss_mib']:.0f} MiB resident")
-    python = work / "venv" / "bin" / "python"
-    subprocess.run([sys.executable, "-m", "venv", work / "venv"], check=True, capture_output=True)
-    installed = subprocess.run([python, "-m", "pip", "install", "-q", "prometheus_client"], capture_output=True)
-    if installed.returncode != 0:
-        row("Python's prometheus_client: a scrape", "not measured: it could not be installed")
-        return
-    said = subprocess.run([python, HERE / "prometheus_client_page.py", page], capture_output=True, text=True, check=True)
-    found = json.loads(said.stdout)
-    row("Python's prometheus_client: a scrape",
-        f"{found['encode_ms']:.0f} ms encoding + {found['gzip_ms']:.0f} ms gzip, {found['rss_mib']:.0f} MiB resident")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", default=HERE.parent / "target/release/hostwatch", type=pathlib.Path)
-    parser.add_argument("--side-by-side", help="the benchmark side_by_side, as cargo bench built it")
     parser.add_argument("--vms", type=int, default=10_000)
     parser.add_argument("--containers", type=int, default=1_000)
     parser.add_argument("--sites", type=int, default=20_000)
@@ -395,20 +361,20 @@ def main():
     parser.add_argument("--seconds", type=int, default=5, help="a turn")
     parser.add_argument("--idle", type=int, default=30, help="seconds")
     parser.add_argument("--growth", action="store_true", help="a tenth of the size as well, and how things grow")
-    parser.add_argument("--only", default="size,refresh,nginx,idle,others", help="parts of the run")
+    parser.add_argument("--only", default="size,refresh,nginx,idle", help="parts of the run")
     args = parser.parse_args()
     args.binary = args.binary.resolve()
     parts = args.only.split(",")
     has = shutil.which
-    if "nginx" in parts and not (has("nginx") and (has("wrk") or has("ab"))):
-        parser.error("the part nginx needs nginx, and wrk or ab: load.sh installs them, --only leaves the part out")
+    if "nginx" in parts and not (has("nginx") and has("wrk")):
+        parser.error("the part nginx needs nginx and wrk: load.sh installs them, --only leaves the part out")
     size = (args.vms, args.containers, args.sites)
     cpu = re.search(r"model name\s*:\s*(.*)", pathlib.Path("/proc/cpuinfo").read_text())
     print(f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores ({cpu[1] if cpu else 'unknown'}), "
           f"load {os.getloadavg()[0]:.1f} at the start; {size[0]} VMs, {size[1]} containers, {size[2]} sites")
     with tempfile.TemporaryDirectory(prefix="hostwatch-load-") as directory:
         work = pathlib.Path(directory)
-        if "size" in parts or "others" in parts:
+        if "size" in parts:
             found = at_size(args, work, *size, "full")
             row("series on the page", f"{found['series']}")
             row("page", f"{found['text_bytes'] / 1e6:.1f} MB text, {found['gzip_bytes'] / 1e6:.2f} MB gzip")
@@ -435,8 +401,6 @@ def main():
                 "200 ms", start < 0.2)
             row("idle with 100 resources: resident", f"{rss:.1f} MiB", "20 MiB", rss < 20)
             row("idle with 100 resources: CPU", f"{cpu_used:.3f} % of a core", "0.1 %", cpu_used < 0.1)
-        if "others" in parts:
-            others(args, work, work / "full.txt")
     table()
 
 
