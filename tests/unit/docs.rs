@@ -1,5 +1,5 @@
-//! The pages of the documentation. Every relative link leads to a file and heading that exist. The list
-//! of cases has the tests of the daemon; the provider's addresses, badges and versions are those of the code.
+//! The pages of the documentation. Every relative link leads to a file and heading that exist. The
+//! provider's addresses, badges and versions are those of the code.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeSet;
@@ -29,47 +29,6 @@ fn every_relative_link_leads_somewhere() {
     }
     assert!(links > 100, "links are not found where they stand");
     assert!(wrong.is_empty(), "these lead nowhere:\n{}", wrong.join("\n"));
-}
-
-const CASES: &str = "docs/dev/cases.md";
-
-/// One heading for each module of tests/daemon, and below it the names of its tests as sentences.
-#[test]
-fn the_cases_are_the_tests_of_the_daemon() {
-    let page = format!(
-        "# Cases\n\nWhich cases does the real binary pass? `cargo test --test daemon NAME` runs one, with `_` for each space.\n{}\n## \
-         walk\n\nThe simulator's 46 operations: `cargo test --test sim walk`.\n",
-        cases()
-    );
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(root().join(CASES), &page).unwrap();
-    }
-    let kept = read(CASES);
-    assert!(kept.matches("\n- ").count() > 100, "tests are not found where they stand");
-    assert!(kept == page, "{CASES} is old; UPDATE_DOCS=1 cargo test --lib docs");
-}
-
-fn cases() -> String {
-    let mut cases = String::new();
-    for path in entries(&root().join("tests/daemon")) {
-        let files = if path.is_dir() { entries(&path) } else { vec![path.clone()] };
-        let text: String = files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
-        let tests =
-            text.split("test]\n").skip(1).filter_map(|rest| rest.split_once("fn ")?.1.split_once('('));
-        let tests: Vec<String> = tests.map(|(name, _)| format!("- {}\n", name.replace('_', " "))).collect();
-        if !tests.is_empty() {
-            let name = path.file_stem().unwrap().to_str().unwrap();
-            cases.push_str(&format!("\n## {name}\n\n{}", tests.concat()));
-        }
-    }
-    cases
-}
-
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut entries: Vec<PathBuf> = entries.collect();
-    entries.sort();
-    entries
 }
 
 #[test]
