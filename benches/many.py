@@ -13,14 +13,15 @@ import contextlib
 import gzip
 import pathlib
 import re
-import socketserver
 import sys
 import tempfile
-import threading
 import time
 
-from load import (CONFIG, EVERY, HERE, NEVER, ROWS, Daemon, control, cpu_seconds, daemon, free_port, listening,
+from load import (CONFIG, HERE, NEVER, ROWS, Daemon, control, cpu_seconds, daemon, free_port, listening,
                   memory_mib, process, provider, row, table, until)
+
+sys.path.append(str(HERE.parent / "tests/proof"))
+from mailserver import MailServer  # noqa: E402
 
 # Of each of many accounts: a small one.
 SMALL = (3, 1, 2)
@@ -86,36 +87,6 @@ def accounts(args, work):
 # ── Everything broken at once ────────────────────────────────────────────────────────────────────────────────────
 
 
-class MailServer(socketserver.ThreadingTCPServer):
-    """Takes every mail."""
-    allow_reuse_address = daemon_threads = True
-
-    def __init__(self):
-        self.mails = []
-        super().__init__(("127.0.0.1", 0), Conversation)
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-
-class Conversation(socketserver.StreamRequestHandler):
-    def say(self, text):
-        self.wfile.write(text.encode() + b"\r\n")
-
-    def handle(self):
-        self.say("220 here")
-        while line := self.rfile.readline():
-            word = line[:4].upper().rstrip()
-            if word == b"DATA":
-                self.say("354 go on")
-                mail = []
-                while (line := self.rfile.readline()) not in (b".\r\n", b""):
-                    mail.append(line)
-                self.server.mails.append(b"".join(mail))
-            elif word == b"QUIT":
-                self.say("221 bye")
-                return
-            self.say("250 here" if word != b"EHLO" else "250-here\r\n250 8BITMIME")
-
-
 MAIL = """
 [email]
 smtp_url = "smtp://127.0.0.1:{port}"
@@ -143,7 +114,7 @@ def broken(args, work):
     scenario = work / "scenario.toml"
     scenario.write_text("resource_orders = false\n")
     with provider(args, work, args.vms, 10, 20, "large", "--scenario", scenario) as behind, \
-            daemon(args, work, behind, "broken", more=MAIL.format(port=server.server_address[1]), vms=args.every) as running:
+            daemon(args, work, behind, "broken", more=MAIL.format(port=server.port), vms=args.every) as running:
         until("the first polls and their mail", lambda: running.polls("vms") >= 1 and server.mails, 300, 0.2)
         first = len(server.mails)
         running.polled(2, ["vms"])
@@ -164,13 +135,13 @@ def broken(args, work):
         polls_ill = running.polls("vms")
         time.sleep(args.watch)
         polls_ill = (running.polls("vms") - polls_ill) / (time.monotonic() - began)
-        mails, largest = len(server.mails) - first, max(map(len, server.mails[first:]))
+        mails, largest = len(server.mails) - first, max(len(mail.raw) for mail in server.mails[first:])
         peak = memory_mib(running.pid, "VmHWM")
         control(behind, "set_vm", vm="*", state="active")
         until("the end of all", lambda: shown not in running.own() and len(server.mails) > first + mails, 300, 0.2)
         running.polled(2, ["vms"])
         after, ends = memory_mib(running.pid), len(server.mails) - first - mails
-    server.shutdown()
+    server.close()
     row(f"{args.vms} VMs in error at once: mails; of their end", f"{mails} ({largest / 1024:.0f} KiB); {ends}", "1; 1",
         (mails, ends) == (1, 1))
     row("… polls until all were incidents, and mailed", f"{polls_until:.0f}", "2", polls_until <= 2)
