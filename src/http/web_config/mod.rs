@@ -203,7 +203,8 @@ basic_auth_users:
         let wrong = read(text).unwrap_err();
         let want = [
             "web.yml: tls_server_config.min_version: no such version; write TLS12 or TLS13",
-            "web.yml: tls_server_config: names no certificate; add cert_file and key_file",
+            "web.yml: tls_server_config.cert_file: is missing; name a PEM file",
+            "web.yml: tls_server_config.key_file: is missing; name a PEM file",
             "web.yml: http_server_config.headers.Server: this header cannot be set",
             "web.yml: http_server_config.headers.X-Frame-Options: allowed are deny and sameorigin",
             "web.yml: http_server_config.headers.X-XSS-Protection: holds characters",

@@ -38,11 +38,6 @@ fn pair(
     tls: &file::Tls,
     findings: &mut WebFindings,
 ) -> Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
-    if [&tls.cert_file, &tls.key_file].into_iter().flatten().all(String::is_empty) {
-        // The toolkit takes this for a server without TLS. Nobody who writes the table means that.
-        findings.error("tls_server_config", "names no certificate; add cert_file and key_file");
-        return None;
-    }
     let chain = pem("cert_file", tls.cert_file.as_deref(), findings);
     let key = pem("key_file", tls.key_file.as_deref(), findings);
     let chain = chain.and_then(|pem| certificates(&pem, "cert_file", findings));

@@ -11,7 +11,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use parking_lot::Mutex;
 use ring::hmac;
-use ring::rand::SystemRandom;
 use secrecy::{ExposeSecret as _, SecretSlice, SecretString};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -36,8 +35,6 @@ pub(in crate::http) enum Admission {
 /// The users.
 pub(in crate::http) struct Users {
     by_name: BTreeMap<String, Arc<User>>,
-    /// A random secret, so that tags reveal nothing about a password.
-    key: Option<hmac::Key>,
 }
 
 struct User {
@@ -82,14 +79,7 @@ impl Users {
                 }
             }
         }
-        let key = match by_name.is_empty() {
-            true => None,
-            false => hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new()).ok(),
-        };
-        if key.is_none() && !by_name.is_empty() {
-            findings.error("basic_auth_users", "the system has no random numbers to give");
-        }
-        Self { by_name, key }
+        Self { by_name }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -98,13 +88,16 @@ impl Users {
 
     /// Checks a request's `Authorization`. Without users everybody is allowed.
     pub(crate) async fn check(&self, authorization: Option<&[u8]>, checks: &Checks) -> Admission {
-        let Some(key) = &self.key else { return Admission::Allowed };
+        if self.is_empty() {
+            return Admission::Allowed;
+        }
         let Some(credentials) = authorization.and_then(Credentials::read) else { return Admission::Denied };
         let known = std::str::from_utf8(credentials.name()).ok().and_then(|name| self.by_name.get(name));
         // For an unknown name another user's hash is checked, so that time does not reveal which names exist.
         let Some(user) = known.or_else(|| self.by_name.values().next()) else { return Admission::Denied };
         // The tag covers name and password, so that a password is remembered for its own user only.
-        let tag = hmac::sign(key, credentials.both.expose_secret());
+        let key = hmac::Key::new(hmac::HMAC_SHA256, user.hash.expose_secret().as_bytes());
+        let tag = hmac::sign(&key, credentials.both.expose_secret());
         if user.is_verified(&tag) {
             return Admission::Allowed;
         }
@@ -126,7 +119,7 @@ impl Users {
 
 impl User {
     fn is_verified(&self, tag: &hmac::Tag) -> bool {
-        // The tags are keyed, so the time of a comparison reveals nothing useful.
+        // The key is the salted hash, so the time of a comparison reveals nothing useful.
         self.verified.lock().as_ref().is_some_and(|verified| verified.as_ref() == tag.as_ref())
     }
 }
