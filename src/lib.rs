@@ -1,7 +1,7 @@
 //! hostwatch: watches an account at a hosting provider. See ARCHITECTURE.md for the layers.
 //!
-//! Other crates use `main`, for the program, and `fuzz`, for the fuzz targets. All else is private to this
-//! crate, so that the compiler finds unused code. The provider's simulator is a crate of its own, `src/sim`.
+//! Only `main` is public, so that the compiler finds unused code. The provider's simulator is a crate of its own,
+//! `src/sim`.
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), warn(clippy::too_many_lines))]
 
@@ -14,8 +14,6 @@ mod config_error;
 mod daemon;
 mod failpoint;
 mod file_stamp;
-#[cfg(fuzzing)]
-pub mod fuzz;
 mod http;
 mod mail;
 mod metrics;

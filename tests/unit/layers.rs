@@ -39,7 +39,6 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("cli", &["telemetry", "http", "model"]),
     ("main", &["commands", "cli"]),
-    ("fuzz", &["http", "mail", "model", "provider"]),
 ];
 
 /// The only layers that connect the others; a daemon knows no command.

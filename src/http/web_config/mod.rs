@@ -143,12 +143,6 @@ fn header(name: &str, value: &str, findings: &mut WebFindings) -> Option<(Header
     Some((header.clone(), value))
 }
 
-/// Reads a web file without putting it in force.
-#[cfg(fuzzing)]
-pub(crate) fn read_text(text: &str) {
-    let _ = file::parse(text);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

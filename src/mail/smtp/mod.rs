@@ -176,12 +176,3 @@ impl Transport {
         Ok(Capabilities { refused, ..capabilities })
     }
 }
-
-/// Reads replies until there are no more.
-#[cfg(fuzzing)]
-pub(crate) async fn read_replies(sent: &[u8]) {
-    let mut chat = chat::Chat::new(tokio::io::join(std::io::Cursor::new(sent.to_vec()), tokio::io::sink()));
-    while let Ok(reply) = chat.reply().await {
-        assert!((2..=5).contains(&reply.kind()) && reply.said().chars().all(|c| !c.is_control()));
-    }
-}

@@ -1,3 +1,0 @@
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|octets: &[u8]| hostwatch::fuzz::smtp(octets));
