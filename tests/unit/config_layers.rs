@@ -322,7 +322,7 @@ fn each_change_does_what_it_did() {
             &all.heartbeat_via,
             &all.secret_files,
         );
-        let rest = (mails, &all.metrics, &all.warnings);
+        let rest = (mails, &all.state_series, &all.warnings);
         let shown = format!("{times}\n{profile:#?}\n{api:#?}\n{alert:#?}\n{to:#?}\n{rest:#?}");
         let shown = shown.replace(&place.path().display().to_string(), "PLACE");
         shown.lines().map(|line| line.trim().to_owned()).collect()

@@ -114,7 +114,9 @@ proptest! {
         by_part.refresh(book.state(), &Collector::ALL, now);
         prop_assert!(!by_part.refresh(book.state(), &Collector::ALL, now), "nothing was read, and the page changed");
         // Everything is encoded again.
-        [StateSeries::All, StateSeries::Current, settings].map(|settings| at_once.configure(settings));
+        for settings in [StateSeries::All, StateSeries::Current, settings] {
+            at_once.configure(settings);
+        }
         at_once.refresh(book.state(), &Collector::ALL, now);
         let page = inflated(&by_part.page(), b"");
         prop_assert_eq!(&page, &inflated(&at_once.page(), b""));
