@@ -152,7 +152,6 @@ impl Common {
             last_run: self.liveness.watch(Loop::Pipeline),
             now: self.clock.now(),
             looking: Looking::new(self.clock.wall(), Instant::now()),
-            fresh_until: None,
             not_encoded: BTreeMap::new(),
             encoded: Paced::default(),
             housekeeping,

@@ -35,39 +35,6 @@ pub(crate) fn is_fresh(
     profile.stale_after.get(&collector).is_none_or(|&limit| age <= limit)
 }
 
-/// The moment at which this reading's freshness next changes, if no other reading comes.
-pub(crate) fn changes_at(
-    profile: &Profile,
-    collector: Collector,
-    read_at: DateTime<Utc>,
-    now: DateTime<Utc>,
-) -> Option<DateTime<Utc>> {
-    if read_at > now + AHEAD {
-        return Some(read_at - AHEAD);
-    }
-    let limit = TimeDelta::from_std(*profile.stale_after.get(&collector)?).ok()?;
-    read_at.checked_add_signed(limit).filter(|&at| at >= now)
-}
-
-/// The first such moment of all readings of an account.
-pub(crate) fn next_change(state: &AccountState, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-    let sites = state.sites.values().map(|listing| (Collector::Sites, listing.read_at));
-    let counted = state.counted.iter().map(|(&collector, listing)| (collector, listing.read_at));
-    let of_sites = state
-        .counted_of_sites
-        .iter()
-        .flat_map(|(&collector, counts)| counts.values().map(move |count| (collector, Some(count.read_at))));
-    let whole = [
-        (Collector::Vms, state.vms.read_at),
-        (Collector::Containers, state.containers.read_at),
-        (Collector::Ips, state.ips.read_at),
-        (Collector::ExpectedBalance, state.billing.read_at),
-        (Collector::Charges, state.charges.read_at),
-    ];
-    let readings = whole.into_iter().chain(sites).chain(counted).chain(of_sites);
-    readings.filter_map(|(collector, read_at)| changes_at(&state.profile, collector, read_at?, now)).min()
-}
-
 /// Whether a poll of `collector` succeeded recently enough to count.
 pub(crate) fn is_read(state: &AccountState, collector: Collector, now: DateTime<Utc>) -> bool {
     let last_success = state.collectors.get(&collector).and_then(|status| status.last_success);
@@ -120,7 +87,7 @@ mod tests {
 
     use super::*;
     use crate::model::KnownAccount;
-    use crate::model::snapshot::{PollEnd, Read, Rows};
+    use crate::model::snapshot::PollEnd;
 
     fn at(minutes: i64) -> DateTime<Utc> {
         DateTime::UNIX_EPOCH + TimeDelta::minutes(minutes)
@@ -150,21 +117,6 @@ mod tests {
         ];
         for (collector, read, want) in table {
             assert_eq!(is_fresh(&profile, collector, read.map(at), at(100)), want, "{collector:?} {read:?}");
-        }
-    }
-
-    /// Freshness does not change before the returned moment, and it changes right after it, wherever the clock
-    /// is set.
-    #[test]
-    fn the_next_change_is_when_a_reading_stops_counting_or_begins_to() {
-        let mut known = KnownAccount::new(Arc::new(profile()));
-        assert_eq!(next_change(known.state(), at(0)), None);
-        known.apply(Read::Vms(Rows::new(Vec::new(), true)), at(100));
-        // No limit is set for these.
-        known.apply(Read::Ips(Rows::new(Vec::new(), true)), at(50));
-        let table = [(100, Some(115)), (115, Some(115)), (116, None), (98, Some(99)), (20, Some(49))];
-        for (now, want) in table {
-            assert_eq!(next_change(known.state(), at(now)), want.map(at), "{now}");
         }
     }
 

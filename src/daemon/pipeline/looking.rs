@@ -94,7 +94,7 @@ impl Pipeline {
         }
         if self.now < before - SET_BACK {
             // The age of readings from ahead of the clock is not known.
-            self.fresh_until = Some(self.now);
+            self.encode_again();
         }
         if !self.looking.sure && self.common.clock.is_sure() {
             self.looking.sure = true;

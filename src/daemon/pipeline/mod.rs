@@ -31,7 +31,6 @@ use crate::alert::{Engine, Log, Muted};
 use crate::config::Settings;
 use crate::failpoint;
 use crate::metrics::{Encoder, Own};
-use crate::model::freshness::{changes_at, next_change};
 use crate::model::{AccountName, Collector, CollectorStatus, KnownAccount, Read, Report, forecast};
 use crate::provider::cron::Schedule;
 use crate::provider::poll::{Update, span};
@@ -81,8 +80,6 @@ pub(super) struct Pipeline {
     /// The time at the beginning of this turn.
     pub(super) now: DateTime<Utc>,
     pub(super) looking: Looking,
-    /// No reading goes stale before this time.
-    pub(super) fresh_until: Option<DateTime<Utc>>,
     /// Accounts whose incidents changed since they were last encoded, or the readings of these collectors.
     pub(super) not_encoded: BTreeMap<AccountName, BTreeSet<Collector>>,
     pub(super) encoded: Paced,
@@ -149,9 +146,6 @@ impl Pipeline {
                 Message::Tick => self.tick(),
                 Message::Check => {
                     self.say_difference();
-                    if self.fresh_until.is_some_and(|until| until < self.now) {
-                        self.encode_again();
-                    }
                     if !self.check() {
                         tracing::error!("{STORE_GONE}");
                         return;
@@ -190,8 +184,6 @@ impl Pipeline {
         let Some(known) = self.known.get_mut(&account) else { return };
         known.believe(self.engine.believed(&account));
         let observed: Vec<_> = reads.into_iter().flat_map(|read| known.apply(read, at)).collect();
-        let changes = changes_at(&known.state().profile, collector, at, at);
-        self.fresh_until = self.fresh_until.into_iter().chain(changes).min();
         let ended = end.is_some();
         if let Some(end) = end {
             known.end(collector, end, at);
@@ -264,11 +256,10 @@ impl Pipeline {
     }
 
     /// Notes that the readings of all accounts are to be encoded, since some of them may have gone stale.
-    fn encode_again(&mut self) {
+    pub(super) fn encode_again(&mut self) {
         for account in self.known.keys() {
             self.not_encoded.entry(account.clone()).or_default().extend(Collector::ALL);
         }
-        self.fresh_until = self.known.values().filter_map(|one| next_change(one.state(), self.now)).min();
     }
 
     /// Serves what was encoded.
