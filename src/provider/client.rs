@@ -143,7 +143,7 @@ impl Client {
         for problem in &mut notes.problems {
             *problem = self.shared.redactor.hide(std::mem::take(problem));
         }
-        for (&field, &count) in &notes.fields {
+        for (field, count) in std::mem::take(&mut notes.fields) {
             self.shared.observer.field_problem(field, count);
         }
     }

@@ -323,18 +323,18 @@ impl<'a> Pages<'a> {
         // Large pages of all accounts are decoded one at a time, since decoding takes many times the size of
         // the text.
         let _turn = if is_large { Some(self.client.shared.hosts.decoding.lock().await) } else { None };
+        let mut notes = std::mem::take(&mut self.notes);
         let work = move || {
-            let mut notes = Diagnostics::default();
             let page = wire::page::<R>(&body, group, parent, &context, &mut notes);
             (page, notes)
         };
-        let (page, mut notes) = if is_large {
+        let (page, notes) = if is_large {
             tokio::task::spawn_blocking(work).await.expect("decoding neither panics nor is aborted")
         } else {
             work()
         };
-        self.client.take_notes(&mut notes);
-        self.notes.add(notes);
+        self.notes = notes;
+        self.client.take_notes(&mut self.notes);
         page.map_err(|kind| self.endpoint.error(kind))
     }
 

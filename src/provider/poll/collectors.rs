@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chrono::NaiveDate;
 use tokio::time::Instant;
 
-use super::poller::{KnownSites, PollResult, Poller, UpdatePart, note, part_of, within};
+use super::poller::{PollResult, Poller, UpdatePart, note, part_of, within};
 use super::{report, sweep};
 use crate::model::{Charge, Collector, Container, ContainerId, Failure, Read};
 use crate::provider::{Client, Listed, ReportRead};
@@ -37,7 +37,7 @@ pub(super) async fn poll(poller: &Poller, collector: Collector, memory: &mut Pol
         Ok(client) => client,
         Err(error) => {
             if collector == Collector::Containers {
-                no_sites(poller, began, error.failure()).await;
+                no_sites(poller, memory, began, error.failure()).await;
             }
             return poller.end(collector, began, Err(error.failure())).await;
         }
@@ -86,7 +86,7 @@ async fn containers(poller: &Poller, client: &Client, memory: &mut PollMemory, b
     let began = Instant::now();
     match failure {
         // No container is known, so no sites can be asked for.
-        Some(failure) if memory.containers.is_empty() => no_sites(poller, began, failure).await,
+        Some(failure) if memory.containers.is_empty() => no_sites(poller, memory, began, failure).await,
         failure => sites(poller, client, memory, failure, began).await,
     }
 }
@@ -101,9 +101,7 @@ async fn sites(
 ) {
     let swept = sweep::sites(poller, client, &memory.containers, &mut memory.sites, began).await;
     let failure = swept.failure.or(no_containers);
-    let complete = memory.containers_complete && swept.complete;
-    let known = sweep::known(&memory.containers, &memory.sites, complete, failure);
-    poller.sites.send_replace(Some(Arc::new(known)));
+    publish_known(poller, memory, swept.complete, failure);
     if swept.is_missing
         // A container vanished between the two readings.
         && let Ok(listed) = within(poller.deadline(Collector::Containers), client.containers()).await
@@ -114,18 +112,18 @@ async fn sites(
     }
 }
 
-/// Ends the sweep of sites if no container is known.
-async fn no_sites(poller: &Poller, began: Instant, failure: Failure) {
-    poller.sites.send_if_modified(|known| {
-        // Sites that were known stay known.
-        let unknown = known.as_ref().is_none_or(|known| known.ids.is_empty());
-        if unknown {
-            let failure = Some(failure.clone());
-            *known = Some(Arc::new(KnownSites { ids: Vec::new(), complete: false, failure }));
-        }
-        unknown
-    });
+/// Ends the sweep of sites if no container can be asked for. Sites that were known stay known.
+async fn no_sites(poller: &Poller, memory: &PollMemory, began: Instant, failure: Failure) {
+    if memory.containers.is_empty() {
+        publish_known(poller, memory, true, Some(failure.clone()));
+    }
     poller.end(Collector::Sites, began, Err(failure)).await;
+}
+
+fn publish_known(poller: &Poller, memory: &PollMemory, complete: bool, failure: Option<Failure>) {
+    let complete = complete && memory.containers_complete;
+    let known = sweep::known(&memory.containers, &memory.sites, complete, failure);
+    poller.sites.send_replace(Some(Arc::new(known)));
 }
 
 fn remember(memory: &mut PollMemory, listed: &Listed<Container>) {

@@ -66,6 +66,7 @@ pub(crate) struct Diagnostics {
     /// record come before those of a field.
     pub problems: Vec<String>,
     refusals: usize,
+    /// Those of the last page alone.
     pub fields: BTreeMap<&'static str, u64>,
 }
 
@@ -82,18 +83,6 @@ impl Diagnostics {
             self.problems.insert(self.refusals, format!("{}: {what}, so the record is left out", path()));
             self.problems.truncate(KEPT);
             self.refusals += 1;
-        }
-    }
-
-    /// Adds the notes of a later page.
-    pub(crate) fn add(&mut self, mut later: Self) {
-        let others = later.problems.split_off(later.refusals);
-        self.problems.splice(self.refusals..self.refusals, later.problems);
-        self.problems.extend(others);
-        self.problems.truncate(KEPT);
-        self.refusals = (self.refusals + later.refusals).min(KEPT);
-        for (field, count) in later.fields {
-            *self.fields.entry(field).or_default() += count;
         }
     }
 }
