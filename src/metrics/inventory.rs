@@ -3,7 +3,7 @@
 use super::family::{Family, facts};
 use super::given::Given;
 use super::text::{Label, Lines};
-use crate::model::Collector;
+use crate::model::{Collector, SiteId};
 
 /// In seconds.
 const DAY: u64 = 86_400;
@@ -30,9 +30,9 @@ pub(super) const ACCOUNT: &[Family] = facts! {
 
 pub(super) const FAMILIES: &[Family] = facts! {
     Of(Databases) "hosting_databases" ["site"] "Databases of the site."
-        => |given, lines| count_of_sites(given, Collector::Databases, lines);
+        => |given, lines| counts(given, Collector::Databases, lines);
     Of(CronJobs) "hosting_cron_jobs" ["site"] "Cron jobs of the site."
-        => |given, lines| count_of_sites(given, Collector::CronJobs, lines);
+        => |given, lines| counts(given, Collector::CronJobs, lines);
     Of(Ips) "hosting_ip_info" ["ip", "address", "vm"]
         "The IP record with this id: its address and the numeric id of its VM, always 1."
         => |given, lines| {
@@ -42,19 +42,14 @@ pub(super) const FAMILIES: &[Family] = facts! {
             }
         };
     Of(SshKeys) "hosting_ssh_keys" [] "SSH keys of the account, once the listing was read completely."
-        => |given, lines| count(given, Collector::SshKeys, lines);
+        => |given, lines| counts(given, Collector::SshKeys, lines);
 };
 
-fn count(given: &Given<'_>, collector: Collector, lines: &mut Lines<'_>) {
-    let rows = given.state.counted.get(&collector).and_then(|rows| given.counted(collector, rows));
-    lines.maybe(&[], rows.map(|rows| rows.len() as u64));
-}
-
-fn count_of_sites(given: &Given<'_>, collector: Collector, lines: &mut Lines<'_>) {
-    let counts = given.state.counted_of_sites.get(&collector).into_iter().flatten();
-    for (site, tally) in counts.filter(|(site, _)| given.wants(site.get())) {
-        if given.is_fresh(collector, Some(tally.read_at)) {
-            lines.put(&[Label::Id(site.get())], tally.count);
+fn counts(given: &Given<'_>, collector: Collector, lines: &mut Lines<'_>) {
+    for (site, tally) in given.state.counted.get(&collector).into_iter().flatten() {
+        let label = site.map(|site| Label::Id(site.get()));
+        if given.wants(site.map_or(0, SiteId::get)) && given.is_fresh(collector, Some(tally.read_at)) {
+            lines.put(label.as_slice(), tally.count);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::family::FactSet;
 use super::given::{Given, SHARDS, shard_of};
-use crate::model::{Collector, Listing, forecast};
+use crate::model::{Collector, Listing, SiteId, forecast};
 
 /// A section of an account, or one shard of it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -67,14 +67,12 @@ pub(super) fn sources(given: &Given<'_>, which: &[Collector]) -> Vec<(PagePart, 
                 sites(given, &mut sources);
             }
             Collector::Sites => sites(given, &mut sources),
-            Collector::Databases | Collector::CronJobs => sources.extend(counts_of_sites(given, collector)),
+            Collector::Databases | Collector::CronJobs => sources.extend(counts(given, collector)),
             Collector::Ips => {
                 sources.push(whole(FactSet::Of(collector), listing(given, collector, &state.ips)));
             }
-            Collector::SshKeys => {
-                let source = state.counted.get(&collector).map(|rows| listing(given, collector, rows));
-                sources.push(whole(FactSet::Of(collector), source.unwrap_or_else(|| start(given))));
-            }
+            // The number of the account itself is in the first shard.
+            Collector::SshKeys => sources.extend(counts(given, collector).take(1)),
             Collector::ExpectedBalance => {
                 // Without a report, the part of an earlier report is removed, since the collector was switched
                 // off.
@@ -137,11 +135,11 @@ fn sites(given: &Given<'_>, sources: &mut Vec<(PagePart, Source)>) {
     sources.push(whole(FactSet::SiteCounts, all.and(hasher.finish())));
 }
 
-fn counts_of_sites(given: &Given<'_>, collector: Collector) -> impl Iterator<Item = (PagePart, Source)> {
+fn counts(given: &Given<'_>, collector: Collector) -> impl Iterator<Item = (PagePart, Source)> {
     let mut hashers: Vec<DefaultHasher> = (0..SHARDS).map(|_| DefaultHasher::new()).collect();
-    for (site, tally) in given.state.counted_of_sites.get(&collector).into_iter().flatten() {
+    for (site, tally) in given.state.counted.get(&collector).into_iter().flatten() {
         let fresh = given.is_fresh(collector, Some(tally.read_at));
-        (site, tally.count, fresh).hash(&mut hashers[shard_of(site.get()) as usize]);
+        (site, tally.count, fresh).hash(&mut hashers[shard_of(site.map_or(0, SiteId::get)) as usize]);
     }
     let sources = hashers.into_iter().map(|hasher| start(given).and(hasher.finish())).collect();
     shards(FactSet::Of(collector), sources)

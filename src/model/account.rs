@@ -85,7 +85,6 @@ impl KnownAccount {
             sites: BTreeMap::new(),
             ips: Listing::default(),
             counted: BTreeMap::new(),
-            counted_of_sites: BTreeMap::new(),
             billing: Reports::default(),
             charges: Charges::default(),
             collectors,
@@ -107,7 +106,6 @@ impl KnownAccount {
         let on = |collector| profile.collectors.contains(&collector);
         state.collectors.retain(|&collector, _| on(collector));
         state.counted.retain(|&collector, _| on(collector));
-        state.counted_of_sites.retain(|&collector, _| on(collector));
         forget_if(!on(Collector::Vms), &mut state.vms);
         forget_if(!on(Collector::Containers), &mut state.containers);
         forget_if(!on(Collector::Sites), &mut state.sites);
@@ -163,11 +161,8 @@ impl KnownAccount {
                 return vec![Observed::Report];
             }
             Read::Ips(rows) => drop(self.state_mut().ips.take(rows, at)),
-            Read::Counted(collector, rows) => {
-                drop(self.state_mut().counted.entry(collector).or_default().take(rows, at));
-            }
-            Read::CountedOfSite(collector, site, count) => {
-                let counts = self.state_mut().counted_of_sites.entry(collector).or_default();
+            Read::Counted(collector, site, count) => {
+                let counts = self.state_mut().counted.entry(collector).or_default();
                 counts.insert(site, RowCount { count, read_at: at });
             }
             Read::Charges(amount) => {
@@ -281,8 +276,8 @@ impl KnownAccount {
     fn forget_site(&mut self, site: SiteId) {
         let state = self.state_mut();
         Arc::make_mut(&mut state.homes).remove(&site);
-        for counts in state.counted_of_sites.values_mut() {
-            counts.remove(&site);
+        for counts in state.counted.values_mut() {
+            counts.remove(&Some(site));
         }
     }
 }

@@ -12,7 +12,7 @@ use super::ids::{AccountName, ContainerId, SiteId};
 use super::language::Language;
 use super::money::Money;
 use super::reports::Reports;
-use super::resources::{Container, Counted, Ip, Resource, Site, Vm};
+use super::resources::{Container, Ip, Resource, Site, Vm};
 
 /// A collector. `as_str` is its key in the schedule; sites follow their containers.
 #[derive(
@@ -151,10 +151,8 @@ pub(crate) struct AccountState {
     pub containers: Listing<Container>,
     pub sites: BTreeMap<ContainerId, Listing<Site>>,
     pub ips: Listing<Ip>,
-    /// Listings of which only the number of rows is shown: SSH keys.
-    pub counted: BTreeMap<Collector, Listing<Counted>>,
-    /// The number of databases and of cron jobs of each site.
-    pub counted_of_sites: BTreeMap<Collector, BTreeMap<SiteId, RowCount>>,
+    /// The number of databases and of cron jobs of each site, and of SSH keys.
+    pub counted: BTreeMap<Collector, BTreeMap<Option<SiteId>, RowCount>>,
     pub billing: Reports,
     pub charges: Charges,
     pub collectors: BTreeMap<Collector, CollectorStatus>,
@@ -322,10 +320,8 @@ pub(crate) enum Read {
     Containers(Rows<Container>),
     Sites(ContainerId, Rows<Site>),
     Ips(Rows<Ip>),
-    /// Rows of the account of which only the number is shown.
-    Counted(Collector, Rows<Counted>),
-    /// The number of such rows of a site.
-    CountedOfSite(Collector, SiteId, u64),
+    /// The number of rows, of a site or of the account.
+    Counted(Collector, Option<SiteId>, u64),
     ExpectedBalance(Report),
     /// The sum of all charges of the last 30 days.
     Charges(Money),
@@ -361,11 +357,10 @@ impl AccountState {
             &mut self.charges.read_at,
         ];
         let of_sites = self.sites.values_mut().map(|listing| &mut listing.read_at);
-        let of_counted = self.counted.values_mut().map(|listing| &mut listing.read_at);
-        let counts = self.counted_of_sites.values_mut().flat_map(BTreeMap::values_mut);
+        let counts = self.counted.values_mut().flat_map(BTreeMap::values_mut);
         let of_counts = counts.map(|count| &mut count.read_at);
         let of_polls = self.collectors.values_mut().flat_map(CollectorStatus::moments);
-        let known = of_listings.into_iter().chain(of_sites).chain(of_counted).flatten();
+        let known = of_listings.into_iter().chain(of_sites).flatten();
         known.chain(of_counts).chain(of_polls).chain(self.billing.moments())
     }
 

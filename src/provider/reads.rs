@@ -29,18 +29,15 @@ impl Client {
         self.list::<VmRow>(Collector::Vms, "", ()).await
     }
 
-    /// The rows of an account of which only the number matters: SSH keys (4.6).
-    pub(crate) async fn counted(&self, collector: Collector) -> Result<Listed<Counted>, ApiError> {
-        self.list::<CountedRow>(collector, "", ()).await
-    }
-
-    /// The same for a site: databases (4.2), cron jobs (4.4). [`ApiError::is_not_found`]: the site is gone.
-    pub(crate) async fn counted_of_site(
+    /// Rows of which only the number matters: SSH keys (4.6), or databases (4.2) or cron jobs (4.4) of a site.
+    /// [`ApiError::is_not_found`]: the site is gone.
+    pub(crate) async fn counted(
         &self,
         collector: Collector,
-        site: SiteId,
+        site: Option<SiteId>,
     ) -> Result<Listed<Counted>, ApiError> {
-        self.list::<CountedRow>(collector, &site.to_string(), ()).await
+        let id = site.map(|site| site.to_string()).unwrap_or_default();
+        self.list::<CountedRow>(collector, &id, ()).await
     }
 
     /// All IP addresses (4.7).

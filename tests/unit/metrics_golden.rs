@@ -66,10 +66,10 @@ fn sites() {
 fn inventory() {
     let ip = |id, vm| Ip { id: IpId::new(id), address: Some("2001:db8::5".into()), vm };
     let book = of([
-        Read::CountedOfSite(Collector::Databases, SiteId::new(104), 3),
-        Read::CountedOfSite(Collector::CronJobs, SiteId::new(104), 0),
+        Read::Counted(Collector::Databases, Some(SiteId::new(104)), 3),
+        Read::Counted(Collector::CronJobs, Some(SiteId::new(104)), 0),
         Read::Ips(all(vec![ip(5, Some(VmId::new(17))), ip(6, None)])),
-        Read::Counted(Collector::SshKeys, all(vec![])),
+        Read::Counted(Collector::SshKeys, None, 0),
     ]);
     insta::assert_snapshot!(text(&book, StateSeries::default()));
 }

@@ -53,9 +53,8 @@ pub(super) async fn poll(poller: &Poller, collector: Collector, memory: &mut Pol
             poller.end(collector, began, read.map(|listed| part_of(listed, Read::Ips))).await;
         }
         Collector::SshKeys => {
-            let read = within(deadline, client.counted(collector)).await;
-            let counted = |rows| Read::Counted(collector, rows);
-            poller.end(collector, began, read.map(|listed| part_of(listed, counted))).await;
+            let read = within(deadline, sweep::count(&client, collector, None)).await;
+            poller.end(collector, began, read).await;
         }
         Collector::Containers => containers(poller, &client, memory, began).await,
         // Sites follow their containers and have no schedule of their own.

@@ -121,7 +121,7 @@ pub(super) async fn of_sites(poller: &Poller, client: &Client, collector: Collec
     sweep.owes(&sites);
     let call = |site| {
         let client = client.clone();
-        async move { count(&client, collector, site).await }
+        async move { count(&client, collector, Some(site)).await }
     };
     let take = |sweep: &mut Sweep<'_>, _, read: Result<(UpdatePart, PollResult), Failure>| match read {
         Ok((part, result)) => sweep.add(part, result),
@@ -133,14 +133,15 @@ pub(super) async fn of_sites(poller: &Poller, client: &Client, collector: Collec
     sweep.end(began).await;
 }
 
-async fn count(
+/// Counts the rows of a site, or of the account.
+pub(super) async fn count(
     client: &Client,
     collector: Collector,
-    site: SiteId,
+    site: Option<SiteId>,
 ) -> Result<(UpdatePart, PollResult), ApiError> {
     let many = |rows: usize| u64::try_from(rows).unwrap_or(u64::MAX);
-    let counted = |rows: Rows<Counted>| Read::CountedOfSite(collector, site, many(rows.rows.len()));
-    let (mut part, result) = part_of(client.counted_of_site(collector, site).await?, counted);
+    let counted = |rows: Rows<Counted>| Read::Counted(collector, site, many(rows.rows.len()));
+    let (mut part, result) = part_of(client.counted(collector, site).await?, counted);
     if result != Ok(true) {
         // A part of the rows is no count, so the last one stays.
         part.reads.clear();

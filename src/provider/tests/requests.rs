@@ -24,11 +24,11 @@ async fn every_read_is_one_get_with_the_credentials_of_its_group() {
     let date = "2026-03-01".parse().unwrap();
     // None of the answers fits; only the requests matter.
     let _ = client.containers().await;
-    let _ = client.counted_of_site(Collector::Databases, SiteId::new(2)).await;
+    let _ = client.counted(Collector::Databases, Some(SiteId::new(2))).await;
     let _ = client.sites(ContainerId::new(3)).await;
-    let _ = client.counted_of_site(Collector::CronJobs, SiteId::new(6)).await;
+    let _ = client.counted(Collector::CronJobs, Some(SiteId::new(6))).await;
     let _ = client.vms().await;
-    let _ = client.counted(Collector::SshKeys).await;
+    let _ = client.counted(Collector::SshKeys, None).await;
     let _ = client.ips().await;
     let _ = client.expected_balance(date).await;
     let _ = client.charges().await;

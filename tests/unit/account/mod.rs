@@ -155,10 +155,10 @@ pub fn fill(book: &mut KnownAccount, at: DateTime<Utc>) {
         Read::Vms(all(vec![vm(17, "active", "web-1"), vm(18, "active", "web-2")])),
         Read::Containers(all(vec![container(31, "ENABLED")])),
         Read::Sites(ContainerId::new(31), all(vec![site(104, 31, "Active"), site(105, 31, "Stopped")])),
-        Read::CountedOfSite(Collector::Databases, SiteId::new(104), 3),
-        Read::CountedOfSite(Collector::CronJobs, SiteId::new(104), 0),
+        Read::Counted(Collector::Databases, Some(SiteId::new(104)), 3),
+        Read::Counted(Collector::CronJobs, Some(SiteId::new(104)), 0),
         Read::Ips(all(vec![ip(5, Some(VmId::new(17))), ip(6, None)])),
-        Read::Counted(Collector::SshKeys, all(vec![Counted { id: 1 }])),
+        Read::Counted(Collector::SshKeys, None, 1),
         Read::ExpectedBalance(report("5000.50", "10.25")),
         Read::Charges(money("10.10")),
     ];

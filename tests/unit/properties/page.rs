@@ -40,9 +40,9 @@ fn step() -> impl Strategy<Value = Step> {
             rows.prop_map(move |rows| (Collector::Sites, Read::Sites(ContainerId::new(of), rows)))
         }),
         1 => rows(5, ip).prop_map(|rows| (Collector::Ips, Read::Ips(rows))),
-        1 => rows(3, |id, _, _| Counted { id }).prop_map(|rows| (Collector::SshKeys, Read::Counted(Collector::SshKeys, rows))),
+        1 => given::number().prop_map(|count| (Collector::SshKeys, Read::Counted(Collector::SshKeys, None, count))),
         2 => (prop::sample::select(vec![Collector::Databases, Collector::CronJobs]), given::id(), given::number())
-            .prop_map(|(of, site, count)| (of, Read::CountedOfSite(of, SiteId::new(site), count))),
+            .prop_map(|(of, site, count)| (of, Read::Counted(of, Some(SiteId::new(site)), count))),
         2 => given::report().prop_map(|report| (Collector::ExpectedBalance, Read::ExpectedBalance(report))),
         1 => (0..3_u32).prop_map(|sum| (Collector::Charges, Read::Charges(money(&sum.to_string())))),
     ];
