@@ -39,7 +39,7 @@ impl Standing {
     }
 
     fn leave_alone(&mut self, until: Instant, why: Why) {
-        if self.until.is_none_or(|(before, _)| before < until) {
+        if self.until.is_none_or(|(before, _)| before <= until) {
             self.until = Some((until, why));
         }
     }
@@ -61,8 +61,10 @@ impl Standing {
         }
         let is_refused = self.refused_polls >= REFUSED_POLLS;
         if is_refused {
-            // This poll alone is let through.
-            self.leave_alone(now + REFUSED_FOR / failpoint::haste(), Why::Refused);
+            // This poll alone is let through. Meanwhile the last reason counts.
+            let is_rejected = self.until.is_some_and(|(_, why)| why == Why::Rejected);
+            let why = if is_rejected { Why::Rejected } else { Why::Refused };
+            self.leave_alone(now + REFUSED_FOR / failpoint::haste(), why);
         }
         let tolerance = if is_refused { 1 } else { REFUSALS_A_POLL };
         Ok(PollCount { began: now, refused: 0, why: Why::Refused, accepted: false, tolerance })
@@ -158,7 +160,7 @@ mod tests {
         assert_eq!(poll(&mut standing, minute(5), &[401]), not_asked(Why::Rejected, 240));
         assert!(poll(&mut standing, minute(8), &[401]).is_err());
         assert_eq!(poll(&mut standing, minute(9), &[401]), Ok(()));
-        assert!(poll(&mut standing, minute(10), &[200]).is_err());
+        assert_eq!(poll(&mut standing, minute(10), &[200]), not_asked(Why::Rejected, 240));
         assert_eq!(poll(&mut standing, minute(14), &[200]), Ok(()));
         assert_eq!(poll(&mut standing, minute(15), &[401]), Ok(()));
         assert_eq!(poll(&mut standing, minute(16), &[401]), Ok(()));
