@@ -92,10 +92,6 @@ fn endpoints(account: AccountName, view: &View<'_>) -> provider::ProviderSetting
     let needs = [("vm_api_key", !api_key.is_absent()), ("billing_username", billing_on)];
     let panel_url = address(view, "panel_url", &needs);
     let time_zone = view.parsed("time_zone", values::time_zone);
-    if let Some(zone) = time_zone.filter(|zone| values::is_abbreviation(*zone)) {
-        let message = format!("'{}' names no place; use a name like \"America/New_York\"", zone.name());
-        view.warn("time_zone", message);
-    }
     if billing_on && !view.is_set("time_zone") {
         let message = "missing; billing is polled, and its dates have no offset: set it to an IANA name such as \
                        \"Europe/Moscow\"";

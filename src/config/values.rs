@@ -104,11 +104,6 @@ pub(super) fn time_zone(text: &str) -> Result<Tz, String> {
     })
 }
 
-/// Whether a zone is a name such as `EST` or `MST`, which stays the same in summer, unlike most places.
-pub(super) fn is_abbreviation(zone: Tz) -> bool {
-    zone.name().len() == 3 && !matches!(zone.name(), "UTC" | "UCT" | "GMT")
-}
-
 /// The bytes in a unit of memory. MB is 1,048,576, as for containers.
 pub(super) fn memory_unit(text: &str) -> Result<u64, String> {
     match text {
