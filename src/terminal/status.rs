@@ -46,8 +46,8 @@ impl Status {
     fn headline(&self, layout: &mut Layout) {
         let (sign, tone) = sign(self.headline.level);
         layout.item(0, sign, tone, &self.headline.sentence);
-        for detail in self.headline.details.iter().filter(|detail| **detail != self.headline.sentence) {
-            layout.item(2, "-", Emphasis::Faint, detail);
+        for line in self.headline.lines.iter().filter(|line| line.text != self.headline.sentence) {
+            layout.item(2, "-", Emphasis::Faint, &line.text);
         }
     }
 

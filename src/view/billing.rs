@@ -24,7 +24,7 @@ pub(crate) struct Billing {
     pub read_at: DateTime<Utc>,
     #[serde(flatten)]
     pub facts: BillingFacts,
-    pub pay: Vec<Pay>,
+    pub pay: Vec<Due>,
     #[serde(flatten)]
     pub orders: Orders,
     #[serde(skip)]
@@ -47,16 +47,9 @@ pub(crate) struct BillingFacts {
 
 /// The amount that keeps the account running for a number of days; 0 if that is paid for already.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Pay {
-    pub days: u32,
-    pub amount: Option<Money>,
-}
-
-/// The same amount, and the balance at the end of that time.
-#[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Due {
     pub days: u32,
-    /// The balance if nobody pays.
+    /// The balance at the end of that time if nobody pays.
     pub balance: Option<Money>,
     pub amount: Option<Money>,
 }
@@ -117,11 +110,10 @@ impl Billing {
         payer: &Payer<'_>,
     ) -> Self {
         let facts = BillingFacts::of(report, payer).knowing(known, payer);
-        let due = Due::of(report, payer.reader.now).into_iter();
         Self {
             read_at,
             facts,
-            pay: due.map(|due| Pay { days: due.days, amount: due.amount }).collect(),
+            pay: Due::of(report, payer.reader.now).into(),
             orders: Orders::of(report, read_at),
             chart: Chart::new(report, read_at, facts.disconnect.at(), payer.lead_days, payer.reader),
         }

@@ -54,8 +54,6 @@ pub(crate) struct Headline {
     pub level: Urgency,
     pub sentence: String,
     /// The subject of the sentence, and other lines; the worst first.
-    pub details: Vec<String>,
-    /// The same lines, each with its topic.
     #[serde(default)]
     pub lines: Vec<Line>,
     /// The highest severity among the lines that need somebody.
@@ -101,10 +99,8 @@ impl Headline {
         } else {
             found.no_problem(accounts)
         };
-        let lines = found.lines();
-        let details = lines.iter().map(|line| line.text.clone()).collect();
         let worst = found.problems.iter().map(|said| said.part.severity).max();
-        Self { level, sentence: words::capital(&sentence), details, lines, worst }
+        Self { level, sentence: words::capital(&sentence), lines: found.lines(), worst }
     }
 }
 

@@ -16,7 +16,7 @@ use super::links::Link;
 use super::payer::Payer;
 use super::reader::Reader;
 use super::resources::{Query, Resources};
-use super::said::Said;
+use super::said::{Line, Said, Topic};
 use super::troubles;
 use crate::model::{AccountName, AccountState, Collector, Snapshot};
 
@@ -143,8 +143,9 @@ impl Status {
     pub(crate) fn is_of_another(&mut self, sentence: &str) {
         let said = std::mem::replace(&mut self.headline.sentence, sentence.to_owned());
         self.headline.level = Urgency::Unknown;
-        if !self.headline.details.contains(&said) {
-            self.headline.details.insert(0, format!("It says: {said}"));
+        if self.headline.lines.iter().all(|line| line.text != said) {
+            let line = Line { text: format!("It says: {said}"), topic: Topic::Reading, incident: None };
+            self.headline.lines.insert(0, line);
         }
     }
 

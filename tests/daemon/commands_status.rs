@@ -102,8 +102,8 @@ fn the_socket_is_asked_first() {
     let socket = directory.path().join("hostwatch.db.sock");
     let listener = UnixListener::bind(&socket).unwrap();
     let answer = r#"{"generated_at": "2026-03-01T12:00:00Z", "version": "0.1.0", "commit": "abc", "started_at": "2026-03-01T12:00:00Z",
-        "verdict": {"level": "notice", "sentence": "No new problems", "details": []}, "accounts": [{"name": "main", "currency": "", "time_zone": "UTC", "resources": 0,
-            "verdict": {"level": "notice", "sentence": "No new problems", "details": []}, "billing": null, "collectors": []}],
+        "verdict": {"level": "notice", "sentence": "No new problems"}, "accounts": [{"name": "main", "currency": "", "time_zone": "UTC", "resources": 0,
+            "verdict": {"level": "notice", "sentence": "No new problems"}, "billing": null, "collectors": []}],
         "incidents": {"open": [], "recent": []},
         "resources": {"total": 0, "matching": 0, "page": 1, "pages": 1, "states": [], "rows": []},
         "mails": {"outbox": null, "last_mail_at": null, "lives_on": null}}"#;

@@ -92,6 +92,10 @@ const CHANGES: [Change; 19] = [
 ];
 
 /// The sentence of the page's headline, of the JSON and of line 1 of `status`, with its level.
+fn lines(verdict: &Value) -> Vec<&str> {
+    verdict["lines"].as_array().unwrap().iter().map(|line| line["text"].as_str().unwrap()).collect()
+}
+
 #[tokio::test]
 async fn every_headline_reads_as_it_did() {
     let mut rows = Vec::new();
@@ -99,8 +103,8 @@ async fn every_headline_reads_as_it_did() {
         let verdict = status(books, incidents, "").await["verdict"].take();
         let (level, sentence) = (verdict["level"].as_str().unwrap(), verdict["sentence"].as_str().unwrap());
         rows.push(format!("{what:<45} {level:<9} {sentence}"));
-        for more in verdict["details"].as_array().unwrap().iter().filter(|more| *more != sentence) {
-            rows.push(format!("{:55} {}", "", more.as_str().unwrap()));
+        for more in lines(&verdict).into_iter().filter(|more| *more != sentence) {
+            rows.push(format!("{:55} {more}", ""));
         }
     };
     for (what, change) in CHANGES {
@@ -189,7 +193,7 @@ async fn problems_of_the_daemon_are_those_of_the_accounts_that_they_are_about() 
             let (verdict, outbox) = (&one["verdict"], &one["mails"]["outbox"]);
             let counts = format!("{} owed, {} sent", outbox["owed"], outbox["in_flight"]);
             rows.push(format!("{what}, {name}: {counts}: {}", verdict["level"]));
-            rows.push(format!("  {}\n  {}", verdict["sentence"], verdict["details"]));
+            rows.push(format!("  {}\n  {}", verdict["sentence"], serde_json::json!(lines(verdict))));
         }
     }
     insta::assert_snapshot!("daemon_headlines", rows.join("\n"));
@@ -303,9 +307,9 @@ async fn billing_names_amounts_and_days() {
     assert_eq!(
         billing["pay"],
         serde_json::json!([
-            {"days": 7, "amount": "0"},
-            {"days": 30, "amount": "74.51"},
-            {"days": 90, "amount": "674.51"},
+            {"days": 7, "balance": "155.5", "amount": "0"},
+            {"days": 30, "balance": "-74.5", "amount": "74.51"},
+            {"days": 90, "balance": "-674.5", "amount": "674.51"},
         ])
     );
     assert_eq!(billing["orders"][0]["per_day"], "4.95");

@@ -52,7 +52,8 @@ fn check(text: impl Fn(Style) -> String) -> Result<(), TestCaseError> {
 /// The answer of a daemon in which every text is one of these names.
 fn status(names: &[String]) -> Value {
     let name = |index: usize| names[index % names.len()].as_str();
-    let verdict = |index| json!({"level": "attention", "sentence": name(index), "details": [name(index + 1), name(index + 2)]});
+    let line = |index| json!({"text": name(index), "topic": "incident", "incident": null});
+    let verdict = |index| json!({"level": "attention", "sentence": name(index), "lines": [line(index + 1), line(index + 2)]});
     let at = "2026-03-01T12:00:00Z";
     json!({
         "generated_at": at, "version": name(0), "commit": name(1), "started_at": at, "verdict": verdict(2),
