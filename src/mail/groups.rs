@@ -96,9 +96,9 @@ impl Group<'_> {
         let states = self.items.iter().map(|item| incident::observed(item, language).1);
         place(label, states.collect(), &mut section, &mut table);
         if let ([item], Some(state)) = (self.items.as_slice(), state)
-            && let Some(which) = advice::which(&item.key, state, language)
+            && let Some((sort, which)) = advice::which(&item.key, state, language)
         {
-            section.row(words::sort_label(which.sort, language), which.in_full());
+            section.row(sort, which);
         }
         let rows: Vec<_> = self.items.iter().map(|item| incident::when(item, context)).collect();
         for index in 0..2 {

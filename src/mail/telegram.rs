@@ -208,7 +208,7 @@ fn about(item: &Item, context: &Context<'_>) -> Vec<String> {
     let state = context.account(&item.key.account);
     let language = context.language;
     let which = state.and_then(|state| advice::which(&item.key, state, language));
-    let which = which.map(|which| format!("{} {}", words::sort_label(which.sort, language), which.in_full()));
+    let which = which.map(|(sort, which)| format!("{sort} {which}"));
     let what_to_do = (!item.event.is_end()).then(|| advice::of(&item.key, state, language).to_owned());
     let causes = words::few(&parts::causes(item, context), MOST_NAMES, language);
     let causes = (!causes.is_empty()).then(|| say!(language, "Causes: {causes}", "Следствия: {causes}"));

@@ -202,13 +202,9 @@ impl KnownAccount {
         status.complete = status.success && end.complete;
         if status.success {
             status.last_success = Some(at);
-            status.good_since.get_or_insert(at);
             status.failing_since = None;
-            status.failures_in_a_row = 0;
         } else {
-            status.good_since = None;
             status.failing_since.get_or_insert(at);
-            status.failures_in_a_row = status.failures_in_a_row.saturating_add(1);
         }
         status.problem = end.problem;
         status.failure = match (status.failure.take(), end.failure) {

@@ -238,11 +238,8 @@ pub(crate) struct CollectorStatus {
     /// The beginning of the poll that ended last.
     pub began: Option<DateTime<Utc>>,
     pub last_success: Option<DateTime<Utc>>,
-    /// The end of the first of the last good polls in a row.
-    pub good_since: Option<DateTime<Utc>>,
     /// The end of the first of the last failed polls in a row.
     pub failing_since: Option<DateTime<Utc>>,
-    pub failures_in_a_row: u32,
     pub failure: Option<Failure>,
     /// The first thing that the last poll could not read, in words for people.
     pub problem: Option<String>,
@@ -250,9 +247,7 @@ pub(crate) struct CollectorStatus {
 
 impl CollectorStatus {
     fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
-        [&mut self.began, &mut self.last_success, &mut self.good_since, &mut self.failing_since]
-            .into_iter()
-            .flatten()
+        [&mut self.began, &mut self.last_success, &mut self.failing_since].into_iter().flatten()
     }
 }
 

@@ -97,43 +97,13 @@ fn switched_off(key: &Key, state: Option<&AccountState>) -> Both {
     }
 }
 
-/// Hints for finding a resource in the provider's panel.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct PanelHint {
-    pub sort: Sort,
-    pub name: Option<String>,
-    pub id: u64,
-    /// `198.51.100.7`, `container agency`, `server h12`.
-    pub place: Vec<String>,
-}
-
-impl PanelHint {
-    /// `web-1 (id 10001), 198.51.100.7`: for places where the sort stands before it.
-    pub(crate) fn in_full(&self) -> String {
-        let name = match &self.name {
-            Some(name) => format!("{name} (id {})", self.id),
-            None => format!("id {}", self.id),
-        };
-        std::iter::once(name).chain(self.place.iter().cloned()).collect::<Vec<_>>().join(", ")
-    }
-
-    /// `VM 10001, 198.51.100.7`: for places where the name stands already.
-    pub(crate) fn beside_its_name(&self, language: Language) -> String {
-        let number = match language {
-            Language::En => format!("{} {}", words::sort_label(self.sort, language), self.id),
-            Language::Ru => format!("ID {}", self.id),
-        };
-        std::iter::once(number).chain(self.place.iter().cloned()).collect::<Vec<_>>().join(", ")
-    }
-}
-
-/// The hints for the resource of an incident.
-pub(crate) fn which(key: &Key, state: &AccountState, language: Language) -> Option<PanelHint> {
+/// Hints for finding the resource of an incident in the provider's panel: `VM` and `web-1 (id 10001), 198.51.100.7`.
+pub(crate) fn which(key: &Key, state: &AccountState, language: Language) -> Option<(&'static str, String)> {
     let id = key.id()?;
     let sort = key.kind.sort()?;
     let seen = state.resource(sort, id)?;
     let plain = |name: &str| sanitize::one_line(name, 40);
-    let place = match sort {
+    let place: Vec<String> = match sort {
         Sort::Vm => addresses(state, id).into_iter().take(3).collect(),
         Sort::Site => {
             let id = ContainerId::new(seen.container?);
@@ -146,7 +116,9 @@ pub(crate) fn which(key: &Key, state: &AccountState, language: Language) -> Opti
             server.into_iter().collect()
         }
     };
-    Some(PanelHint { sort, name: seen.name.map(plain), id, place })
+    let name = seen.name.map_or_else(|| format!("id {id}"), |name| format!("{} (id {id})", plain(name)));
+    let hints: Vec<String> = std::iter::once(name).chain(place).collect();
+    Some((words::sort_label(sort, language), hints.join(", ")))
 }
 
 /// The addresses of a VM.
