@@ -4,7 +4,7 @@ use chrono::NaiveDate;
 
 use super::words::{self, all_of, collected};
 use crate::alert::{Key, Subject, Target};
-use crate::model::{Collector, Language, Sort, say, when};
+use crate::model::{Language, Sort, say, when};
 
 /// The tense of a sentence about an incident.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,10 +84,20 @@ pub(crate) fn name(subject: &Subject, key: &Key, language: Language) -> String {
 pub(super) fn itself(subject: &Subject, tense: Tense, language: Language) -> Option<String> {
     Some(match subject {
         Subject::NoDate { since, last } => no_date(*since, *last, tense, language),
-        Subject::Unread { collectors } => unread(collectors, tense, language),
-        Subject::Silent => silent(tense, language),
+        Subject::Unread { collectors } => {
+            let names: Vec<&str> = collectors.iter().map(|&one| collected(one, language)).collect();
+            UNREAD.say(&all_of(&names, language), tense, language)
+        }
+        Subject::Silent => SILENT.say("", tense, language),
         Subject::States { sort, names } => unknown_states(*sort, names, tense, language),
-        Subject::AllGone { sort, count } => all_gone(*sort, *count, tense, language),
+        Subject::AllGone { sort, .. }
+            if matches!(tense, Tense::Again | Tense::NoLonger | Tense::Unwatched) =>
+        {
+            ALL_GONE.say(collected(sort.seen_by(), language), tense, language)
+        }
+        Subject::AllGone { sort, count } => {
+            ALL_GONE.say(&language.count(*count, words::noun_of(*sort)), tense, language)
+        }
         Subject::Drop { missing, currency } => {
             let amount = words::to_pay(*missing, currency, language);
             say!(
@@ -115,79 +125,82 @@ pub(super) fn itself(subject: &Subject, tense: Tense, language: Language) -> Opt
     })
 }
 
+/// The forms of a subject that is a whole sentence, in English and Russian; `{}` stands for its values.
+struct Whole {
+    is: [&'static str; 2],
+    still: [&'static str; 2],
+    was: [&'static str; 2],
+    again: [&'static str; 2],
+    unwatched: [&'static str; 2],
+}
+
+const NO_DATE: Whole = Whole {
+    is: ["cut-off date unknown {}", "дата отключения неизвестна {}"],
+    still: ["cut-off date still unknown {}", "дата отключения всё ещё неизвестна {}"],
+    was: ["cut-off date was unknown {}", "дата отключения была неизвестна {}"],
+    again: ["cut-off date known again", "дата отключения снова известна"],
+    unwatched: ["cut-off date no longer watched", "дата отключения больше не отслеживается"],
+};
+
+const UNREAD: Whole = Whole {
+    is: ["cannot read {}", "{}: нет данных"],
+    still: ["still cannot read {}", "{}: всё ещё нет данных"],
+    was: ["could not read {}", "{}: данных не было"],
+    again: ["can read {} again", "{}: данные снова поступают"],
+    unwatched: ["{} no longer watched", "{}: больше не отслеживается"],
+};
+
+const SILENT: Whole = Whole {
+    is: [
+        "provider API does not answer: nothing is watched",
+        "API провайдера не отвечает: наблюдение остановлено",
+    ],
+    still: [
+        "provider API still does not answer: nothing is watched",
+        "API провайдера всё ещё не отвечает: наблюдение остановлено",
+    ],
+    was: [
+        "provider API did not answer: nothing was watched",
+        "API провайдера не отвечал: наблюдения не было",
+    ],
+    again: ["provider API answers again", "API провайдера снова отвечает"],
+    unwatched: ["provider API no longer watched", "API провайдера больше не отслеживается"],
+};
+
+const ALL_GONE: Whole = Whole {
+    is: ["all {} are gone from the listing", "из списка пропало всё: {}"],
+    still: ["all {} are still gone from the listing", "в списке всё ещё ничего нет, было {}"],
+    was: ["all {} were gone from the listing", "из списка пропадало всё: {}"],
+    again: ["{} are listed again", "{} снова в списке"],
+    unwatched: ["{} no longer watched", "{}: больше не отслеживается"],
+};
+
+impl Whole {
+    fn say(&self, what: &str, tense: Tense, language: Language) -> String {
+        let [en, ru] = match tense {
+            Tense::Is | Tense::Keeps => self.is,
+            Tense::Still => self.still,
+            Tense::Was | Tense::NotListed => self.was,
+            Tense::Again | Tense::NoLonger => self.again,
+            Tense::Unwatched => self.unwatched,
+        };
+        language.pick(en, ru).replace("{}", what)
+    }
+}
+
 /// `cut-off date unknown since Mon 23 Nov, last known Tue 24 Nov`.
 fn no_date(since: NaiveDate, last: Option<NaiveDate>, tense: Tense, language: Language) -> String {
+    if tense == Tense::NoLonger {
+        let no_cut_off = "отчёт о балансе не обещает отключения";
+        return language.pick("balance report names no cut-off ahead", no_cut_off).to_owned();
+    }
     let day = |date| when::kept_day(date, language);
     let since = format!("{} {}", when::since_word(since, language), day(since));
-    let last = last.map(|last| {
+    let last = last.filter(|_| !matches!(tense, Tense::Was | Tense::NotListed)).map(|last| {
         let last = day(last);
         say!(language, ", last known {last}", ", последняя известная — {last}")
     });
-    let last = last.unwrap_or_default();
-    match tense {
-        Tense::Is | Tense::Keeps => {
-            say!(language, "cut-off date unknown {since}{last}", "дата отключения неизвестна {since}{last}")
-        }
-        Tense::Still => {
-            say!(
-                language,
-                "cut-off date still unknown {since}{last}",
-                "дата отключения всё ещё неизвестна {since}{last}"
-            )
-        }
-        Tense::Was | Tense::NotListed => {
-            say!(language, "cut-off date was unknown {since}", "дата отключения была неизвестна {since}")
-        }
-        Tense::Again => {
-            language.pick("cut-off date known again", "дата отключения снова известна").to_owned()
-        }
-        Tense::NoLonger => language
-            .pick("balance report names no cut-off ahead", "отчёт о балансе не обещает отключения")
-            .to_owned(),
-        Tense::Unwatched => language
-            .pick("cut-off date no longer watched", "дата отключения больше не отслеживается")
-            .to_owned(),
-    }
-}
-
-fn unread(collectors: &[Collector], tense: Tense, language: Language) -> String {
-    let names: Vec<&str> = collectors.iter().map(|&one| collected(one, language)).collect();
-    let what = all_of(&names, language);
-    match tense {
-        Tense::Is | Tense::Keeps => say!(language, "cannot read {what}", "{what}: нет данных"),
-        Tense::Still => say!(language, "still cannot read {what}", "{what}: всё ещё нет данных"),
-        Tense::Was | Tense::NotListed => {
-            say!(language, "could not read {what}", "{what}: данных не было")
-        }
-        Tense::Again | Tense::NoLonger => {
-            say!(language, "can read {what} again", "{what}: данные снова поступают")
-        }
-        Tense::Unwatched => say!(language, "{what} no longer watched", "{what}: больше не отслеживается"),
-    }
-}
-
-fn silent(tense: Tense, language: Language) -> String {
-    let said = match tense {
-        Tense::Is | Tense::Keeps => language.pick(
-            "provider API does not answer: nothing is watched",
-            "API провайдера не отвечает: наблюдение остановлено",
-        ),
-        Tense::Still => language.pick(
-            "provider API still does not answer: nothing is watched",
-            "API провайдера всё ещё не отвечает: наблюдение остановлено",
-        ),
-        Tense::Was | Tense::NotListed => language.pick(
-            "provider API did not answer: nothing was watched",
-            "API провайдера не отвечал: наблюдения не было",
-        ),
-        Tense::Again | Tense::NoLonger => {
-            language.pick("provider API answers again", "API провайдера снова отвечает")
-        }
-        Tense::Unwatched => {
-            language.pick("provider API no longer watched", "API провайдера больше не отслеживается")
-        }
-    };
-    said.to_owned()
+    NO_DATE.say(&(since + &last.unwrap_or_default()), tense, language)
 }
 
 /// The number of unknown states that a sentence names.
@@ -216,25 +229,4 @@ fn unknown_states(sort: Sort, states: &[String], tense: Tense, language: Languag
     let quoted = |state: &String| say!(language, "\"{state}\"", "«{state}»");
     let names = words::few(&states.iter().map(quoted).collect::<Vec<_>>(), MOST_STATES, language);
     say!(language, "{before}unknown {of} {noun} {names}{after}", "{before}{adjective} {of} {names}{after}")
-}
-
-fn all_gone(sort: Sort, count: usize, tense: Tense, language: Language) -> String {
-    let (all, of) = (language.count(count, words::noun_of(sort)), words::collected(sort.seen_by(), language));
-    match tense {
-        Tense::Is | Tense::Keeps | Tense::NotListed => {
-            say!(language, "all {all} are gone from the listing", "из списка пропало всё: {all}")
-        }
-        Tense::Still => {
-            say!(
-                language,
-                "all {all} are still gone from the listing",
-                "в списке всё ещё ничего нет, было {all}"
-            )
-        }
-        Tense::Was => {
-            say!(language, "all {all} were gone from the listing", "из списка пропадало всё: {all}")
-        }
-        Tense::Again | Tense::NoLonger => say!(language, "{of} are listed again", "{of} снова в списке"),
-        Tense::Unwatched => say!(language, "{of} no longer watched", "{of}: больше не отслеживается"),
-    }
 }
