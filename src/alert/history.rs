@@ -57,6 +57,4 @@ pub(crate) struct History {
     pub episodes: Vec<Episode>,
     /// The store has more episodes than were asked for.
     pub more: bool,
-    /// When the account was first watched; `None` if that is not known.
-    pub watched_since: Option<DateTime<Utc>>,
 }

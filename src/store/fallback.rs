@@ -33,11 +33,11 @@ const KNOWN: [&str; 5] = ["incidents", "cut_offs", "notification_log", "in_fligh
 /// These tables only grow. The daemon was told of people's decisions.
 const ADDED: [&str; 5] = ["sent", "reports", "episodes", "silences", "chat_messages"];
 
-/// The rest of the way back. An acknowledgement that was taken back meanwhile is deleted, and first times are kept. A
+/// The rest of the way back. An acknowledgement that was taken back meanwhile is deleted, and the first start is kept. A
 /// memory that began empty repeats the last reason of each incident.
 const GIVE: [&str; 5] = [
     "INSERT OR IGNORE INTO file.meta SELECT * FROM main.meta",
-    "INSERT OR REPLACE INTO file.meta SELECT * FROM main.meta WHERE key NOT IN ('started', 'watched_since')",
+    "INSERT OR REPLACE INTO file.meta SELECT * FROM main.meta WHERE key != 'started'",
     "DELETE FROM file.acks WHERE key IN (SELECT key FROM temp.acks_taken EXCEPT SELECT key FROM main.acks)",
     "INSERT OR REPLACE INTO file.acks SELECT * FROM main.acks EXCEPT SELECT * FROM file.acks",
     "INSERT INTO file.decisions (key, decided_at, reason)

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
 
-use super::rows::{Columns as _, meta_moment, set_meta, stamp};
+use super::rows::{Columns as _, set_meta, stamp};
 use super::{Store, StoreError};
 use crate::alert::{Episode, History, Past, Title};
 
@@ -34,17 +34,11 @@ impl Store {
         })?;
         let more = episodes.len() > past.most;
         episodes.truncate(past.most);
-        Ok(History { watched_since: meta_moment(&self.connection, "watched_since")?, episodes, more })
+        Ok(History { episodes, more })
     }
 }
 
 /// Notes that the daemon watched until now.
 pub(super) fn watched(transaction: &Transaction<'_>, now: DateTime<Utc>) -> Result<(), StoreError> {
-    if meta_moment(transaction, "watched_until")?.is_none() {
-        transaction.execute(
-            "INSERT OR IGNORE INTO meta (key, value) VALUES ('watched_since', ?1)",
-            [now.to_rfc3339()],
-        )?;
-    }
     Ok(set_meta(transaction, "watched_until", &now.to_rfc3339())?)
 }

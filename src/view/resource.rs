@@ -100,28 +100,17 @@ impl ResourceFacts {
     }
 }
 
-/// Since when it is as it is: its oldest open incident, else the end of its last, else as long as it was watched.
+/// Since when it is as it is: its oldest open incident, else the end of its last.
 fn since(open: &[&IncidentRow], history: &History, reader: Reader) -> String {
-    let said = |at| format!("{} ({})", reader.moment(at), reader.age(at));
     let begun = open.iter().map(|row| row.since).min();
     let ended = history.episodes.iter().filter_map(|episode| episode.ended).max();
-    match (begun.or(ended), history.watched_since) {
-        (Some(at), _) => said(at),
-        (None, Some(first)) if reader.now - first < chrono::Duration::days(DAYS) => {
-            let first = said(first);
-            say!(
-                reader.language,
-                "no incident since {first}, when hostwatch began to watch",
-                "без проблем с {first}, когда началось наблюдение"
-            )
-        }
-        (None, _) => {
-            say!(
-                reader.language,
-                "no incident for {DAYS} days or longer",
-                "без проблем {DAYS} дней или дольше"
-            )
-        }
+    match begun.or(ended) {
+        Some(at) => format!("{} ({})", reader.moment(at), reader.age(at)),
+        None => say!(
+            reader.language,
+            "no incident is known of the last {DAYS} days",
+            "за последние {DAYS} дней проблем не отмечено"
+        ),
     }
 }
 

@@ -120,7 +120,6 @@ async fn pages_of_an_account_with_trouble() {
             ended: Some(at(48)),
         }],
         more: false,
-        watched_since: Some(at(200)),
     };
     let paths = [
         "/?refresh=1",

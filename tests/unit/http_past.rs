@@ -31,7 +31,6 @@ fn history() -> History {
             episode(Kind::SiteBlocked, 104, "Site site104.example.com stopped", 50..53),
         ],
         more: false,
-        watched_since: Some(read_at() - Duration::days(60)),
     }
 }
 
@@ -57,7 +56,7 @@ async fn days_are_asked_for_and_a_part_of_the_incidents_is_called_so() {
 
 /// Every episode is kept, not only the last. An unconfirmed incident is not kept.
 #[test]
-fn the_store_remembers_each_episode_and_since_when_it_watches() {
+fn the_store_remembers_each_episode() {
     let mut world = World::healthy_with(AlertSettings { confirm_polls: 2, ..AlertSettings::defaults() });
     let start = world.now;
     let mut spans = Vec::new();
@@ -76,7 +75,6 @@ fn the_store_remembers_each_episode_and_since_when_it_watches() {
     let all = store.history(&past(None, 10)).unwrap();
     let found: Vec<_> = all.episodes.iter().map(|one| (one.since, one.ended)).collect();
     assert_eq!((found, all.more), (spans, false));
-    assert_eq!(all.watched_since, Some(start), "the first commit");
     let (error, stuck) = (key(Kind::VmError, 1), key(Kind::VmStuck, 1));
     let title = |one: &Episode| forms::title(&one.title, &one.key, Language::En);
     assert!(all.episodes.iter().all(|one| one.key == error && title(one) == "VM vm-1 in error"), "{all:?}");

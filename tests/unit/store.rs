@@ -373,11 +373,8 @@ fn a_failing_file_is_replaced_by_memory_and_later_gets_the_new_rows() {
     }
 }
 
-/// The content of a file before it failed: the reasons of VM 1, and since when it was watched.
-struct Before(Vec<String>, Option<DateTime<Utc>>);
-
-/// Adds rows that only the file has, and decisions of people before it fails.
-fn decide_before(world: &mut World, path: &Path) -> Before {
+/// Adds rows that only the file has, and decisions of people before it fails. Returns the reasons of VM 1.
+fn decide_before(world: &mut World, path: &Path) -> Vec<String> {
     let only =
         "INSERT INTO decisions VALUES (NULL, 'main/vm_error/99', '2026-01-01T00:00:00Z', 'told by 0.1')";
     raw(path).execute_batch(only).unwrap();
@@ -388,7 +385,7 @@ fn decide_before(world: &mut World, path: &Path) -> Before {
         let silenced = store.silence("main/vm_stuck/*", now + Duration::hours(2), "before", now);
         assert_eq!(silenced.unwrap(), i64::try_from(id).unwrap());
     }
-    let before = Before(reasons(store, &vm(1)), history(store).watched_since);
+    let before = reasons(store, &vm(1));
     let muted = store.silences(now).unwrap();
     world.system.set_muted(muted);
     before
@@ -401,7 +398,7 @@ fn decide_meanwhile(store: &mut Store, now: DateTime<Utc>) {
     assert_eq!(silenced.unwrap(), 3);
 }
 
-fn is_home(what: &str, gives: Gives, world: &World, path: &Path, before: &Before) {
+fn is_home(what: &str, gives: Gives, world: &World, path: &Path, before: &[String]) {
     let file = Store::open_beside(path, world.now).unwrap();
     assert_same(&found(&file.restore().unwrap()), &known(world), what);
     let mail = file.rendered("bob", Lane::Other).unwrap().unwrap();
@@ -409,19 +406,17 @@ fn is_home(what: &str, gives: Gives, world: &World, path: &Path, before: &Before
     let muted = file.silences(world.now).unwrap();
     assert_eq!(muted.acks.into_keys().collect::<Vec<_>>(), [vm(2), vm(3)], "{what}");
     assert_eq!(muted.silences.iter().map(|one| one.id).collect::<Vec<_>>(), [2, 3], "{what}");
-    let (history, Before(reasons_before, watched_since)) = (history(&file), before);
+    let history = history(&file);
     let episodes = history.episodes.iter().map(|one| (one.key.clone(), one.ended.is_some()));
     assert_eq!(episodes.collect::<Vec<_>>(), [(vm(2), false), (vm(1), true)], "{what}");
 
     // Without its file, the daemon knows only the last reason of each incident.
     let has_all = gives != Gives::Damaged;
-    let known_before =
-        if has_all { &reasons_before[..] } else { &reasons_before[reasons_before.len() - 1..] };
+    let known_before = if has_all { before } else { &before[before.len() - 1..] };
     let learned = ["1 of 2 good polls", "OK in 2 polls in a row"].map(str::to_owned);
     assert_eq!(reasons(&file, &vm(1)), [known_before, &learned].concat(), "{what}");
     let rows = (file.sent(99).unwrap().len(), reasons(&file, &vm(99)).len());
     assert_eq!(rows, if has_all { (world.received.len(), 1) } else { (1, 0) }, "{what}");
-    assert_eq!(history.watched_since == *watched_since, has_all, "{what}");
 }
 
 #[test]
