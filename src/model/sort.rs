@@ -72,11 +72,6 @@ impl Health {
     pub(crate) fn is_problem(self) -> bool {
         matches!(self, Self::Bad | Self::Unknown)
     }
-
-    /// The number of an account's resources with this health.
-    pub(crate) fn count(self, account: &AccountState) -> usize {
-        account.resources().filter(|seen| seen.health == self).count()
-    }
 }
 
 /// A row of a listing that has a state.

@@ -126,11 +126,6 @@ impl Clause {
         Self { now, ..Self::new(incident.wrong(), tense) }
     }
 
-    /// The clause about an incident in a mail with this event.
-    pub(crate) fn at(incident: &Incident, event: &Event) -> Self {
-        if event.is_end() { Self::new(incident.wrong(), Tense::Is) } else { Self::open(incident) }
-    }
-
     /// Whether both clauses say the same of one resource, except for the tense.
     fn says(&self, other: &Self) -> bool {
         self.wrong == other.wrong && self.now == other.now
@@ -296,7 +291,9 @@ pub(crate) fn title(title: &Title, key: &Key, language: Language) -> String {
 
 /// The name of an incident in lists: `VM web-1 in error`.
 pub(crate) fn listed(incident: &Incident, event: &Event, language: Language) -> String {
-    one(&incident.subject, &incident.key, &[Clause::at(incident, event)], language)
+    let clause =
+        if event.is_end() { Clause::new(incident.wrong(), Tense::Is) } else { Clause::open(incident) };
+    one(&incident.subject, &incident.key, &[clause], language)
 }
 
 /// Whether a resource is right again, so that it can be called so.

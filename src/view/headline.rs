@@ -187,7 +187,8 @@ impl Weighed {
         if !self.known.is_empty() {
             return (Urgency::Notice, self.nothing_else() + &whose);
         }
-        let bad: usize = accounts.iter().map(|account| Health::Bad.count(account)).sum();
+        let seen = accounts.iter().flat_map(|account| account.resources());
+        let bad = seen.filter(|seen| seen.health == Health::Bad).count();
         if bad > 0 {
             let resources = language.count(bad, words::RESOURCES);
             let said = say!(

@@ -5,7 +5,6 @@ use chrono_tz::Tz;
 use super::reader::Reader;
 use super::{forms, words};
 use crate::alert::{Episode, Key};
-use crate::model::Language;
 
 /// One incident, past or open.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,10 +23,7 @@ pub(crate) fn rows(episodes: &[Episode], zone_of: impl Fn(&Key) -> Tz, reader: R
     let row = |episode: &Episode| PastRow {
         key: episode.key.clone(),
         title: forms::title(&episode.title, &episode.key, reader.language),
-        severity: match reader.language {
-            Language::En => episode.severity.to_string(),
-            Language::Ru => words::severity(episode.severity, reader.language),
-        },
+        severity: words::severity(episode.severity, reader.language),
         began: reader.within(zone_of(&episode.key)).moment(episode.since),
         lasted: words::lasted(episode.ended.unwrap_or(reader.now) - episode.since, reader.language),
         is_open: episode.ended.is_none(),

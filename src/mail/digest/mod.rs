@@ -196,10 +196,7 @@ impl<'a> DigestMail<'a> {
             Some(account) => words::capital(&account.cut_off()),
             None => parts::title(item, self.names.len() > 1, language),
         };
-        let severity = match language {
-            Language::En => item.severity.as_str().to_owned(),
-            Language::Ru => Bracket::Of(item.severity).word(language).to_lowercase(),
-        };
+        let severity = words::severity(item.severity, language).to_lowercase();
         format!("{title}: {severity}, {when}{}", quiet.unwrap_or_default())
     }
 
