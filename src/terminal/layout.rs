@@ -97,10 +97,6 @@ impl Layout {
         Self { style: Style { width, ..style }, out: String::new() }
     }
 
-    pub(super) fn width(&self) -> usize {
-        self.style.width
-    }
-
     pub(super) fn finish(self) -> String {
         self.out
     }

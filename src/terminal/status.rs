@@ -4,10 +4,10 @@
 use super::layout::{Cell, Column, Emphasis, Layout, Style};
 use super::words::{EN, cut_off_in_full};
 use super::{Answer, records, text};
-use crate::model::{Health, Money};
-use crate::view::{AccountStatus, CollectorRow, Reader, ResourceRow, Status, Urgency, cut_off, words};
+use crate::model::Money;
+use crate::view::{AccountStatus, CollectorRow, Reader, Status, Urgency, cut_off, words};
 
-/// The number of accounts, incidents and resources that are listed; others are counted.
+/// The number of accounts and incidents that are listed; others are counted.
 const MOST: usize = 10;
 
 impl Status {
@@ -131,59 +131,34 @@ impl Status {
             })
             .collect();
         layout.pairs(&pairs);
-        let odd = |row: &&ResourceRow| row.health.is_problem();
-        for row in resources.rows.iter().filter(odd).take(MOST) {
-            let tone = if row.health == Health::Bad { Emphasis::Bad } else { Emphasis::Warn };
-            let sign = row.health.words(EN).0;
-            let name = row.name.as_deref().map_or_else(String::new, |name| {
-                format!(" {}", text::cut(&text::name(name), layout.width().saturating_sub(24).max(8)))
-            });
-            let of = if self.accounts.len() > 1 { format!("{}: ", row.account) } else { String::new() };
-            let state = text::name(&row.state);
-            layout.item(
-                2,
-                sign,
-                tone,
-                format!("{of}{}{name} ({}): {state}", words::sort(row.kind, EN), row.id),
-            );
-        }
-        let not_well = resources.states.iter().filter(|count| count.health.is_problem());
-        others(layout, not_well.map(|count| count.count).sum(), "the status page");
     }
 
     /// The collectors that could not read everything.
     fn collectors(&self, layout: &mut Layout) {
-        const COLUMNS: [Column; 3] = [Column::left(""), Column::left(""), Column::flexible("")];
         let several = self.accounts.len() > 1;
         let failing = self.accounts.iter().filter(|one| one.collectors.iter().any(|row| !row.is_well()));
         for account in failing.clone().take(MOST) {
-            let rows = account.collectors.iter().filter(|row| !row.is_well());
-            let rows: Vec<Vec<Cell>> = rows.map(|row| self.collector(row)).collect();
             let of = if several { format!(" of {}", account.name) } else { String::new() };
             layout.heading(format!("Collectors{of}"));
-            layout.table(2, &COLUMNS, &rows);
-            for row in account.collectors.iter().filter(|row| row.success == Some(false)) {
-                let error = row.error.as_deref().unwrap_or("no reason was given");
-                layout.text(
-                    4,
-                    format!("{}, {}: {error}", row.collector.as_str(), self.last_read(row)),
-                    Emphasis::Plain,
-                );
+            for row in account.collectors.iter().filter(|row| !row.is_well()) {
+                let (sign, tone, words) = self.collector(row);
+                layout.item(2, sign, tone, format!("{}: {words}", row.collector.as_str()));
             }
         }
         others(layout, failing.count(), "the status page");
     }
 
-    fn collector(&self, row: &CollectorRow) -> Vec<Cell> {
-        let (sign, tone, words) = match row.success {
+    fn collector(&self, row: &CollectorRow) -> (&'static str, Emphasis, String) {
+        match row.success {
             None => ("?", Emphasis::Warn, "not read yet".to_owned()),
             Some(false) => {
                 let since = row.failing_since.map(|at| format!(" for {}", self.reader().age(at)));
-                ("✕", Emphasis::Bad, format!("failing{}", since.unwrap_or_default()))
+                let (since, read) = (since.unwrap_or_default(), self.last_read(row));
+                let error = row.error.as_deref().unwrap_or("no reason was given");
+                ("✕", Emphasis::Bad, format!("failing{since}, {read}: {error}"))
             }
             Some(true) => ("!", Emphasis::Warn, format!("{}, not all of it", self.last_read(row))),
-        };
-        vec![Cell::toned(sign, tone), Cell::new(row.collector.as_str()), Cell::new(words)]
+        }
     }
 
     fn last_read(&self, row: &CollectorRow) -> String {
