@@ -330,7 +330,7 @@ fn questions_lead_to_the_first_mail() {
     }
     person.answer("Address of the hosting", "\n");
     person.answer("Address at which the API key", "\n");
-    person.answer("API key that fetches it", "hosting-api-kex\u{7f}y\n");
+    person.answer("API key that fetches it", "hosting-api-keж\u{7f}y\n");
     person.answer("Time zone", "\n");
     person.answer("Currency", "\n");
     person.answer("2 containers in state 0, such as", "");

@@ -48,7 +48,8 @@ impl Asker {
                     bail!(STOPPED);
                 }
                 8 | 127 if !end => {
-                    typed.pop();
+                    // A letter may have several bytes.
+                    while typed.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {}
                 }
                 _ if end => bail!(STOPPED),
                 other => typed.push(other),

@@ -21,6 +21,7 @@ use crate::model::AccountState;
 use crate::provider::Hosts;
 use crate::terminal::doctor::{CheckOutcome, CheckSection, text};
 use crate::terminal::{Answer, in_columns};
+use crate::view::words;
 
 use answers::{Answers, Question};
 use asker::Asker;
@@ -141,10 +142,10 @@ async fn tried(args: &cli::Init, answers: &Answers) -> Result<()> {
         bail!("nothing was written; mend it, or pass --no-check to write it all the same");
     }
     for (number, containers) in doctor::account::unnamed_states(&state) {
+        let count = words::count(containers.len(), "container", "containers");
         print(&in_columns(&format!(
-            "State {number} of {} containers has no name: pass --container-state {number}=NAME, with ENABLED, \
-             DISABLED_BY_SERVICE, DISABLED_BY_ADMIN or DISABLED_BY_QUOTA\n",
-            containers.len()
+            "State {number} of {count} has no name: pass --container-state {number}=NAME, with ENABLED, \
+             DISABLED_BY_SERVICE, DISABLED_BY_ADMIN or DISABLED_BY_QUOTA\n"
         )))?;
     }
     Ok(())
