@@ -30,6 +30,7 @@ use super::{Settings, Start};
 use crate::alert::{Engine, Lane, Log, Muted};
 use crate::clock::Clock;
 use crate::http::{self, AllowedHosts, Reload};
+use crate::mail::smtp::machine_names;
 use crate::mail::{Service, Way};
 use crate::metrics::{Encoder, Own};
 use crate::model::mails::OutboxSummary;
@@ -71,7 +72,7 @@ pub(super) fn start(start: Start, stop: CancellationToken) -> Result<Running> {
         polls: PollRequests::default(),
         heartbeat: Shared::new(Heartbeat::of(&settings)?),
         calendar_domain: Shared::new(mails::domain(&settings)),
-        hosts: Shared::new(AllowedHosts::new(&settings.web, machine::names())),
+        hosts: Shared::new(AllowedHosts::new(&settings.web, machine_names())),
         clock,
         refusals: Arc::default(),
         carriers: carriers.into_iter().map(|(way, carrier)| (way, Shared::new(carrier))).collect(),

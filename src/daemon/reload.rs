@@ -12,13 +12,13 @@ use super::collectors::Collectors;
 use super::common::Common;
 use super::heartbeat::Heartbeat;
 use super::liveness::Tasks;
-use super::machine;
 use super::mails;
 use super::pipeline::Message;
 use crate::config::Settings;
 use crate::failpoint;
 use crate::file_stamp::FileStamp;
 use crate::http::AllowedHosts;
+use crate::mail::smtp::machine_names;
 
 /// Reads the configuration again; `Err` holds the reason why it was refused.
 pub(crate) type ReadSettings = Arc<dyn Fn() -> Result<Settings, String> + Send + Sync>;
@@ -56,7 +56,7 @@ impl Reloader {
         self.common.own.heartbeat_configured(settings.heartbeat_url.is_some());
         self.common.own.external_url(settings.web.external_url.as_ref().map(AsRef::as_ref));
         self.common.calendar_domain.set(mails::domain(&settings));
-        self.common.hosts.set(AllowedHosts::new(&settings.web, machine::names()));
+        self.common.hosts.set(AllowedHosts::new(&settings.web, machine_names()));
         self.secrets = SecretFiles::new(&settings, &self.common.refusals);
         self.collectors.end_others(&settings, &changed).await;
         // The pipeline must know the accounts before their first readings. A closed channel means that the

@@ -13,7 +13,6 @@ use crate::daemon::pipeline::Message;
 use crate::http::{self, Answering, Control, Reload};
 use crate::model::freshness::state_collectors;
 use crate::model::{AccountName, Collector, Language, Snapshot};
-use crate::view::records::IncidentRecords;
 use crate::view::{About, LastReading, PolledRecords, Query, Reader, Status};
 
 /// The interval of checks whether a requested poll has ended.
@@ -84,9 +83,8 @@ impl Desk {
             Request::LastReading { account } => {
                 Ok(Reply::LastReading(self.last_reading(&account).map(Box::new)))
             }
-            // The rows of the page, without the store.
-            Request::Incidents => Ok(Reply::Incidents(self.incidents())),
-            other @ (Request::Outbox
+            other @ (Request::Incidents
+            | Request::Outbox
             | Request::Silences
             | Request::Why { .. }
             | Request::Ack { .. }
@@ -106,12 +104,6 @@ impl Desk {
     fn last_reading(&self, account: &AccountName) -> Option<LastReading> {
         let (alerting, snapshot) = (self.common.alerting.get(), self.common.snapshot.get());
         LastReading::of(snapshot.accounts.get(account)?, alerting.incidents.iter())
-    }
-
-    fn incidents(&self) -> IncidentRecords {
-        let (alerting, snapshot) = (self.common.alerting.get(), self.common.snapshot.get());
-        let zones = snapshot.accounts.iter().map(|(name, state)| (name.clone(), state.profile.zone()));
-        IncidentRecords::of(alerting.incidents.iter(), zones.collect(), self.common.clock.now())
     }
 
     /// Asks the pipeline, which answers between two of its messages.

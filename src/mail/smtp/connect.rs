@@ -189,18 +189,30 @@ fn hello(host_name: Option<&str>, local: Option<SocketAddr>) -> String {
 
 /// This machine's full name: its own, or that of /etc/hosts. `None` if it has none that other machines may know.
 pub(super) fn host_name() -> Option<String> {
-    // The file exists only on Linux; elsewhere the address is used.
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
-    let hosts = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
-    full_host_name(&name).or_else(|| in_hosts(&hosts, name.trim()))
+    machine_names().iter().find_map(|name| full_host_name(name))
 }
 
-/// The first full name on the line of a hosts file that lists `name`.
-fn in_hosts(hosts: &str, name: &str) -> Option<String> {
-    let lines = hosts.lines().map(|line| line.split('#').next().unwrap_or_default());
-    let names = lines.map(|line| line.split_whitespace().skip(1).collect::<Vec<_>>());
-    let mut of_name = names.filter(|names| names.contains(&name));
-    of_name.find_map(|names| names.into_iter().find_map(full_host_name))
+/// The names of this machine, from the kernel and from `/etc/hosts`. Empty if neither can be read.
+pub(crate) fn machine_names() -> Vec<String> {
+    let text = |path| std::fs::read_to_string(path).unwrap_or_default();
+    names_of(&text("/proc/sys/kernel/hostname"), &text("/etc/hosts"))
+}
+
+fn names_of(kernel: &str, hosts: &str) -> Vec<String> {
+    let whole = kernel.trim();
+    if whole.is_empty() {
+        return Vec::new();
+    }
+    let short = whole.split('.').next().unwrap_or(whole);
+    let mut names = vec![whole.to_owned(), short.to_owned()];
+    for line in hosts.lines() {
+        let line = line.split('#').next().unwrap_or_default();
+        let of_line: Vec<&str> = line.split_whitespace().skip(1).collect();
+        if of_line.iter().any(|name| [whole, short].iter().any(|own| own.eq_ignore_ascii_case(name))) {
+            names.extend(of_line.iter().map(ToString::to_string));
+        }
+    }
+    names
 }
 
 /// A name, if it is a full one that other machines may know.
@@ -236,13 +248,22 @@ mod tests {
             assert_eq!(full_host_name(text).as_deref(), want, "{text:?}");
         }
         let hosts = "127.0.0.1 localhost\n# 192.0.2.1 old.example.com mon\n127.0.1.1 mon mon.example.com\n";
-        assert_eq!(in_hosts(hosts, "mon").as_deref(), Some("mon.example.com"));
-        assert_eq!(in_hosts(hosts, "localhost"), None);
+        let full = |name| names_of(name, hosts).iter().find_map(|name| full_host_name(name));
+        assert_eq!(full("mon").as_deref(), Some("mon.example.com"));
+        assert_eq!(full("localhost"), None);
         let said = |name, local: &str| hello(name, local.parse().ok());
         assert_eq!(said(Some("mon.example.com"), "192.0.2.7:40000"), "mon.example.com");
         assert_eq!(said(None, "192.0.2.7:40000"), "[192.0.2.7]");
         assert_eq!(said(None, "[::ffff:192.0.2.7]:40000"), "[192.0.2.7]");
         assert_eq!(said(None, "[2001:db8::7]:40000"), "[IPv6:2001:db8::7]");
         assert_eq!(said(None, ""), "[127.0.0.1]");
+    }
+
+    #[test]
+    fn the_full_name_stands_beside_the_short_one() {
+        let hosts = "127.0.0.1 localhost\n127.0.1.1\tBox.example.org box # not nearby\n192.0.2.1 nearby\n";
+        assert_eq!(names_of("box\n", hosts), ["box", "box", "Box.example.org", "box"]);
+        assert_eq!(names_of("box.example.org", ""), ["box.example.org", "box"]);
+        assert!(names_of("", hosts).is_empty());
     }
 }

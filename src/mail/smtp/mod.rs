@@ -28,7 +28,7 @@ use crate::failpoint;
 
 pub(crate) use self::blame::{Blame, Stage};
 pub(crate) use self::chat::LONGEST_SAID;
-pub(crate) use self::connect::full_host_name;
+pub(crate) use self::connect::{full_host_name, machine_names};
 pub(crate) use self::error::{End, SendError};
 
 /// Sends mails to one server. Certificates are read when it is made; a reload makes a new transport.
