@@ -8,7 +8,7 @@ use crate::alert::{Decided, Event, Item, Kind, Severity};
 use crate::model::*;
 use account::*;
 use chrono::Duration;
-use mail_support::catalogue::overview::{digest, of_the_week, over_since, summary_of, write};
+use mail_support::catalogue::overview::{digest, of_the_week, over_since, write};
 use mail_support::*;
 
 #[test]
@@ -68,18 +68,6 @@ fn a_digest_leads_with_what_somebody_has_to_act_on() {
     assert_eq!(subject(vec![seen(ahead(Severity::Warning, far))]), no_problem);
     assert!(subject(vec![ahead(Severity::Warning, far)]).starts_with("[DIGEST] Cut-off Fri 10 Apr"));
     assert!(subject(vec![seen(ahead(Severity::Critical, near))]).starts_with("[DIGEST] Cut-off Wed 4 Mar"));
-}
-
-#[test]
-fn a_summary_of_any_size_is_small_enough_for_servers() {
-    let rendered = summary_of(3000, 60);
-    assert_eq!(
-        rendered.subject,
-        "[CRITICAL] 3003 more events: VM db-1 still in error, 1000 VMs in error, 1000 sites in error, 1000 VMs stuck, VM web-1 active again and 1 more (main)"
-    );
-    assert_eq!(headers(&rendered, "X-Hostwatch-Event").len(), 50);
-    assert!(text(&rendered).contains("\n  and 984 more\n"), "{}", text(&rendered));
-    assert!(rendered.raw.len() < 1_000_000, "{} bytes", rendered.raw.len());
 }
 
 #[test]

@@ -65,15 +65,6 @@ pub fn paths(source: &str, module: &[&str]) -> Vec<Path> {
     found
 }
 
-/// The words of `source`: no comments, no literals.
-pub fn words(source: &str) -> Vec<String> {
-    let words = tokens(source).into_iter().filter_map(|token| match token {
-        Token::Word(word) => Some(word),
-        Token::Sep | Token::Mark(_) => None,
-    });
-    words.collect()
-}
-
 fn resolve(mut path: Vec<String>, module: &[String]) -> Option<Path> {
     let head = path.first()?.clone();
     let alone = path.len() == 1;

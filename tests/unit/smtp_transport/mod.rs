@@ -290,65 +290,6 @@ async fn the_end_of_the_conversation_changes_nothing_and_delays_nothing() {
     }
 }
 
-/// Replies that break the RFC and are still clear count by their meaning, at their stage.
-#[tokio::test]
-async fn replies_in_odd_forms_count() {
-    let refusals: [(&[u8], &str, bool); 7] = [
-        (b"571 5.7.1 not from there\r\n", "571 5.7.1 not from there", true),
-        (b"463\r\n", "463", false),
-        (b"599-no\r\n599\r\n", "599 no", true),
-        (b"550\r\n", "550", true),
-        (b"550-5.7.1 no,\r\n because of that\r\n550 5.7.1 at all\n", "550 5.7.1 no,", true),
-        (b"550-no\r\n554\r\n", "554 no", true),
-        (b"550 \xcd\xe5\xf2 \xff\xf9\xe8\xea\xe0\r\n", "550 ", true),
-    ];
-    for (stage, want) in [
-        (Stage::Mail, "sender"),
-        (Stage::Rcpt, "recipient"),
-        (Stage::Data, "message"),
-        (Stage::Dot, "message"),
-    ] {
-        for (reply, said, permanent) in refusals {
-            let server = SmtpServer::plain();
-            server.on(stage, Act::Reply(reply.to_vec()));
-            let error = send(&plain(&server)).await.unwrap_err();
-            assert_eq!(kind(&error), want, "{stage:?} {reply:?}: {error}");
-            assert_eq!(is_for_good(&error), permanent, "{stage:?} {reply:?}: {error}");
-            assert!(error.to_string().contains(said), "{reply:?}: {error}");
-        }
-    }
-    let server = SmtpServer::plain();
-    for (stage, reply) in [
-        (Stage::Greeting, "220\r\n"),
-        (Stage::Ehlo, "250-scripted\n250-8BITMIME\n250\n"),
-        (Stage::Mail, "250\r\n"),
-        (Stage::Rcpt, "250-\r\n250\r\n"),
-        (Stage::Data, "354\n"),
-        (Stage::Dot, "250-taken\r\nas number 7\r\n250\r\n"),
-    ] {
-        server.on(stage, Act::Reply(reply.as_bytes().to_vec()));
-    }
-    send(&plain(&server)).await.unwrap();
-    assert_eq!(server.seen().accepted().len(), 1);
-}
-
-#[tokio::test]
-async fn each_recipient_has_a_mail_and_a_fate_of_its_own() {
-    let server = SmtpServer::plain();
-    server.on_times(Stage::Rcpt, "gone@", usize::MAX, Act::reply("550 5.1.1 no such user"));
-    let transport = plain(&server);
-    let (a, b, c) = tokio::join!(
-        transport.send(FROM, "a@example.com", MAIL),
-        transport.send(FROM, "gone@example.com", MAIL),
-        transport.send(FROM, "c@example.com", MAIL),
-    );
-    assert!(a.is_ok() && c.is_ok());
-    assert_eq!(b.unwrap_err().end, End::Refused(Blame::Address));
-    let mut to: Vec<_> = server.seen().mails.into_iter().flat_map(|mail| mail.to).collect();
-    to.sort();
-    assert_eq!(to, ["a@example.com", "c@example.com"]);
-}
-
 #[tokio::test]
 async fn addresses_cannot_carry_commands() {
     let server = SmtpServer::plain();

@@ -12,7 +12,7 @@ use crate::unit::mail_support::*;
 
 pub fn all() -> Vec<Entry> {
     let mut all = started();
-    all.push(("summary".to_owned(), summary_of(7, 60)));
+    all.push(("summary".to_owned(), summary_of_ten()));
     all.push(("summary_all_over".to_owned(), summary_all_over(vec![])));
     let gone = item(Kind::SiteError, 7, "Site a.example.com", Event::Unwatched);
     all.push(("summary_unwatched".to_owned(), summary_all_over(vec![gone])));
@@ -51,9 +51,9 @@ fn started() -> Vec<Entry> {
     .into()
 }
 
-/// A summary of so many events that the hourly limit held back.
-pub fn summary_of(count: u64, max_per_hour: usize) -> Rendered {
-    let mut items: Vec<Item> = (0..count)
+/// A summary of ten events that the hourly limit held back.
+fn summary_of_ten() -> Rendered {
+    let mut items: Vec<Item> = (0..7_u64)
         .map(|id| {
             let (kind, subject) = match id % 3 {
                 0 => (Kind::SiteError, format!("Site site{id}.example.com")),
@@ -68,7 +68,7 @@ pub fn summary_of(count: u64, max_per_hour: usize) -> Rendered {
     let still = ago(Duration::days(1), item(Kind::VmError, 8, "VM db-1", Event::Reminder(1)));
     items.extend([over, brief, still]);
     items.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.key.cmp(&b.key)));
-    mail(&notice(summary(max_per_hour), items), &snapshot([&full("main")]))
+    mail(&notice(summary(60), items), &snapshot([&full("main")]))
 }
 
 fn summary_all_over(more: Vec<Item>) -> Rendered {
