@@ -10,9 +10,11 @@ use serde_json::Value;
 use super::until;
 
 /// The server's answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
     Status(u16),
+    /// 200 with this JSON.
+    Json(Arc<str>),
     /// 200 with a long body in JSON that says no.
     Denial,
     /// Takes the whole request and closes without an answer.
@@ -84,10 +86,10 @@ impl Hook {
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let planned = next.lock().unwrap().pop_front();
-                let answer = planned.unwrap_or_else(|| *usual.lock().unwrap());
-                if let Some(post) = read(&stream, answer) {
+                let answer = planned.unwrap_or_else(|| usual.lock().unwrap().clone());
+                if let Some(post) = read(&stream, answer.clone()) {
                     posts.lock().unwrap().push(post);
-                    reply(stream, answer);
+                    reply(stream, &answer);
                 }
             }
         });
@@ -106,7 +108,7 @@ impl Hook {
 
     /// Gives these answers once each, before the usual one.
     pub fn first_answers(&self, answers: &[Answer]) {
-        self.next.lock().unwrap().extend(answers);
+        self.next.lock().unwrap().extend(answers.iter().cloned());
     }
 
     pub fn posts(&self) -> Vec<Post> {
@@ -158,10 +160,14 @@ fn read(stream: &TcpStream, answer: Answer) -> Option<Post> {
     Some(Post { line, headers: head, raw, answer })
 }
 
-fn reply(mut stream: TcpStream, answer: Answer) {
+fn reply(mut stream: TcpStream, answer: &Answer) {
     let mut said = String::new();
     let status = match answer {
-        Answer::Status(status) => status,
+        Answer::Status(status) => *status,
+        Answer::Json(text) => {
+            said = text.to_string();
+            200
+        }
         Answer::Denial => {
             said = format!(r#"{{"ok": false, "error": "no channel", "echo": "{}"}}"#, "x".repeat(10_000));
             200
@@ -174,6 +180,6 @@ fn reply(mut stream: TcpStream, answer: Answer) {
     let length = said.len();
     let _ = write!(
         stream,
-        "HTTP/1.1 {status} So\r\n{location}Content-Length: {length}\r\nConnection: close\r\n\r\n{said}"
+        "HTTP/1.1 {status} So\r\n{location}Content-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{said}"
     );
 }

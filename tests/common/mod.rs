@@ -220,6 +220,20 @@ pub fn binary() -> PathBuf {
     std::env::var_os("HOSTWATCH_BINARY").map_or_else(|| env!("CARGO_BIN_EXE_hostwatch").into(), PathBuf::from)
 }
 
+/// Runs a program to its end. Returns exit status, stdout and stderr.
+pub fn outcome(command: &mut Process) -> (i32, String, String) {
+    let output = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+/// The program behind a line of the shell, which ends with `exec "$0" "$@"`.
+pub fn shell(line: &str) -> Process {
+    let mut shell = Process::new("sh");
+    shell.args(["-c", line]).arg(binary());
+    shell
+}
+
 /// The log of a process, line by line.
 #[derive(Clone, Default)]
 pub struct Log(Arc<(Mutex<Vec<String>>, Condvar)>, Arc<Mutex<Option<std::thread::JoinHandle<()>>>>);
@@ -462,16 +476,9 @@ impl Daemon {
 
     /// Runs another command with the same configuration. Returns exit status, stdout and stderr.
     pub fn command(&self, args: &[&str]) -> (i32, String, String) {
-        let output = Process::new(binary())
-            .args(args)
-            .arg("--config.file")
-            .arg(self.config())
-            .env_clear()
-            .envs(self.environment.iter().cloned())
-            .output()
-            .unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+        let mut command = Process::new(binary());
+        command.args(args).arg("--config.file").arg(self.config()).env_clear();
+        outcome(command.envs(self.environment.iter().cloned()))
     }
 
     /// The output of `outbox`, as one line.
@@ -502,6 +509,15 @@ impl Daemon {
             }
         }
         shown
+    }
+
+    /// Checks that none of what it shows has one of these secrets.
+    pub fn shows_none_of(&self, secrets: &[&str]) {
+        let commands: &[&[&str]] =
+            &[&["outbox"], &["check-config"], &["status"], &["incidents"], &["doctor"]];
+        for (name, text) in self.shown(commands) {
+            assert!(!secrets.iter().any(|secret| text.contains(secret)), "{name}: {text}");
+        }
     }
 
     /// Makes a request. Returns status and body.
@@ -685,9 +701,20 @@ pub fn wait_for(smtp: &SmtpServer, pair: &str) -> Received {
 
 /// Makes a request to a server. Returns status and body.
 pub fn request(address: SocketAddr, method: &str, path: &str) -> (u16, String) {
+    request_with(address, method, path, &[("Host", address.to_string().as_str())])
+}
+
+/// The same with headers.
+pub fn request_with(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    write!(stream, "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    write!(stream, "{method} {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n").unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();
     let answer = String::from_utf8_lossy(&answer).into_owned();

@@ -37,6 +37,18 @@ pub fn runs_all() -> bool {
     std::env::var_os("HOSTWATCH_TESTS").is_some_and(|value| value == "all")
 }
 
+/// Compares a page of the repository with a text. With `UPDATE_DOCS` set it writes the text.
+///
+/// # Panics
+/// If the page has another text.
+pub fn hold(page: &str, want: &str, command: &str) {
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(root().join(page), want).unwrap();
+    } else {
+        assert!(read(page) == want, "{page} is old; UPDATE_DOCS=1 {command}");
+    }
+}
+
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }

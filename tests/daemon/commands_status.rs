@@ -11,14 +11,7 @@ use common::*;
 
 /// Exit status, stdout, stderr.
 fn hostwatch(args: &[&str], environment: &[(&str, &str)]) -> (i32, String, String) {
-    let output = Process::new(env!("CARGO_BIN_EXE_hostwatch"))
-        .args(args)
-        .env_clear()
-        .envs(environment.iter().copied())
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    outcome(Process::new(binary()).args(args).env_clear().envs(environment.iter().copied()))
 }
 
 #[test]

@@ -68,9 +68,8 @@ fn run(args: &[String]) -> (i32, String) {
 fn run_in(args: &[String], variables: &[(&str, &str)]) -> (i32, String) {
     let mut command = Command::new(binary());
     command.args(args).env_clear().envs(variables.iter().copied()).stdin(Stdio::null());
-    let output = command.output().unwrap();
-    let said = [output.stdout, output.stderr].concat();
-    (output.status.code().unwrap(), flat(&String::from_utf8(said).unwrap()))
+    let (code, out, error) = outcome(&mut command);
+    (code, flat(&(out + &error)))
 }
 
 fn with(mut args: Vec<String>, flag: &str, value: &str) -> Vec<String> {
@@ -90,17 +89,9 @@ fn flags_lead_to_the_first_mail() {
     let (mut args, _secrets) = flags(&daemon, &provider, &smtp);
     args.push("--test-mail".to_owned());
     // The key's variable sets a value that no flag has.
-    let output = Command::new(binary())
-        .args(&args)
-        .env_clear()
-        .env("HOSTWATCH_ACCOUNTS__MAIN__CURRENCY", "RUB")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
-    assert!(flat(&said).contains("ok token fetched, holds until"), "{said}");
-    assert!(flat(&said).contains("warn heartbeat heartbeat.url is empty"), "{said}");
+    let (code, said) = run_in(&args, &[("HOSTWATCH_ACCOUNTS__MAIN__CURRENCY", "RUB")]);
+    assert!(code == 0 && said.contains("ok token fetched, holds until"), "{said}");
+    assert!(said.contains("warn heartbeat heartbeat.url is empty"), "{said}");
     let to: Vec<String> = smtp.seen().accepted().iter().flat_map(|mail| mail.to.clone()).collect();
     assert_eq!(to, ["ann@example.net", "ops@example.com"], "the test mail: {said}");
 

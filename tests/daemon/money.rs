@@ -1,59 +1,33 @@
 //! Mails about money through stops, kills, sleeps and escalations. The real binary with clocks that move, and an
 //! account whose reports the test writes.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-
 use chrono::{DateTime, Duration, Utc};
 use serde_json::{Value, json};
 
 use crate::common::clock::Clock;
+use crate::common::hook::{Answer, Hook};
 use crate::common::smtp::SmtpServer;
 use crate::common::*;
 
 /// A provider that answers everything with one report.
-pub(crate) struct Billing {
-    address: std::net::SocketAddr,
-    report: Arc<Mutex<Option<Value>>>,
-    asked: Arc<AtomicUsize>,
-}
+pub(crate) struct Billing(Hook);
 
 impl Billing {
-    fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let (report, asked) = (Arc::new(Mutex::new(None)), Arc::new(AtomicUsize::new(0)));
-        let (shown, count) = (Arc::clone(&report), Arc::clone(&asked));
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let mut stream = stream.unwrap();
-                let lines = BufReader::new(stream.try_clone().unwrap()).lines();
-                let _ = lines.map_while(Result::ok).take_while(|line| !line.is_empty()).count();
-                let body: Option<Value> = shown.lock().unwrap().clone();
-                let status = if body.is_some() { "200 OK" } else { "400 Bad Request" };
-                let body = body.unwrap_or_default().to_string();
-                let head = format!(
-                    "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-                    body.len()
-                );
-                let _ = stream.write_all((head + &body).as_bytes());
-                count.fetch_add(1, Ordering::Relaxed);
-            }
-        });
-        Self { address, report, asked }
+    /// Reports this from now on, or nothing that can be read.
+    fn reports(&self, report: Option<&Value>) {
+        let json = |report: &Value| Answer::Json(report.to_string().into());
+        self.0.answers(report.map_or(Answer::Status(400), json));
     }
 
-    /// Reports this from now on, and waits until the daemon has read it.
+    /// The same, and waits until the daemon has read it.
     pub(crate) fn says(&self, report: impl Into<Option<Value>>) {
-        *self.report.lock().unwrap() = report.into();
+        self.reports(report.into().as_ref());
         self.polled();
     }
 
     fn polled(&self) {
-        let enough = self.asked.load(Ordering::Relaxed) + 3;
-        until("polls", || self.asked.load(Ordering::Relaxed) >= enough);
+        let enough = self.0.posts().len() + 4;
+        until("polls", || self.0.posts().len() >= enough);
     }
 }
 
@@ -70,16 +44,17 @@ pub(crate) struct World {
 impl World {
     /// With a first report.
     pub(crate) fn new(extra: &str, first: impl Fn(DateTime<Utc>) -> Value) -> Self {
-        let (provider, billing, smtp) = (Provider::start(SCENARIO), Billing::start(), SmtpServer::plain());
+        let (provider, billing, smtp) =
+            (Provider::start(SCENARIO), Billing(Hook::start()), SmtpServer::plain());
         let clock = Clock::new();
         let start = clock.now();
-        *billing.report.lock().unwrap() = Some(first(start));
+        billing.reports(Some(&first(start)));
         let mut daemon = Daemon::prepare(&provider, smtp.address, extra);
         daemon.configure("vm_api_key = \"vm-api-key\"\n", "");
         daemon.configure("hosting_token = \"hosting-token\"\n", "");
         daemon.configure(
             &format!("panel_url = \"http://{}\"", provider.address),
-            &format!("panel_url = \"http://{}\"", billing.address),
+            &format!("panel_url = \"http://{}\"", billing.0.address),
         );
         daemon.environment.extend(clock.environment());
         daemon.run();
@@ -150,7 +125,7 @@ fn a_drop_while_nobody_watched_is_told() {
     world.billing.polled();
     world.daemon.stop();
     world.clock.pass(Duration::hours(30));
-    *world.billing.report.lock().unwrap() = Some(report(world.start, 1200, None));
+    world.billing.reports(Some(&report(world.start, 1200, None)));
     world.daemon.run();
     until("the drop", || world.told("balance_drop") == ["opened"]);
     let mails = received(&world.smtp);
@@ -176,7 +151,7 @@ fn a_sleep_before_a_decision_is_noticed() {
     // It falls asleep with an unprocessed good report, and wakes while the provider is down.
     world.daemon.arm("reading-applied");
     world.daemon.has_reached("reading-applied");
-    *world.billing.report.lock().unwrap() = None;
+    world.billing.reports(None);
     world.clock.pass(Duration::hours(21));
     world.daemon.arm("none");
     let mail = world.next(1, "rung:0");

@@ -19,13 +19,6 @@ fn stopped() -> (Provider, SmtpServer, Daemon) {
     (provider, smtp, daemon)
 }
 
-/// The daemon's program behind a line of the shell.
-fn shell(line: &str) -> Command {
-    let mut shell = Command::new("sh");
-    shell.args(["-c", line]).arg(binary());
-    shell
-}
-
 #[test]
 fn a_store_that_cannot_be_found_or_read_is_no_empty_one() {
     let (_provider, _smtp, daemon) = stopped();
@@ -64,8 +57,8 @@ fn a_store_without_room_is_told_before_the_start() {
     let (_provider, _smtp, daemon) = stopped();
     // A write beyond the limit fails as on a full disk.
     let mut limited = shell("ulimit -f 8; exec \"$0\" \"$@\"");
-    let said = limited.args(["check-config", "--config.file"]).arg(daemon.config()).output().unwrap();
-    let error = flat(&String::from_utf8(said.stderr).unwrap());
+    let (_, _, error) = outcome(limited.args(["check-config", "--config.file"]).arg(daemon.config()));
+    let error = flat(&error);
     assert!(error.contains("hostwatch.db: ") && error.contains("make room on its disk"), "{error}");
     assert_eq!(fs::read_dir(daemon.directory.path()).unwrap().count(), 1, "nothing is left");
 }
@@ -129,11 +122,10 @@ fn a_variable_that_is_no_text_is_named() {
     let name = "HOSTWATCH_ACCOUNTS__MAIN__VM_API_KEY";
     let mut command = Command::new(binary());
     command.env(name, OsStr::from_bytes(b"hunter2\xff")).args(["check-config", "--config.file"]);
-    let said = command.arg(daemon.config()).output().unwrap();
-    let error = String::from_utf8(said.stderr).unwrap();
+    let (code, _, error) = outcome(command.arg(daemon.config()));
     assert!(
         error.contains(name) && error.contains("not text in UTF-8") && !error.contains("hunter"),
         "{error}"
     );
-    assert_eq!(said.status.code(), Some(1));
+    assert_eq!(code, 1);
 }

@@ -114,15 +114,19 @@ impl Machine {
 
     /// The same behind `setpriv` with these options.
     fn command_as(&self, privileges: &str, line: &str) -> (i32, String) {
-        let (program, id) = (self.scratch.path().join("hostwatch"), self.daemon.id().to_string());
+        let program = self.scratch.path().join("hostwatch");
         let line = line.strip_prefix("hostwatch").unwrap_or(line);
         let become_ = if privileges.is_empty() { String::new() } else { format!("setpriv {privileges} ") };
-        let line = format!("cd / && exec {become_}env -i {}{line} 2>&1", program.display());
+        self.sh(&format!("cd / && exec {become_}env -i {}{line}", program.display()))
+    }
+
+    /// Runs a line of the shell in it. Returns exit status and both outputs.
+    fn sh(&self, line: &str) -> (i32, String) {
+        let (id, line) = (self.daemon.id().to_string(), format!("exec 2>&1; {line}"));
         let enter: &[&str] = if self.is_root { &["-m"] } else { &["-U", "-m", "--preserve-credentials"] };
-        let output = Command::new("nsenter").args(["-t", &id]).args(enter).args(["sh", "-c", &line]).output();
-        let output = output.unwrap();
-        let said = [output.stdout, output.stderr].concat();
-        (output.status.code().unwrap(), String::from_utf8(said).unwrap())
+        let mut nsenter = Command::new("nsenter");
+        let (status, said, _) = outcome(nsenter.args(["-t", &id]).args(enter).args(["sh", "-c", &line]));
+        (status, said)
     }
 
     fn ok(&self, line: &str) -> String {
@@ -183,10 +187,10 @@ fn commands_work_beside_the_packaged_daemon() {
     }
     every_line_works(&machine, &examples(&machine));
     // The same if no part of the configuration can be read.
-    machine.sh(&format!("mv {FILE} {FILE}.away"));
+    assert_eq!(machine.sh(&format!("mv {FILE} {FILE}.away")).0, 0);
     machine.ok("hostwatch healthcheck");
     assert!(machine.command("hostwatch status").1.contains("running for"));
-    machine.sh(&format!("mv {FILE}.away {FILE}"));
+    assert_eq!(machine.sh(&format!("mv {FILE}.away {FILE}")).0, 0);
     if machine.is_root {
         let group = format!("--reuid=64801 --regid={SERVICE} --clear-groups");
         let (status, said) = machine.command_as(&group, "hostwatch healthcheck");
@@ -285,15 +289,6 @@ fn poll_shows_a_payment_at_once() {
     let (status, said, _) = daemon.command(&["poll", "--json"]);
     let said: serde_json::Value = serde_json::from_str(&said).unwrap();
     assert!(status == 1 && said["status"]["accounts"][0]["billing"]["balance"].is_string(), "{said}");
-}
-
-impl Machine {
-    fn sh(&self, line: &str) {
-        let id = self.daemon.id().to_string();
-        let enter: &[&str] = if self.is_root { &["-m"] } else { &["-U", "-m", "--preserve-credentials"] };
-        let status = Command::new("nsenter").args(["-t", &id]).args(enter).args(["sh", "-c", line]).status();
-        assert!(status.unwrap().success(), "{line}");
-    }
 }
 
 #[test]

@@ -3,47 +3,36 @@
 
 use crate::common;
 
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::net::TcpStream;
 
 use common::smtp::SmtpServer;
-use common::{Daemon, PATIENCE, Provider, SCENARIO};
-
-/// Makes a request with headers. Returns the status and the whole answer.
-fn ask(daemon: &Daemon, method: &str, path: &str, headers: &[(&str, &str)]) -> (u16, String) {
-    let mut stream = TcpStream::connect(daemon.address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    write!(stream, "{method} {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n").unwrap();
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).unwrap();
-    let answer = String::from_utf8_lossy(&answer).into_owned();
-    (answer.split(' ').nth(1).unwrap().parse().unwrap(), answer)
-}
+use common::{Daemon, Provider, SCENARIO, request_with};
 
 #[test]
 fn foreign_pages_neither_read_nor_reload() {
     let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
     let mut daemon = Daemon::prepare(&provider, smtp.address, "");
     daemon.run();
-    let me = daemon.address.to_string();
+    let (address, me) = (daemon.address, daemon.address.to_string());
+    let get = |path: &str, host: &str| request_with(address, "GET", path, &[("Host", host)]);
     let reloads = |daemon: &Daemon| daemon.log.count("configuration reloaded");
 
     // Under a foreign name that DNS resolves to this server.
-    let (status, answer) = ask(&daemon, "GET", "/", &[("Host", "evil.example:10245")]);
+    let (status, answer) = get("/", "evil.example:10245");
     assert!(status == 421 && answer.contains("web.allowed_hosts"), "{answer}");
     assert!(daemon.log.wait("evil.example").contains("web.allowed_hosts"));
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
-    assert_eq!(ask(&daemon, "GET", "/metrics", &[("Host", name.trim())]).0, 200, "this machine's name");
+    assert_eq!(get("/metrics", name.trim()).0, 200, "this machine's name");
 
-    let post = |daemon: &Daemon, headers: &[(&str, &str)]| ask(daemon, "POST", "/-/reload", headers).0;
-    assert_eq!(post(&daemon, &[("Host", &me), ("Origin", "http://evil.example")]), 403);
+    let post = |headers: &[(&str, &str)]| request_with(address, "POST", "/-/reload", headers).0;
+    assert_eq!(post(&[("Host", &me), ("Origin", "http://evil.example")]), 403);
     assert_eq!(reloads(&daemon), 0, "nothing was reloaded");
     // Allowed by the configuration, from the reload on.
-    assert_eq!(ask(&daemon, "GET", "/", &[("Host", "mon.lan")]).0, 421);
+    assert_eq!(get("/", "mon.lan").0, 421);
     daemon.configure("[store]", "[web]\nallowed_hosts = ['Mon.lan']\n[store]");
-    assert_eq!(post(&daemon, &[("Host", &me)]), 200);
-    assert_eq!(ask(&daemon, "GET", "/", &[("Host", "mon.lan:10245")]).0, 200);
+    assert_eq!(post(&[("Host", &me)]), 200);
+    assert_eq!(get("/", "mon.lan:10245").0, 200);
     assert_eq!(daemon.stop(), 0);
 }
 

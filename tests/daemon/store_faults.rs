@@ -21,24 +21,16 @@ const ASIDE: &str = "the store was damaged; it was set aside";
 fn healthy() -> (Provider, SmtpServer, Daemon) {
     let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
     let mut daemon = Daemon::prepare(&provider, smtp.address, "[alerts]\nrecover_polls = 1\n");
-    daemon.run_as(shell(""));
+    daemon.run_as(limited(""));
     wait_for(&smtp, STARTED);
     daemon.has_sent(1);
     (provider, smtp, daemon)
 }
 
 /// The daemon behind a shell's `limit`. A write beyond it fails as on a full disk, and does not end the daemon.
-fn shell(limit: &str) -> Command {
-    let mut command = Command::new("/bin/sh");
-    let script = format!("trap '' XFSZ; {limit} exec \"$@\"");
-    command.args([
-        "-c",
-        &script,
-        "sh",
-        env!("CARGO_BIN_EXE_hostwatch"),
-        "run",
-        "--web.listen-address=127.0.0.1:0",
-    ]);
+fn limited(limit: &str) -> Command {
+    let mut command = shell(&format!("trap '' XFSZ; {limit} exec \"$0\" \"$@\""));
+    command.args(["run", "--web.listen-address=127.0.0.1:0"]);
     command
 }
 
@@ -164,7 +156,7 @@ fn it_starts_on_a_full_disk() {
     let (provider, smtp, mut daemon) = healthy();
     daemon.stop();
     provider.set_vm(10001, "error");
-    daemon.run_as(shell("ulimit -S -f 0;"));
+    daemon.run_as(limited("ulimit -S -f 0;"));
     let told = [STARTED, &opened(10001)];
     mails_and_comes_home(&provider, &smtp, &mut daemon, &told, |daemon| full_disk(daemon, false));
 }

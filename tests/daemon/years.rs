@@ -4,52 +4,40 @@
 
 use crate::common;
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
 use std::os::unix::net::UnixDatagram;
-use std::sync::mpsc;
 use std::time::Duration;
 
+use common::hook::Hook;
 use common::smtp::{Act, SmtpServer, Stage};
 use common::telegram::Socks;
 use common::*;
 use hostwatch_sim::FaultKind;
 
-/// An address that reports each request.
-fn listener() -> (String, mpsc::Receiver<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/ping/secret-path", listener.local_addr().unwrap());
-    let (told, requests) = mpsc::channel();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let mut line = String::new();
-            BufReader::new(stream.try_clone().unwrap()).read_line(&mut line).unwrap();
-            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nOK");
-            if told.send(line).is_err() {
-                return;
-            }
-        }
-    });
-    (url, requests)
+/// Waits for so many more pings of the heartbeat.
+fn pinged(hook: &Hook, times: usize) {
+    let enough = hook.posts().len() + times;
+    until("pings", || hook.posts().len() >= enough);
 }
 
 /// An account and the heartbeat are reached by the proxy that each of them names; the mail server by none.
 #[test]
 fn accounts_and_heartbeat_have_proxies() {
     let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
-    let (url, pings) = listener();
+    let hook = Hook::start();
     let by_name = |text: String| text.replace("127.0.0.1", "localhost");
     let (of_account, of_heartbeat) = (Socks::start(), Socks::start());
-    let heartbeat =
-        format!("[heartbeat]\nurl = \"{}\"\nproxy = \"socks5h://{}\"", by_name(url), of_heartbeat.address);
+    let heartbeat = format!(
+        "[heartbeat]\nurl = \"{}\"\nproxy = \"socks5h://{}\"",
+        by_name(hook.url()),
+        of_heartbeat.address
+    );
     let mut daemon = hasty(&provider, &smtp, &heartbeat);
     let direct = format!("http://{}", provider.address);
     daemon.configure(&format!("\"{direct}\""), &by_name(format!("\"{direct}\"")));
     let own = format!("[accounts.main]\nproxy = \"socks5h://{}\"\n", of_account.address);
     daemon.configure("[accounts.main]\n", &own);
     daemon.run();
-    pings.recv_timeout(PATIENCE).unwrap();
+    pinged(&hook, 1);
     let names = |socks: &Socks| socks.asked().into_iter().collect::<std::collections::BTreeSet<_>>();
     assert_eq!(names(&of_account), ["localhost".to_owned()].into());
     assert_eq!(names(&of_heartbeat), ["localhost".to_owned()].into());
@@ -67,11 +55,12 @@ fn hasty(provider: &Provider, smtp: &SmtpServer, extra: &str) -> Daemon {
 fn the_heartbeat_follows_polls_and_mails() {
     let provider = Provider::start(SCENARIO);
     let smtp = SmtpServer::plain();
-    let (url, pings) = listener();
-    let mut daemon = hasty(&provider, &smtp, &format!("[heartbeat]\nurl = \"{url}\""));
+    let hook = Hook::start();
+    let heartbeat = format!("[heartbeat]\nurl = \"{}\"", hook.url());
+    let mut daemon = hasty(&provider, &smtp, &heartbeat);
     daemon.run();
-    let ping = pings.recv_timeout(PATIENCE).unwrap();
-    assert!(ping.starts_with("GET /ping/secret-path "), "{ping}");
+    pinged(&hook, 1);
+    assert!(hook.posts()[0].line.starts_with("GET /hook/hunter2-secret?"), "{:?}", hook.posts());
     until("a metric of it", || daemon.page().contains("hostwatch_heartbeat_last_success_timestamp_seconds"));
     assert!(daemon.page().contains("hostwatch_heartbeat_configured 1"));
     assert!(daemon.page().contains("hostwatch_store_usable 1"));
@@ -83,19 +72,19 @@ fn the_heartbeat_follows_polls_and_mails() {
     // Polls are stale: the last ping is past, and no other comes.
     daemon.stop();
     provider.fault(FaultKind::Status, "vm", &[]);
-    while pings.try_recv().is_ok() {}
     daemon.run();
     let why = daemon.log.wait("heartbeat not sent");
     assert!(why.contains("main: vms is not read"), "{why}");
-    while pings.try_recv().is_ok() {}
-    assert!(pings.recv_timeout(Duration::from_secs(2)).is_err());
-    assert!(!daemon.log.lines().join("\n").contains("secret-path"), "its path is a password");
+    let before = hook.posts().len();
+    std::thread::sleep(Duration::from_secs(2));
+    assert_eq!(hook.posts().len(), before);
+    assert_eq!(daemon.log.count("hunter2-secret"), 0, "its path is a password");
     provider.clear_faults();
-    pings.recv_timeout(PATIENCE).unwrap();
+    pinged(&hook, 1);
     daemon.log.wait("heartbeat sent again");
 
     // Removed from the configuration: no ping is awaited any more.
-    daemon.configure(&format!("[heartbeat]\nurl = \"{url}\""), "");
+    daemon.configure(&heartbeat, "");
     assert_eq!(daemon.request("POST", "/-/reload").0, 200);
     until("none is configured", || daemon.page().contains("hostwatch_heartbeat_configured 0"));
     assert!(!daemon.page().contains("hostwatch_heartbeat_last_success_timestamp_seconds"));
@@ -104,9 +93,9 @@ fn the_heartbeat_follows_polls_and_mails() {
 #[test]
 fn a_dead_recipient_stops_no_heartbeat() {
     let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
-    let (url, pings) = listener();
+    let hook = Hook::start();
     let to = "[alerts.rules.vm_error]\nto = [\"ann@example.com\", \"gone@example.com\"]\n";
-    let mut daemon = hasty(&provider, &smtp, &format!("[heartbeat]\nurl = \"{url}\"\n{to}"));
+    let mut daemon = hasty(&provider, &smtp, &format!("[heartbeat]\nurl = \"{}\"\n{to}", hook.url()));
     daemon.run();
     wait_for(&smtp, STARTED);
     smtp.on_times(Stage::Rcpt, "gone@", usize::MAX, Act::reply("550 5.1.1 no such user"));
@@ -114,12 +103,8 @@ fn a_dead_recipient_stops_no_heartbeat() {
         provider.set_vm(vm, "error");
         wait_for(&smtp, &opened(vm));
         daemon.shows("hostwatch_outbox_messages{state=\"held\"} 1");
-        while pings.try_recv().is_ok() {}
         // The first may have been on its way.
-        for _ in 0..3 {
-            let ping = pings.recv_timeout(PATIENCE);
-            assert!(ping.is_ok(), "{:#?}", daemon.log.lines());
-        }
+        pinged(&hook, 3);
     }
     assert_eq!(daemon.log.count("the last mail was refused"), 0, "{:#?}", daemon.log.lines());
 }

@@ -3,6 +3,7 @@
 
 use super::account;
 use super::properties::exposition::{self, PageFormat};
+use super::tools;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read as _, Write as _};
@@ -138,16 +139,7 @@ fn the_page_has_the_families_of_the_table_and_no_others() {
 
 #[test]
 fn docs_hold_the_reference() {
-    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/metrics.md");
-    let have = std::fs::read_to_string(docs).unwrap_or_default();
-    if have != reference() && std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(docs, reference()).unwrap();
-        return;
-    }
-    assert!(
-        have == reference(),
-        "docs/metrics.md is not what `hostwatch metrics` prints; UPDATE_DOCS=1 cargo test --lib metrics_page"
-    );
+    tools::hold("docs/metrics.md", &reference(), "cargo test --lib metrics_page");
 }
 
 #[test]
