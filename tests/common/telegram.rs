@@ -25,8 +25,6 @@ pub enum Trouble {
     Busy(u64),
     /// The call is carried out, and its answer is lost.
     Lost,
-    /// Stays silent as long as the test lasts.
-    Silence,
 }
 
 /// A message in a chat.
@@ -254,16 +252,11 @@ fn serve(stream: TcpStream, state: &(Mutex<State>, Condvar)) {
     let (status, answer) = match &planned {
         Some(Trouble::Says(status, text)) => error(*status, text, json!({})),
         Some(Trouble::Busy(seconds)) => error(429, "Too Many Requests", json!({"retry_after": seconds})),
-        Some(Trouble::Lost | Trouble::Silence) | None if token != TOKEN => {
-            error(401, "Unauthorized", json!({}))
-        }
-        Some(Trouble::Lost | Trouble::Silence) | None => {
-            called(method, &body, &raw, planned.is_none(), state)
-        }
+        Some(Trouble::Lost) | None if token != TOKEN => error(401, "Unauthorized", json!({})),
+        Some(Trouble::Lost) | None => called(method, &body, &raw, planned.is_none(), state),
     };
     match planned {
         Some(Trouble::Lost) => {}
-        Some(Trouble::Silence) => std::mem::forget(stream),
         _ => reply(stream, status, &answer),
     }
 }

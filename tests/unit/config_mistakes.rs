@@ -100,6 +100,15 @@ const IN_ACCOUNT: &[&str] = &[
     "to = [{ address = 'a@example.com', language = 'ru' }, 'Ann <a@example.com>']",
     "language = 'ru'\nto = ['a@example.com']\nalerts.escalate_to = [{ address = 'a@example.com', language = 'en' }]",
     "to = ['a@example.com', { address = 'b@example.com', language = 'ru' }]\nalerts.escalate_to = [{ address = 'b@example.com', language = 'en' }]",
+    "to = ['telegram:opps']\n[telegram.ops]\ntoken = '1:hunter2'\nchat_id = 1",
+    "[telegram.ops]\nchat_id = 1",
+    "[telegram.ops]\ntoken = 'hunter2'\nchat_id = 1",
+    "[telegram.ops]\ntoken = '1:hunter2'",
+    "[telegram.ops]\ntoken = '1:hunter2'\nchat_id = 1\napi_url = 'http://telegram.example.com'",
+    "[telegram.ops]\ntoken = '1:hunter2'\nchat_id = 1\nproxy = 'ftp://u:hunter2@h'",
+    "[webhooks.team]",
+    "to = ['webhook:tema']\n[webhooks.team]\nurl = 'https://h/hunter2'",
+    "to = ['webhook:team', 'ops@example.com']\n[webhooks.team]\nurl = 'https://h/hunter2'",
 ];
 
 /// Addresses of an account.
