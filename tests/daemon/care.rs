@@ -76,24 +76,6 @@ fn a_silence_holds_mails_until_it_ends() {
 }
 
 #[test]
-fn a_held_mail_server_is_tried_on_request() {
-    let provider = Provider::start(SCENARIO);
-    let smtp = SmtpServer::plain();
-    smtp.on(Stage::Mail, Act::reply("550 5.7.1 who are you"));
-    let daemon = Daemon::start(&provider, smtp.address);
-    daemon.log.wait("the mail server cannot be used");
-    until("the first mail is owed", || {
-        let list = flat(&ok(&daemon, &["outbox", "list"]));
-        list.contains("first mail, since") && list.contains("who are you")
-    });
-    smtp.forget_rules();
-    // The server is not tried for five minutes after such a refusal.
-    let said = ok(&daemon, &["outbox", "retry", "all"]);
-    assert!(said.contains("nothing holds mails to all recipients back any more"), "{said}");
-    wait_for(&smtp, STARTED);
-}
-
-#[test]
 fn outbox_retries_or_drops_refused_mails() {
     let (provider, smtp, daemon) = watching("");
     smtp.on(Stage::Rcpt, Act::reply("550 5.1.1 no such user"));

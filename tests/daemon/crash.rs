@@ -46,7 +46,7 @@ struct Story {
     told: &'static [(&'static str, &'static [&'static str])],
 }
 
-const STORIES: [Story; 4] = [
+static STORIES: [Story; 4] = [
     Story {
         name: "the first start",
         before: 0,
@@ -134,29 +134,13 @@ fn killed_at(point: &str, story: &Story) {
     assert_eq!(daemon.stop(), 0);
 }
 
-fn at_every_point(story: &Story) {
-    let points: Vec<&str> = POINTS.into_iter().chain([DONE]).collect();
-    each(&points, |point| format!("{}, killed at {point}", story.name), |point| killed_at(point, story));
-}
-
 #[test]
-fn the_first_start_is_told_once() {
-    at_every_point(&STORIES[0]);
-}
-
-#[test]
-fn a_broken_vm_is_mailed_once() {
-    at_every_point(&STORIES[1]);
-}
-
-#[test]
-fn a_cut_off_is_told_once() {
-    at_every_point(&STORIES[2]);
-}
-
-#[test]
-fn a_recovery_is_told_once() {
-    at_every_point(&STORIES[3]);
+fn an_event_is_told_once_wherever_the_daemon_is_killed() {
+    let points = || POINTS.into_iter().chain([DONE]);
+    let cases: Vec<(&Story, &str)> =
+        STORIES.iter().flat_map(|story| points().map(move |point| (story, point))).collect();
+    let name = |(story, point): &(&Story, &str)| format!("{}, killed at {point}", story.name);
+    each_at_once(12, &cases, name, |(story, point)| killed_at(point, story));
 }
 
 /// A point in the code is useless unless a test kills at it.

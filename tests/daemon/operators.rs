@@ -29,13 +29,13 @@ fn a_store_that_cannot_be_found_or_read_is_no_empty_one() {
     let other = rusqlite::Connection::open(&foreign).unwrap();
     other.execute_batch("PRAGMA application_id = 7; CREATE TABLE dashboard (id INTEGER)").unwrap();
     drop(other);
-    let foreign = of(&format!("[store]\npath = '{}'", foreign.display()));
+    let of_foreign = of(&format!("[store]\npath = '{}'", foreign.display()));
     let broken = good.replace("[store]", "[store");
     let cases = [
         (of("[store]\npath = 5"), "store.path: "),
         (of("[store]\npath = ['a.db']"), "store.path: "),
         (format!("store = 5\n{}", of("")), "store: "),
-        (foreign, "is another program's database"),
+        (of_foreign.clone(), "is another program's database"),
         (broken, "not valid TOML"),
     ];
     let reading =
@@ -49,6 +49,12 @@ fn a_store_that_cannot_be_found_or_read_is_no_empty_one() {
             let failed = if *command == ["status"] { 3 } else { 1 };
             assert!(code == failed && error.contains(want), "{want} {command:?}: {code} {out} {error}");
         }
+    }
+    fs::write(daemon.config(), of_foreign).unwrap();
+    for command in [&["run", "--web.listen-address=127.0.0.1:0"][..], &["check-config"], &["doctor"]] {
+        let (code, out, error) = daemon.command(command);
+        let said = flat(&format!("{out} {error}"));
+        assert!(code == 1 && said.contains("correct store.path"), "{command:?}: {code} {said}");
     }
 }
 

@@ -74,39 +74,6 @@ fn a_deleted_store_ends_the_daemon() {
     );
 }
 
-#[test]
-fn a_foreign_file_is_left_alone() {
-    let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
-    let daemon = Daemon::prepare(&provider, smtp.address, "");
-    let store = daemon.directory.path().join("hostwatch.db");
-    let garbage = b"notes of somebody\n".repeat(300);
-    fs::write(&store, &garbage).unwrap();
-    for command in [&["run", "--web.listen-address=127.0.0.1:0"][..], &["check-config"], &["doctor"]] {
-        let (code, out, error) = daemon.command(command);
-        let said = flat(&format!("{out} {error}"));
-        assert!(code == 1 && said.contains("correct store.path"), "{command:?}: {code} {said}");
-        assert_eq!(fs::read(&store).unwrap(), garbage);
-    }
-    assert!(received(&smtp).is_empty());
-}
-
-#[test]
-fn a_place_that_cannot_be_written_is_told_before_the_start() {
-    let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
-    let daemon = Daemon::prepare(&provider, smtp.address, "");
-    daemon.configure("/hostwatch.db", "/missing/hostwatch.db");
-    let said = [&["check-config"][..], &["run", "--web.listen-address=127.0.0.1:0"]].map(|command| {
-        let (code, _, error) = daemon.command(command);
-        let error = flat(&error);
-        let reason =
-            error.split("cannot open and lock the store").nth(1).unwrap_or_else(|| panic!("{error}"));
-        (code, reason.split_inclusive("correct store.path").next().unwrap().to_owned())
-    });
-    assert_eq!((said[0].0, said[1].0), (0, 1));
-    assert_eq!(said[0].1, said[1].1);
-    assert!(said[0].1.ends_with("correct store.path"), "{said:?}");
-}
-
 /// The id of the user `nobody`.
 const NOBODY: u32 = 65534;
 

@@ -197,7 +197,12 @@ fn refused(stage: Stage, code: &str) {
             daemon.shows("hostwatch_outbox_messages{state=\"held\"} 1");
             assert!(list.contains("next try "), "{list}");
             smtp.forget_rules();
-            daemon.signal("HUP");
+            if stage == Stage::Mail {
+                let (status, said, error) = daemon.command(&["outbox", "retry", "all"]);
+                assert!(status == 0 && said.contains("back any more"), "{said}{error}");
+            } else {
+                daemon.signal("HUP");
+            }
         }
         Fate::Waits | Fate::Again => smtp.forget_rules(),
         Fate::Refused => {
