@@ -62,31 +62,3 @@ impl Group {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::time::Span;
-
-    #[test]
-    fn each_group_needs_its_own_credentials() {
-        let mut args = Args::default();
-        let no = |_: &str| false;
-        assert!(Group::Hosting.admits(Some("Bearer hosting-token"), &args, no));
-        assert!(Group::Hosting.admits(Some("hosting-token"), &args, no));
-        assert!(
-            !Group::Hosting.admits(Some("Bearer other"), &args, no)
-                && !Group::Hosting.admits(None, &args, no)
-        );
-        assert!(Group::Vm.admits(Some("Token vm-api-key"), &args, no));
-        assert!(!Group::Vm.admits(Some("vm-api-key"), &args, no) && !Group::Vm.admits(None, &args, no));
-        let basic = base64::engine::general_purpose::STANDARD.encode("billing-user:billing-password");
-        assert!(Group::Billing.admits(Some(&format!("Basic {basic}")), &args, no));
-        assert!(
-            !Group::Billing.admits(Some("Basic AAAA"), &args, no) && !Group::Billing.admits(None, &args, no)
-        );
-        args.token_lifetime = Span::parse("5m").ok();
-        assert!(!Group::Hosting.admits(Some("Bearer hosting-token"), &args, no));
-        assert!(Group::Hosting.admits(Some("Bearer bought"), &args, |token| token == "bought"));
-    }
-}

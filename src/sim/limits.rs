@@ -50,22 +50,3 @@ impl Limits {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_third_creation_in_a_minute_waits_for_the_first_to_leave() {
-        let at = |s: i64| DateTime::from_timestamp(1_700_000_000 + s, 0).unwrap();
-        let mut limits = Limits::default();
-        let of = |path| Limited::of("POST", &["api", "cvds", "v1", path]).unwrap();
-        let (vm, key) = (of("vms"), of("ssh-keys"));
-        assert_eq!(limits.admit(vm, at(0)), Ok(()));
-        assert_eq!(limits.admit(vm, at(10)), Ok(()));
-        assert_eq!(limits.admit(vm, at(20)), Err(40));
-        assert_eq!(limits.admit(key, at(20)), Ok(()), "kinds do not share a budget");
-        assert_eq!(limits.admit(vm, at(60)), Ok(()));
-        assert_eq!(limits.admit(vm, at(61)), Err(9));
-    }
-}

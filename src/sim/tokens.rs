@@ -63,31 +63,3 @@ fn web_token(number: u64, from: DateTime<Utc>, end: DateTime<Utc>) -> String {
     ];
     parts.map(|part| BASE64.encode(part)).join(".")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_token_holds_from_its_purchase_to_its_end() {
-        let mut tokens = Tokens::default();
-        let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
-        let minute = TimeDelta::minutes(1);
-        let mut sell = |method, body: &str| tokens.sell(method, body.as_bytes(), "the key", minute, now);
-        assert_eq!(sell("GET", "api_key=the+key").unwrap_err().status, 405);
-        assert_eq!(sell("POST", "api_key=another").unwrap_err().status, 403);
-        assert_eq!(sell("POST", "").unwrap_err().status, 403);
-        assert_eq!(sell("POST", "api_key=the+key").unwrap().status, 200);
-        let token = tokens.ends.keys().next().unwrap().clone();
-        assert!(tokens.holds(&token, now) && !tokens.holds("another", now));
-        assert!(!tokens.holds(&token, now + minute), "it has ended");
-        let claims = BASE64.decode(token.split('.').nth(1).unwrap()).unwrap();
-        let claims: serde_json::Value = serde_json::from_slice(&claims).unwrap();
-        assert_eq!(
-            (claims["iat"].as_i64(), claims["exp"].as_i64()),
-            (Some(1_800_000_000), Some(1_800_000_060))
-        );
-        tokens.end_all();
-        assert!(!tokens.holds(&token, now));
-    }
-}

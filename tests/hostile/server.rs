@@ -3,12 +3,13 @@
 //! client.
 
 use std::collections::HashMap;
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::bodies::{Answer, Endpoint};
+use super::common::hook::read_request;
 
 /// The parts of a request that an answer may need.
 pub struct Request {
@@ -71,21 +72,10 @@ fn serve(stream: &TcpStream, provider: SocketAddr, script: &Mutex<Script>) -> io
     stream.set_read_timeout(Some(Duration::from_secs(60)))?;
     stream.set_write_timeout(Some(Duration::from_secs(60)))?;
     stream.set_nodelay(true)?;
-    let mut lines = Vec::new();
-    let mut reader = BufReader::new(stream);
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line)? == 0 {
-            return Ok(());
-        }
-        if line == "\r\n" {
-            break;
-        }
-        lines.push(line);
-    }
-    let target = lines[0].split(' ').nth(1).unwrap_or("/");
+    let Some((lines, _)) = read_request(stream) else { return Ok(()) };
+    let Some(target) = lines.first().and_then(|line| line.split(' ').nth(1)) else { return Ok(()) };
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    let host = lines.iter().find_map(|line| line.strip_prefix("host: ")).unwrap_or("").trim();
+    let host = lines.iter().find_map(|line| line.strip_prefix("host: ")).unwrap_or("");
     let request = Request { path: path.to_owned(), query: query.to_owned(), host: host.to_owned() };
     let under_attack = {
         let mut script = script.lock().unwrap();
@@ -111,8 +101,7 @@ fn serve(stream: &TcpStream, provider: SocketAddr, script: &Mutex<Script>) -> io
 fn forward(mut stream: &TcpStream, provider: SocketAddr, lines: &[String]) -> io::Result<()> {
     let mut behind = TcpStream::connect(provider)?;
     behind.set_read_timeout(Some(Duration::from_secs(60)))?;
-    behind.write_all(lines.concat().as_bytes())?;
-    behind.write_all(b"connection: close\r\n\r\n")?;
+    behind.write_all((lines.join("\r\n") + "\r\nconnection: close\r\n\r\n").as_bytes())?;
     io::copy(&mut behind, &mut stream)?;
     stream.shutdown(std::net::Shutdown::Both)
 }

@@ -4,8 +4,8 @@
 use super::account;
 use super::mail_support;
 
-use crate::alert::{Event, Form, Item, Kind, NotReached, Notice, Severity, Started};
-use crate::mail::{Context, RenderError, new_id, render};
+use crate::alert::{Event, Form, Item, Kind, NotReached, Notice, Started};
+use crate::mail::{Context, RenderError, render};
 use crate::model::Snapshot;
 use account::*;
 use mail_support::*;
@@ -59,17 +59,6 @@ fn replies_refer_to_the_mails_that_began_the_threads_the_worst_last() {
     let references = headers(&rendered, "References").concat();
     let want: Vec<String> = (1..=10).rev().map(|id| format!("<m{id}@example.com>")).collect();
     assert_eq!(references, want.join(" "));
-}
-
-#[test]
-fn the_same_input_gives_the_same_bytes() {
-    let snapshot = snapshot([&full("main")]);
-    let near = Some(cut_off("2026-03-04T12:00:00"));
-    let dry = notice(Form::Disconnect, vec![disconnect(Event::Rung(3), Severity::Critical, near)]);
-    for notice in [one(), dry] {
-        assert_eq!(mail(&notice, &snapshot), mail(&notice, &snapshot));
-    }
-    assert_ne!(new_id("example.com"), new_id("example.com"));
 }
 
 #[test]
