@@ -22,15 +22,14 @@ const FIELDS: [(&str, &str, &str); 6] = [
 
 const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
-/// The walkers of an expression, and whether it runs by elapsed time: its minute or hour starts with `*`.
-pub(super) fn read(text: &str) -> Result<(Walkers, bool), BadSchedule> {
+/// The walkers of an expression.
+pub(super) fn read(text: &str) -> Result<Walkers, BadSchedule> {
     if text.starts_with('@') {
-        let nickname = text.to_ascii_lowercase();
-        let walker = nickname.parse::<cron::Schedule>().map_err(|_| {
+        let walker = text.to_ascii_lowercase().parse::<cron::Schedule>().map_err(|_| {
             let known = "@hourly, @daily, @weekly, @monthly, @yearly";
             BadSchedule(format!("nickname '{text}' is none of {known}"))
         })?;
-        return Ok(([walker].into(), nickname == "@hourly"));
+        return Ok([walker].into());
     }
     let mut written: Vec<&str> = text.split_whitespace().collect();
     if written.len() == 5 {
@@ -56,8 +55,7 @@ pub(super) fn read(text: &str) -> Result<(Walkers, bool), BadSchedule> {
     } else {
         walker(day, "*").zip(walker("*", &numbers)).map(|(one, other)| [one, other].into())
     };
-    let by_elapsed_time = minute.starts_with('*') || hour.starts_with('*');
-    walkers.map(|walkers| (walkers, by_elapsed_time)).ok_or_else(|| {
+    walkers.ok_or_else(|| {
         let is_wrong = |&place: &usize| {
             let mut alone = ["*"; 6];
             alone[place] = fields[place];

@@ -4,10 +4,8 @@
 //! The `cron` crate reads the fields and walks the calendar. `fields` translates the parts in which it differs from
 //! crontab(5): five fields, weekdays from 0 = Sunday, and days that match EITHER day field if both are restricted.
 //!
-//! Days on which the clock changes follow cron(8). An expression whose minute or hour starts with `*` runs by
-//! elapsed time: a skipped hour has no ticks, and a repeated hour has them twice. Any other expression means
-//! times of day and runs once. A skipped time runs at the moment of the jump, and a repeated time runs at its
-//! first occurrence.
+//! On days on which the clock changes, a skipped time runs at the moment of the jump, and a repeated time runs at its
+//! first occurrence. The scheduler waits no longer than the longest gap, so that polls go on in a repeated hour.
 
 mod fields;
 
@@ -16,7 +14,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{DateTime, Datelike, LocalResult, NaiveDate, NaiveDateTime, TimeDelta, TimeZone, Utc};
+use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, Utc};
 use chrono_tz::Tz;
 use cron::TimeUnitSpec as _;
 use ring::digest::{SHA256, digest};
@@ -32,7 +30,6 @@ use crate::model::time::at_zone;
 pub(crate) struct Schedule {
     source: Arc<str>,
     walkers: Walkers,
-    by_elapsed_time: bool,
     /// The shortest and the longest time between two ticks. They are kept because finding them walks the
     /// calendar.
     gaps: (Duration, Duration),
@@ -42,24 +39,11 @@ impl Schedule {
     /// The first tick later than `after`, by the wall clock of `zone`. `None` only past the year 2100.
     pub(crate) fn next_after(&self, after: DateTime<Utc>, zone: Tz) -> Option<DateTime<Utc>> {
         let mut wall = after.with_timezone(&zone).naive_local();
-        let again = told_again(wall, zone);
-        let second_pass = again.is_some_and(|again| again <= after);
-        if let Some(again) = again.filter(|&again| after < again)
-            && self.by_elapsed_time
-            && let Some(tick) = self.next_before_repeated(wall, again - after, zone)
-        {
-            return Some(tick);
-        }
         loop {
             wall = self.next_wall(wall)?;
-            match zone.from_local_datetime(&wall) {
-                LocalResult::Single(moment) => return Some(moment.to_utc()),
-                LocalResult::Ambiguous(first, _) if !second_pass => return Some(first.to_utc()),
-                LocalResult::Ambiguous(_, second) if self.by_elapsed_time => return Some(second.to_utc()),
-                // It ran at the first occurrence of this time.
-                LocalResult::Ambiguous(..) => {}
-                LocalResult::None if self.by_elapsed_time => {}
-                LocalResult::None => return Some(at_zone(wall, zone)),
+            let tick = at_zone(wall, zone);
+            if tick > after {
+                return Some(tick);
             }
         }
     }
@@ -75,39 +59,11 @@ impl Schedule {
         self.gaps.0
     }
 
-    /// In the first pass of a repeated hour: the tick of the second pass that comes before all later ticks, if
-    /// there is one.
-    fn next_before_repeated(
-        &self,
-        wall: NaiveDateTime,
-        repeated: TimeDelta,
-        zone: Tz,
-    ) -> Option<DateTime<Utc>> {
-        if told_again(self.next_wall(wall)?, zone).is_some() {
-            return None;
-        }
-        let mut probe = wall - repeated;
-        loop {
-            probe = self.next_wall(probe).filter(|&tick| tick <= wall)?;
-            if let Some(second) = told_again(probe, zone) {
-                return Some(second);
-            }
-        }
-    }
-
     /// The next matching time of day and date, without a zone.
     fn next_wall(&self, after: NaiveDateTime) -> Option<NaiveDateTime> {
         let after = after.and_utc();
         let ticks = self.walkers.iter().filter_map(|walker| walker.after(&after).next());
         ticks.min().map(|tick| tick.naive_utc())
-    }
-}
-
-/// The second moment at which the wall clock shows this time, in a repeated hour.
-fn told_again(wall: NaiveDateTime, zone: Tz) -> Option<DateTime<Utc>> {
-    match zone.from_local_datetime(&wall) {
-        LocalResult::Ambiguous(_, second) => Some(second.to_utc()),
-        LocalResult::Single(_) | LocalResult::None => None,
     }
 }
 
@@ -169,9 +125,9 @@ impl FromStr for Schedule {
 
     fn from_str(text: &str) -> Result<Self, BadSchedule> {
         let text = text.trim();
-        let (walkers, by_elapsed_time) = fields::read(text)?;
+        let walkers = fields::read(text)?;
         let gaps = gaps(&walkers);
-        let schedule = Self { source: text.into(), walkers, by_elapsed_time, gaps };
+        let schedule = Self { source: text.into(), walkers, gaps };
         if schedule.next_wall(DateTime::UNIX_EPOCH.naive_utc()).is_none() {
             let text = format!("'{text}' never comes: no such day in these months; such as '0 9 28 2 *'");
             return Err(BadSchedule(text));
@@ -189,9 +145,7 @@ impl fmt::Display for Schedule {
 impl PartialEq for Schedule {
     fn eq(&self, other: &Self) -> bool {
         let mut walkers = self.walkers.iter().zip(&*other.walkers);
-        self.by_elapsed_time == other.by_elapsed_time
-            && self.walkers.len() == other.walkers.len()
-            && walkers.all(|(one, other)| one.timeunitspec_eq(other))
+        self.walkers.len() == other.walkers.len() && walkers.all(|(one, other)| one.timeunitspec_eq(other))
     }
 }
 

@@ -1,5 +1,5 @@
 //! Cron expressions against an oracle that knows neither the `cron` crate nor our fields. It walks a year
-//! minute by minute, with clock changes, and applies crontab(5) and cron(8) to each minute.
+//! minute by minute, with clock changes, and applies crontab(5) to each minute.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -140,15 +140,11 @@ impl Year {
         self.start + Duration::minutes(i64::try_from(place).unwrap())
     }
 
-    /// Would cron run a job in this minute? After cron(8), a job with a star in minute or hour follows the
-    /// passing of time. Other jobs follow the time of day: once for a repeated time, and at the jump for a
-    /// skipped time.
+    /// Would cron run a job in this minute? Jobs follow the time of day: once for a repeated time, and at the jump
+    /// for a skipped time.
     fn runs(&self, fields: &[Written; 5], place: usize) -> bool {
         let minute = &self.minutes[place];
         let is_shown = takes_in(fields, minute.shown);
-        if fields[0].starred || fields[1].starred {
-            return is_shown;
-        }
         let mut left_out = self.left_out.get(&place).into_iter().flatten();
         (is_shown && !minute.again) || left_out.any(|&left_out| takes_in(fields, left_out))
     }
