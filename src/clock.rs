@@ -11,7 +11,6 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use parking_lot::Mutex;
 use rustix::time::{ClockId, clock_gettime};
-use tokio::sync::watch;
 
 use belief::Belief;
 
@@ -31,15 +30,13 @@ struct Inner {
     /// The start by the steady clock.
     start: TimeDelta,
     belief: Mutex<Belief>,
-    /// The number of times that all collectors were asked to poll again.
-    looks: watch::Sender<u64>,
 }
 
 impl Clock {
     /// A clock that reads this wall clock.
     pub(crate) fn by(wall: fn() -> DateTime<Utc>) -> Self {
         let belief = Mutex::new(Belief::new(wall(), TimeDelta::zero()));
-        Self(Arc::new(Inner { wall, start: since_boot(), belief, looks: watch::Sender::new(0) }))
+        Self(Arc::new(Inner { wall, start: since_boot(), belief }))
     }
 
     /// The time.
@@ -78,16 +75,6 @@ impl Clock {
     /// decides.
     pub(crate) fn difference(&self) -> Option<(String, bool)> {
         self.0.belief.lock().difference_in_words()
-    }
-
-    /// Asks all collectors that see states to poll now, since the known state may be out of date.
-    pub(crate) fn look_again(&self) {
-        self.0.looks.send_modify(|count| *count += 1);
-    }
-
-    /// Receives the requests to poll again.
-    pub(crate) fn looks(&self) -> watch::Receiver<u64> {
-        self.0.looks.subscribe()
     }
 
     /// The wall clock and the steady one. Both are read again if the machine may have slept between the two

@@ -78,7 +78,7 @@ impl Pipeline {
             self.wake();
             let now = self.now;
             self.for_all_accounts(|known| known.look_again(now));
-            self.common.clock.look_again();
+            self.known.keys().for_each(|account| self.common.polls.ask(account));
         }
         if self.looking.since.is_some_and(|since| steady.saturating_duration_since(since) >= AWAITED_FOR) {
             // From now on the clock is followed, even if it was set.

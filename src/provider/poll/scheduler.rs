@@ -1,6 +1,6 @@
 //! The loop of each collector. It polls at the start and at the ticks of its schedule. It polls sooner if a
-//! poll failed, if its next reading decides something, if somebody asks, or if all collectors are to poll
-//! again. A poll that still runs at its next tick skips that tick.
+//! poll failed, if its next reading decides something, or if somebody asks. A poll that still runs at its next
+//! tick skips that tick.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -63,14 +63,13 @@ async fn follow(poller: Poller, collector: Collector, schedule: Schedule) {
             wait_for_sites(&poller).await;
         }
         let mut memory = collectors::PollMemory::new(poller.plan.horizon_days);
-        let (mut looks, mut asked) = (poller.plan.clock.looks(), poller.plan.asked.clone());
+        let mut asked = poller.plan.asked.clone();
         let mut awaited =
             Awaited { by: poller.plan.awaited.clone(), collector, schedule: &schedule, polls: 0 };
         let mut failures = 0;
         loop {
             awaited.count();
             let began = Instant::now();
-            looks.mark_unchanged();
             asked.mark_unchanged();
             poller.failed.store(false, Ordering::Relaxed);
             let poll = async {
@@ -87,7 +86,6 @@ async fn follow(poller: Poller, collector: Collector, schedule: Schedule) {
             tokio::select! {
                 () = wait_for_tick(&poller, &schedule, again) => {}
                 () = awaited.comes(took), if !failed => {}
-                Ok(()) = looks.changed(), if sees_states(collector) => {}
                 Ok(()) = asked.changed(), if sees_states(collector) => {
                     poller.plan.client.ask_anew(collector.group());
                 }
