@@ -19,8 +19,6 @@ use crate::view::words::capital;
 
 /// The alerts of a first mail: that about all, and those of its problems.
 const MOST_ALERTS: usize = 50;
-/// A longer key, or the keys of several events, are replaced by a hash.
-const LONGEST_KEY: usize = 200;
 /// The alert of a notice that is no incident: digest, test, first mail.
 const NOTICE: &str = "HostwatchNotice";
 /// Notices never resolve. Their `endsAt` is a day ahead, so that Alertmanager expires them, and late enough for
@@ -72,7 +70,7 @@ struct WebhookAlert {
 type Texts = BTreeMap<&'static str, String>;
 
 /// Writes a notice for one webhook, under the id that the notification log has for it. The sender's place takes the
-/// Idempotency-Key, which holds a hash of the bytes.
+/// Idempotency-Key, a hash of the bytes.
 pub(crate) fn render_webhook(
     notice: &Notice,
     id: &str,
@@ -104,8 +102,7 @@ pub(crate) fn render_webhook(
     let left_out = if is_first { notice.items.len().saturating_sub(MOST_ALERTS - 1) } else { 0 };
     let raw =
         serde_json::to_string(&payload(notice, alerts, left_out, context)).map_err(RenderError::Json)?;
-    // The same events may get other words later: some may be over by then, or a store may have been lost.
-    let key = format!("{}#{}", name_of(notice, context), message::hash_of([raw.as_str()]));
+    let key = message::hash_of([raw.as_str()]);
     Ok(Rendered { message_id: id.to_owned(), sender: key, subject: subject.line, raw: raw.into_bytes() })
 }
 
@@ -231,19 +228,6 @@ fn common<'a>(mut all: impl Iterator<Item = &'a Texts>) -> Texts {
         common.retain(|name, value| other.get(name) == Some(value));
     }
     common
-}
-
-/// The name of a post: incident, episode and event; for several a hash of them.
-fn name_of(notice: &Notice, context: &Context<'_>) -> String {
-    // Each test is an alert of its own.
-    if notice.form == Form::Test {
-        return format!("test-{}", context.now.timestamp_micros());
-    }
-    let events: Vec<String> = notice.items.iter().map(Item::event_key).collect();
-    match events.as_slice() {
-        [one] if one.len() <= LONGEST_KEY && one.bytes().all(|byte| byte.is_ascii_graphic()) => one.clone(),
-        several => message::hash_of(several.iter().map(String::as_str)),
-    }
 }
 
 /// The page of the resource.

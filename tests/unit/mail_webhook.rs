@@ -41,8 +41,7 @@ fn the_same_bytes_have_one_key_and_others_another() {
 #[test]
 fn one_incident_in_full() {
     let (rendered, json) = posted(Form::Opened, vec![vm(17, Event::Opened)]);
-    let (name, hash) = rendered.sender.rsplit_once('#').unwrap();
-    assert_eq!((name, hash.len()), ("main/vm_error/17#1#opened", 32), "the Idempotency-Key");
+    assert_eq!(rendered.sender.len(), 32, "the Idempotency-Key");
     assert_eq!(rendered.message_id, ID);
     assert_eq!(rendered.subject, "[CRITICAL] VM web-17 in error (main)");
     let description = json["alerts"][0]["annotations"]["description"].as_str().unwrap().to_owned();
