@@ -59,12 +59,12 @@ impl Common {
 
     /// Shows the debts to all recipients, and the last time that a server took a mail.
     pub(super) fn show_outbox(&self, debts: &[Debts], last_sent: Option<DateTime<Utc>>) {
-        let (outbox, of_accounts) = (OutboxSummary::of(debts), OutboxSummary::of_accounts(debts));
+        let outbox = OutboxSummary::of(debts);
         self.own.outbox(&outbox);
         self.delivery.set(Delivery::of(debts, last_sent));
         self.write_mails(|mails| {
             mails.outbox = mails.outbox.map(|_| outbox);
-            (mails.last_mail_at, mails.undelivered_of) = (last_sent, of_accounts);
+            mails.last_mail_at = last_sent;
             mails.server_error = ServerError::of(debts);
         });
     }

@@ -296,24 +296,9 @@ pub(crate) struct Mails {
     /// No service outside watches this daemon: `heartbeat.url` is empty.
     #[serde(default)]
     pub without_heartbeat: bool,
-    /// The answer that holds mails back. Of several errors it is that of a refused login, of a server that is down, of a refused recipient.
+    /// The answer that holds mails back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_error: Option<ServerError>,
-    /// The outbox by account. An account that is absent has no waiting mails.
-    #[serde(skip)]
-    pub undelivered_of: BTreeMap<AccountName, OutboxSummary>,
-}
-
-impl Mails {
-    /// The state of the mails that concern one account: its own mails, and a mail server that takes none.
-    pub(super) fn concerning(&self, account: &AccountName) -> Self {
-        let its = || self.undelivered_of.get(account).copied().unwrap_or_default();
-        let is_down = self.server_error.as_ref().is_some_and(|error| error.is_of_server);
-        let outbox = self.outbox.map(|all| if is_down { all } else { its() });
-        // An answer about one recipient may be of another account.
-        let server_error = self.server_error.clone().filter(|error| error.is_of_server || error.refused);
-        Self { outbox, server_error, ..self.clone() }
-    }
 }
 
 /// The answer of a mail server, or the reason why none came.

@@ -1,67 +1,33 @@
-//! The outbox in numbers, in total and by account, and the error that holds it back. Pure.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! The outbox in numbers, and the error that holds it back. Pure.
 
 use chrono::{DateTime, Utc};
 
 use crate::alert::{Debts, Key, Kind};
-use crate::model::AccountName;
 use crate::model::mails::OutboxSummary;
 use crate::view::incidents::ServerError;
 
 impl OutboxSummary {
     /// All debts and the mails on their way.
     pub(crate) fn of(debts: &[Debts]) -> Self {
-        debts.iter().map(|debt| Self::part(debt, None)).fold(Self::default(), Self::and)
-    }
-
-    /// The same for each account.
-    pub(crate) fn of_accounts(debts: &[Debts]) -> BTreeMap<AccountName, Self> {
-        let mut all: BTreeMap<AccountName, Self> = BTreeMap::new();
-        for debt in debts {
-            let on_their_way = debt.in_flight.iter().flat_map(|mail| &mail.keys);
-            let keys = debt.owed.iter().map(|one| &one.key).chain(on_their_way);
-            for account in keys.map(|key| &key.account).collect::<BTreeSet<_>>() {
-                let known = all.entry(account.clone()).or_default();
-                *known = known.and(Self::part(debt, Some(account)));
-            }
-        }
-        all
-    }
-
-    /// The debt to one recipient, or the part of it that concerns one account.
-    fn part(debt: &Debts, account: Option<&AccountName>) -> Self {
-        let is_its = |key: &Key| account.is_none_or(|account| key.account == *account);
-        let owed = || debt.owed.iter().filter(|one| is_its(&one.key));
-        let on_their_way =
-            debt.in_flight.iter().filter(|mail| account.is_none() || mail.keys.iter().any(is_its));
-        let on_their_way: Vec<DateTime<Utc>> = on_their_way.map(|mail| mail.since).collect();
-        // The first mail and the digest concern no single account.
-        let others = [debt.first, debt.digest.filter(|_| !debt.limited)];
-        let others = others.into_iter().flatten().filter(|_| account.is_none());
-        let is_owed =
-            owed().next().is_some() || (account.is_none() && (debt.first.is_some() || debt.digest.is_some()));
-        let undelivered = owed().filter(|one| is_undelivered(debt, &one.key)).map(|one| one.since);
+        let owed =
+            || debts.iter().filter(|debt| !debt.owed.is_empty() || debt.first.or(debt.digest).is_some());
         Self {
-            owed: u64::from(is_owed),
-            in_flight: on_their_way.len() as u64,
-            refused: u64::from(is_owed && debt.refused_since.is_some()),
-            held: u64::from(is_owed && debt.is_held),
-            unsure: u64::from(account.is_none() && debt.unsure_since.is_some()),
-            oldest: on_their_way.into_iter().chain(others).chain(undelivered).min(),
+            owed: owed().count() as u64,
+            in_flight: debts.iter().map(|debt| debt.in_flight.len() as u64).sum(),
+            refused: owed().filter(|debt| debt.refused_since.is_some()).count() as u64,
+            held: owed().filter(|debt| debt.is_held).count() as u64,
+            unsure: debts.iter().filter(|debt| debt.unsure_since.is_some()).count() as u64,
+            oldest: debts.iter().filter_map(oldest).min(),
         }
     }
+}
 
-    fn and(self, part: Self) -> Self {
-        Self {
-            owed: self.owed + part.owed,
-            in_flight: self.in_flight + part.in_flight,
-            refused: self.refused + part.refused,
-            held: self.held + part.held,
-            unsure: self.unsure + part.unsure,
-            oldest: self.oldest.into_iter().chain(part.oldest).min(),
-        }
-    }
+/// The time since when the oldest debt to a recipient counts as undelivered.
+fn oldest(debt: &Debts) -> Option<DateTime<Utc>> {
+    let on_their_way = debt.in_flight.iter().map(|mail| mail.since);
+    let others = [debt.first, debt.digest.filter(|_| !debt.limited)].into_iter().flatten();
+    let undelivered = debt.owed.iter().filter(|one| is_undelivered(debt, &one.key)).map(|one| one.since);
+    on_their_way.chain(others).chain(undelivered).min()
 }
 
 impl ServerError {
@@ -105,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recipient_is_counted_once_and_an_account_by_the_mails_about_it() {
+    fn a_recipient_is_counted_once() {
         let all = [
             debts(vec![
                 owed("a", Kind::VmError, 5),
@@ -124,24 +90,9 @@ mod tests {
             },
             Debts { digest: Some(at(7)), ..debts(Vec::new()) },
         ];
-        let summary = |owed, in_flight, refused, held, oldest: i64| OutboxSummary {
-            owed,
-            in_flight,
-            refused,
-            held,
-            unsure: 0,
-            oldest: Some(at(oldest)),
-        };
-        assert_eq!(OutboxSummary::of(&all), summary(4, 1, 1, 2, 2));
-        let of_accounts: Vec<(String, OutboxSummary)> =
-            OutboxSummary::of_accounts(&all).into_iter().map(|(name, one)| (name.to_string(), one)).collect();
-        let want = [
-            ("a", summary(1, 1, 0, 0, 2)),
-            ("b", summary(2, 0, 1, 1, 8)),
-            ("c", summary(0, 1, 0, 0, 2)),
-            ("d", summary(1, 0, 0, 1, 9)),
-        ];
-        assert_eq!(of_accounts, want.map(|(name, one)| (name.to_owned(), one)));
+        let want =
+            OutboxSummary { owed: 4, in_flight: 1, refused: 1, held: 2, unsure: 0, oldest: Some(at(2)) };
+        assert_eq!(OutboxSummary::of(&all), want);
         assert_eq!(OutboxSummary::of(&[]), OutboxSummary::default());
     }
 
@@ -171,10 +122,8 @@ mod tests {
         let waits = Debts { limited: true, digest: Some(at(1)), ..debts(vec![owed("a", Kind::VmError, 2)]) };
         let money = Debts { limited: true, ..debts(vec![owed("a", Kind::Disconnect, 3)]) };
         for (debts, oldest) in [(waits, None), (money, Some(at(3)))] {
-            let all = OutboxSummary::of(std::slice::from_ref(&debts));
+            let all = OutboxSummary::of(&[debts]);
             assert_eq!((all.owed, all.oldest), (1, oldest));
-            let of_accounts = OutboxSummary::of_accounts(&[debts]);
-            assert_eq!(of_accounts.into_values().collect::<Vec<_>>(), [all]);
         }
     }
 }

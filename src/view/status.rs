@@ -16,7 +16,7 @@ use super::links::Link;
 use super::payer::Payer;
 use super::reader::Reader;
 use super::resources::{Query, Resources};
-use super::said::{Line, Said, Topic};
+use super::said::{Line, Topic};
 use super::troubles;
 use crate::model::{AccountName, AccountState, Collector, Snapshot};
 
@@ -54,6 +54,7 @@ pub(crate) struct AccountStatus {
     pub currency: String,
     pub time_zone: Tz,
     pub resources: usize,
+    /// The account alone: problems of the daemon are not its own.
     #[serde(rename = "verdict")]
     pub headline: Headline,
     /// Absent if billing is off or was never read.
@@ -92,15 +93,9 @@ impl Status {
     ) -> Self {
         let now = reader.now;
         let (all, rows) = (query.accounts(snapshot), query.incidents(alerting));
-        let one = query.account.as_ref().and_then(|_| all.first());
-        let mails = one
-            .map_or_else(|| alerting.mails.clone(), |state| alerting.mails.concerning(&state.profile.name));
-        let own = troubles::of(alerting, &mails, reader);
-        let judged = |state: &&AccountState| {
-            let own = troubles::of(alerting, &alerting.mails.concerning(&state.profile.name), reader);
-            AccountStatus::of(state, &rows, &own, reader)
-        };
-        let mut accounts: Vec<AccountStatus> = all.iter().map(judged).collect();
+        let own = troubles::of(alerting, reader);
+        let mut accounts: Vec<AccountStatus> =
+            all.iter().map(|state| AccountStatus::of(state, &rows, reader)).collect();
         accounts.sort_by(|a, b| a.urgency().cmp(&b.urgency()));
         Self {
             generated_at: now,
@@ -111,7 +106,7 @@ impl Status {
             accounts,
             incidents: IncidentList::of(rows.into_iter(), now),
             resources: Resources::select(all.into_iter(), query, now),
-            mails,
+            mails: alerting.mails.clone(),
             clock: alerting.clock.clone(),
         }
     }
@@ -157,7 +152,7 @@ impl Status {
 }
 
 impl AccountStatus {
-    fn of(state: &AccountState, incidents: &[&IncidentRow], own_troubles: &[Said], reader: Reader) -> Self {
+    fn of(state: &AccountState, incidents: &[&IncidentRow], reader: Reader) -> Self {
         let profile = &state.profile;
         let own: Vec<&IncidentRow> =
             incidents.iter().copied().filter(|row| row.account == profile.name).collect();
@@ -167,7 +162,7 @@ impl AccountStatus {
             currency: profile.currency.clone(),
             time_zone: profile.zone(),
             resources: state.resource_count(),
-            headline: Headline::of(&[state], &own, own_troubles, reader),
+            headline: Headline::of(&[state], &own, &[], reader),
             billing: report.map(|(report, read_at)| {
                 let known = disconnect_of(&profile.name, own.iter().copied()).and_then(|row| row.cut_off);
                 Billing::new(report, read_at, known, &Payer::of(state, reader))

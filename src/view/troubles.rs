@@ -20,10 +20,10 @@ pub(super) const fn store_fails(language: Language) -> &'static str {
 /// A debt that is older than this counts as undelivered: on the page, in `status` and for the heartbeat.
 pub(crate) const MAIL_WAITS_AT_MOST: Duration = Duration::minutes(10);
 
-/// All problems, the worst first. `mails` are those that concern the judged accounts.
-pub(super) fn of(alerting: &Alerting, mails: &Mails, reader: Reader) -> Vec<Said> {
+/// All problems, the worst first.
+pub(super) fn of(alerting: &Alerting, reader: Reader) -> Vec<Said> {
     let store = alerting.store_fails.then(|| own(store_fails(reader.language), "", Topic::Store));
-    waiting(mails, reader).into_iter().chain(store).collect()
+    waiting(&alerting.mails, reader).into_iter().chain(store).collect()
 }
 
 fn own(text: &str, more: &str, topic: Topic) -> Said {
