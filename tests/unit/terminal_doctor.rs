@@ -31,9 +31,6 @@ fn sections() -> Vec<CheckSection> {
 
 #[test]
 fn the_state_of_everything_with_advice() {
-    let at = |width| text(&sections(), Style { width, colour: false });
-    insta::assert_snapshot!("doctor_80", at(80));
-    insta::assert_snapshot!("doctor_40", at(40));
     let coloured = text(&sections(), Style { width: 80, colour: true });
     insta::assert_snapshot!("doctor_colour", coloured.replace('\u{1b}', "␛"));
     assert_eq!(answer(&sections()), Answer::NeedsYou);

@@ -234,20 +234,15 @@ pub fn headers(rendered: &Rendered, name: &str) -> Vec<String> {
     raw.map(|(_, value)| value.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
-/// The text of a golden file for a mail: its headers, its text, its HTML without styles. Also writes the HTML
-/// part as a page below the build directory, for a browser (`docs/screenshots/mails.sh`).
+/// The text of a golden file for a mail: its headers, and its HTML without styles. Also writes the HTML part as a
+/// page below the build directory, for a browser (`docs/screenshots/mails.sh`).
 pub fn golden(name: &str, rendered: &Rendered) -> String {
     let message = parse(rendered);
     let mut page = html(rendered);
     let (_, body) = page.split_once("<body").unwrap();
     let raw = std::str::from_utf8(&rendered.raw).unwrap();
     let head = raw.split("\r\n\r\n").next().unwrap().replace("\r\n", "\n");
-    let golden = format!(
-        "{head}\n\n== subject\n{}\n\n== text\n{}\n== html\n<body{}",
-        rendered.subject,
-        text(rendered),
-        without_styles(body)
-    );
+    let golden = format!("{head}\n\n== html\n<body{}", without_styles(body));
     for chart in message.attachments() {
         let data = base64::engine::general_purpose::STANDARD.encode(chart.contents());
         let id = chart.content_id().unwrap();
