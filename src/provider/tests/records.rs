@@ -156,24 +156,27 @@ fn eight_problems_are_kept_and_lost_records_come_first() {
     };
     // Six odd rows, then three that are rejected.
     let json: Vec<String> = (1..=6).map(odd).chain(vec![bad.clone(); 3]).collect();
-    let (page, mut notes) = rows::<IpRow>(&json.join(","), Group::Vm, ());
-    assert_eq!((page.rows.len(), page.rejected), (6, 3));
+    let (first, mut notes) = rows::<IpRow>(&json.join(","), Group::Vm, ());
+    assert_eq!((first.rows.len(), first.rejected), (6, 3));
     let refused = [6, 7, 8].map(|index| path(index, "id"));
     let odds = [0, 1, 2, 3, 4].map(|index| path(index, "ipvalue"));
     assert_eq!(paths(&notes), [refused.as_slice(), &odds].concat());
     assert_eq!(notes.fields, [("ip.ipvalue", 6)].into(), "the counts go on");
 
-    // Refusals on a later page come after those of the first, and before problems that are only odd.
-    let (_, later) = rows::<IpRow>(&[odd(7), bad.clone()].join(","), Group::Vm, ());
-    notes.add(later);
-    let want = [refused.as_slice(), &[path(1, "id")], &odds[..4]].concat();
-    assert_eq!(paths(&notes), want);
+    // A later page is noted in the same place: its refusals come after those of the first page, and before problems that
+    // are only odd.
+    let later = |json: &[String], notes: &mut Diagnostics| {
+        let body = format!(r#"{{"meta": {{}}, "results": [{}]}}"#, json.join(","));
+        page::<IpRow>(body.as_bytes(), Group::Vm, (), &context(), notes).unwrap();
+    };
+    later(&[odd(7), bad.clone()], &mut notes);
+    assert_eq!(paths(&notes), [refused.as_slice(), &[path(1, "id")], &odds[..4]].concat());
     assert_eq!(notes.fields, [("ip.ipvalue", 7)].into());
     let (_, only_odd) = rows::<IpRow>(&(1..=9).map(odd).collect::<Vec<_>>().join(","), Group::Vm, ());
     assert_eq!(only_odd.problems.len(), 8);
-    let (_, many) = rows::<IpRow>(&vec![bad; 12].join(","), Group::Vm, ());
+    let (_, many) = rows::<IpRow>(&vec![bad.clone(); 12].join(","), Group::Vm, ());
     assert_eq!(paths(&many), (0..8).map(|index| path(index, "id")).collect::<Vec<_>>());
-    notes.add(many);
+    later(&vec![bad; 12], &mut notes);
     let want: Vec<String> =
         refused.into_iter().chain([1, 0, 1, 2, 3].map(|index| path(index, "id"))).collect();
     assert_eq!(paths(&notes), want);
