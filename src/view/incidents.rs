@@ -166,7 +166,7 @@ impl IncidentRow {
             (Language::Ru, Some(why)) => {
                 let seen = reasons::detail(&self.detail, language);
                 let why = Some(why).filter(|why| !says(why, &self.detail));
-                because(seen, why, self.caused_by.as_ref(), language)
+                because(&seen, why, self.caused_by.as_ref(), language)
             }
             (Language::En | Language::Ru, _) => self.reason.clone(),
         }
@@ -244,10 +244,10 @@ fn reason(incident: &Incident, facts: &alert::Facts<'_>) -> String {
             (reasons::detail(&incident.detail, Language::En), why.filter(|why| !says(why, &incident.detail)))
         }
     };
-    because(seen, why, incident.cause.as_ref(), Language::En)
+    because(&seen, why, incident.cause.as_ref(), Language::En)
 }
 
-fn because(seen: String, why: Option<&Cause>, cause: Option<&Key>, language: Language) -> String {
+fn because(seen: &str, why: Option<&Cause>, cause: Option<&Key>, language: Language) -> String {
     let why = why.map_or_else(String::new, |why| format!("; {}", reasons::cause(why, language)));
     let cause = cause.map(|key| say!(language, " (covered by {key})", " (следствие {key})"));
     format!("{seen}{why}{}", cause.unwrap_or_default())

@@ -210,7 +210,7 @@ async fn incidents_stand_by_severity_and_those_that_are_over_apart() {
 
 /// A VM that is being built is no problem.
 #[tokio::test]
-async fn page_and_terminal_call_the_same_resources_a_problem() {
+async fn page_and_terminal_count_the_same_resources() {
     let mut book = full("main");
     let vms = vec![vm(17, "error", "web-1"), vm(18, "building", "web-2"), vm(19, "odd", "web-3")];
     book.apply(Read::Vms(all(vms)), read_at());
@@ -219,9 +219,7 @@ async fn page_and_terminal_call_the_same_resources_a_problem() {
     assert!(page.text().contains("With a problem: 1 of 6 resources; not known: 1<"), "{}", page.text());
     let status = Status::read(&server.get("/api/v1/status").await.body).unwrap();
     let text = status.text(Style { width: 80, colour: false });
-    for (name, is_listed) in [("web-1 (17)", true), ("web-2 (18)", false), ("web-3 (19)", true)] {
-        assert_eq!(text.contains(name), is_listed, "{text}");
-    }
+    assert!(text.contains("  VMs         1 error · 1 odd · 1 building\n"), "{text}");
 }
 
 /// The words of the JSON (docs/api.md) do not depend on names of types.

@@ -66,7 +66,7 @@ pub(crate) struct Diagnostics {
     /// record come before those of a field.
     pub problems: Vec<String>,
     refusals: usize,
-    /// Those of the last page alone.
+    /// The counts by field are those of the last page.
     pub fields: BTreeMap<&'static str, u64>,
 }
 
