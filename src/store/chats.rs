@@ -107,7 +107,7 @@ impl Store {
             super::silences::acknowledge(&transaction, key, *episode, pressed.comment, now)?;
         }
         for (key, until) in &pressed.silences {
-            super::silences::silence(&transaction, None, &key.to_string(), *until, pressed.comment, now)?;
+            super::silences::silence(&transaction, &key.to_string(), *until, pressed.comment, now)?;
         }
         if let Some(message) = &pressed.message {
             transaction.execute(

@@ -79,11 +79,7 @@ impl Store {
         }
         history::watched(&transaction, now)?;
         failpoint::reach("committing");
-        transaction.commit()?;
-        if let Some(left) = &mut self.fallback {
-            left.is_empty = false;
-        }
-        Ok(())
+        Ok(transaction.commit()?)
     }
 
     /// Writes the changes of a command if no daemon runs.

@@ -204,7 +204,7 @@ impl Store {
         }
         leave_as_it_is(&store.connection)?;
         let found = found?;
-        let connection = fallback::copy_into_memory(path, now)?.memory;
+        let connection = fallback::copy_into_memory(path, now)?;
         Ok(Self { connection, older: Some(found), ..store })
     }
 

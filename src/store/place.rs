@@ -62,11 +62,6 @@ impl Place {
         id_of(path) == Some(self.main)
     }
 
-    /// Whether another file took its place. A directory, as for a missing volume, does not count.
-    pub(super) fn is_taken(&self, path: &Path) -> bool {
-        !self.is_at(path) && path.is_file()
-    }
-
     /// Whether all its files are still in place. A file that did not exist yet is noted once it does.
     fn is_whole(&mut self, path: &Path) -> bool {
         let whole = self.is_at(path);

@@ -51,7 +51,7 @@ impl Store {
         comment: &str,
         now: DateTime<Utc>,
     ) -> Result<i64, StoreError> {
-        silence(self.writable()?, None, pattern, until, comment, now)?;
+        silence(self.writable()?, pattern, until, comment, now)?;
         Ok(self.connection.last_insert_rowid())
     }
 
@@ -79,18 +79,17 @@ pub(super) fn acknowledge(
     Ok(())
 }
 
-/// Adds a silence, under the next number unless it has one.
+/// Adds a silence, under the next number.
 pub(super) fn silence(
     connection: &Connection,
-    id: Option<i64>,
     pattern: &str,
     until: DateTime<Utc>,
     comment: &str,
     now: DateTime<Utc>,
 ) -> rusqlite::Result<()> {
     connection.execute(
-        "INSERT INTO silences (id, pattern, created_at, until, comment) VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![id, pattern, stamp(now), stamp(until), comment],
+        "INSERT INTO silences (pattern, created_at, until, comment) VALUES (?1, ?2, ?3, ?4)",
+        params![pattern, stamp(now), stamp(until), comment],
     )?;
     Ok(())
 }

@@ -77,13 +77,10 @@ impl Pipeline {
 
     /// Writes all changes, with the bytes of mails that are on their way from now on.
     pub(super) fn commit(&mut self) -> Result<(), StoreError> {
-        match self.save() {
-            Err(error) if self.leave_file(&error) => self.save(),
-            other => other,
-        }
+        self.save().or_else(|error| self.leave_file(error))
     }
 
-    fn save(&mut self) -> Result<(), StoreError> {
+    pub(super) fn save(&mut self) -> Result<(), StoreError> {
         if self.engine.is_saved() && self.log.is_saved() {
             return Ok(());
         }

@@ -173,8 +173,7 @@ impl Pipeline {
             }
             Err(error) => {
                 self.settle(to, lane, &id, Attempt::Away);
-                self.leave_file(&error);
-                return Err(error);
+                return self.leave_file(error).map(|()| false);
             }
         };
         let place = (to.to_owned(), lane);

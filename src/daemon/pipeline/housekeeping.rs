@@ -86,13 +86,11 @@ impl Pipeline {
     pub(super) fn note_watching(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
         let reports = self.reports_to_keep();
         let noted = self.common.store.lock().still_watching(&reports, now);
-        if noted.is_ok() {
-            self.housekeeping.reports_to_keep.clear();
+        if let Err(error) = noted {
+            return self.leave_file(error);
         }
-        if let Err(error) = &noted {
-            self.leave_file(error);
-        }
-        noted
+        self.housekeeping.reports_to_keep.clear();
+        Ok(())
     }
 
     /// The last reports that are not in the store yet.
@@ -222,12 +220,13 @@ impl Pipeline {
         due.collect()
     }
 
-    /// Leaves a store file that fails and goes on in memory; false if that would change nothing.
-    pub(super) fn leave_file(&mut self, error: &StoreError) -> bool {
-        let now = self.now;
-        let mut store = self.common.store.lock();
-        let Ok(was_read) = store.fall_back(&self.muted, now) else { return false };
-        drop(store);
+    /// Leaves a store file that fails, and writes all changes in memory.
+    ///
+    /// # Errors
+    /// The same error, if the store is in memory already.
+    pub(super) fn leave_file(&mut self, error: StoreError) -> Result<(), StoreError> {
+        let left = self.common.store.lock().fall_back(self.now);
+        let Ok(was_read) = left else { return Err(error) };
         tracing::error!(
             %error,
             "the store cannot be used; incidents and mails go on in memory until it can: free its disk, or end what locks it"
@@ -240,7 +239,7 @@ impl Pipeline {
         self.housekeeping.data_version = None;
         // The new store may lack everything that the file held.
         self.housekeeping.reports_to_keep.extend(self.known.keys().cloned());
-        true
+        self.save()
     }
 
     fn return_to_file(&mut self, now: DateTime<Utc>) {

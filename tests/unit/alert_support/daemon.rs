@@ -102,7 +102,7 @@ impl Daemon {
     /// Leaves the store's file and continues in memory, as the daemon does when the file fails. `true` if the
     /// file could be read completely.
     pub fn leave_file(&mut self, now: DateTime<Utc>) -> bool {
-        let was_read = self.store.fall_back(&self.muted, now).unwrap();
+        let was_read = self.store.fall_back(now).unwrap();
         if !was_read {
             self.log.lose_bytes(|_| false);
         }
