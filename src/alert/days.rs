@@ -1,4 +1,4 @@
-//! Days as mails count them: before a cut-off in periods of 24 hours, after it in days of the account's calendar.
+//! Days: those of an account's calendar between two moments, periods of 24 hours, and the day of the deletion.
 
 use chrono::{DateTime, Duration, Utc};
 use chrono_tz::Tz;

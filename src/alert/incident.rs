@@ -204,6 +204,7 @@ impl Incident {
             }
             (Pending, Verdict::Bad { hold, value }) => {
                 if value != self.value {
+                    self.severity = settings.severity_of(&self.key, &value);
                     (self.value, self.run_since) = (value, reading.at);
                 }
                 self.streak += 1;
@@ -213,7 +214,9 @@ impl Incident {
                 (self.phase, self.why) = (Resolved, Cause::Unconfirmed);
             }
             (Firing, Verdict::Bad { value, .. }) => {
-                self.severity = settings.severity_of(&self.key, &value);
+                if value != self.value {
+                    self.severity = settings.severity_of(&self.key, &value);
+                }
                 (self.subject, self.value) = (subject, value);
             }
             (Recovering, Verdict::Bad { value, .. }) => {

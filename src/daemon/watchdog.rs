@@ -102,8 +102,8 @@ impl Watchdog {
 
     async fn ping(&self, before: &mut Option<String>) {
         let Common { heartbeat, clock, liveness, own, snapshot, alerting, delivery, .. } = &*self.0;
-        let heartbeat = heartbeat.get();
-        let Some(heartbeat) = heartbeat.as_ref() else { return };
+        let held = heartbeat.get();
+        let Some(pinged) = held.as_ref() else { return };
         let stuck = liveness.stuck();
         let trouble = if stuck.is_empty() {
             trouble(&snapshot.get(), *delivery.get(), alerting.get().store_fails, clock.now())
@@ -112,9 +112,10 @@ impl Watchdog {
         };
         let trouble = match trouble {
             Some(trouble) => Some(trouble),
-            None => heartbeat.ping().await.err().map(|error| error.to_string()),
+            None => pinged.ping().await.err().map(|error| error.to_string()),
         };
-        if trouble.is_none() {
+        // It may have been taken out of the configuration meanwhile.
+        if trouble.is_none() && heartbeat.get().is_some() {
             own.heartbeat(clock.now());
         }
         match (&*before, &trouble) {

@@ -236,7 +236,16 @@ fn feed(asked: &Asked<'_>) -> Response<Body> {
         Some(Deadline { account: &state.profile.name, entry: entry(state)?, payer })
     });
     let body = calendar::feed(entries, &context.calendar_domain.get());
-    with(typed(StatusCode::OK, calendar::MEDIA_TYPE, body), [(header::CACHE_CONTROL, "no-cache")])
+    let tag = format!("\"{:08x}\"", crc32fast::hash(body.as_bytes()));
+    let known = asked.request.headers().get_all(header::IF_NONE_MATCH).into_iter();
+    let is_known = known.filter_map(|tags| tags.to_str().ok()).any(|tags| tags.contains(&tag));
+    let mut response = match is_known {
+        true => text(StatusCode::NOT_MODIFIED, ""),
+        false => typed(StatusCode::OK, calendar::MEDIA_TYPE, body),
+    };
+    let tag = tag.try_into().expect("a number is ASCII");
+    response.headers_mut().insert(header::ETAG, tag);
+    with(response, [(header::CACHE_CONTROL, "no-cache")])
 }
 
 fn status(asked: &Asked<'_>) -> Response<Body> {

@@ -100,7 +100,8 @@ impl Group<'_> {
         {
             section.row(sort, which);
         }
-        let rows: Vec<_> = self.items.iter().map(|item| incident::when(item, context)).collect();
+        let is_alone = self.items.len() == 1;
+        let rows: Vec<_> = self.items.iter().map(|item| incident::when(item, is_alone, context)).collect();
         for index in 0..2 {
             if let Some((label, _)) = rows.iter().find_map(|rows| rows.get(index)) {
                 let values =

@@ -117,8 +117,9 @@ const fn error(language: Language) -> &'static str {
 }
 
 /// `Since`, or `From` and `To` if it is over; empty for an incident that has only just begun. For an incident
-/// that nothing watches any more: until when it was watched.
-pub(super) fn when(item: &Item, context: &Context<'_>) -> Vec<(String, String)> {
+/// that nothing watches any more: until when it was watched. A time within one minute is a single moment, if the
+/// incident is alone: in a table its column would stand beside those of longer ones.
+pub(super) fn when(item: &Item, is_alone: bool, context: &Context<'_>) -> Vec<(String, String)> {
     let (reader, language) = (context.of(&item.key.account), context.language);
     let (began, until) = (item.began, parts::until(item));
     let lasted = words::lasted(until - began, language);
@@ -128,7 +129,7 @@ pub(super) fn when(item: &Item, context: &Context<'_>) -> Vec<(String, String)> 
     let rows = if item.event == Event::Unwatched {
         let label = language.pick("Not watched from", "Наблюдение до");
         vec![(since_label(language), began_at), (label, until_at)]
-    } else if item.event.is_end() && words::is_one_minute(began, until) {
+    } else if item.event.is_end() && is_alone && words::is_one_minute(began, until) {
         vec![(language.pick("When", "Когда"), format!("{until_at} ({lasted}{times})"))]
     } else if item.event.is_end() {
         let to = (language.pick("To", "Закончилось"), format!("{until_at} ({lasted}{times})"));

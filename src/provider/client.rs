@@ -124,9 +124,10 @@ impl Client {
         Ok(Self { shared: Arc::clone(&self.shared), poll: Some(Arc::new(poll)) })
     }
 
-    /// A person asks for a poll, perhaps after a payment: the next one begins although the last ones were refused.
+    /// A person asks for a poll, perhaps after a payment, or the machine slept: the next poll begins although the last ones
+    /// were refused.
     pub(super) fn ask_anew(&self, group: Group) {
-        self.shared.standings[group as usize].lock().ask_anew();
+        self.shared.standings[group as usize].lock().ask_anew(Instant::now());
     }
 
     pub(super) fn endpoint(&self, collector: Collector, id: &str) -> Result<Endpoint, ApiError> {

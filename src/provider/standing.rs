@@ -49,9 +49,12 @@ impl Standing {
         Some((why, until - now))
     }
 
-    /// Lets the next poll begin although the last ones were refused. A pause that the provider asked for stays.
-    pub(super) fn ask_anew(&mut self) {
-        self.until.take_if(|(_, why)| *why != Why::AskedToWait);
+    /// Lets the next poll begin although the last ones were refused, whose reason stays known. A pause that the provider
+    /// asked for stays.
+    pub(super) fn ask_anew(&mut self, now: Instant) {
+        if let Some((until, _)) = self.until.as_mut().filter(|(_, why)| *why != Why::AskedToWait) {
+            *until = now;
+        }
     }
 
     /// Lets a poll begin, or returns why the group is not asked.
@@ -98,7 +101,7 @@ impl Standing {
         let is_accepted = (200..300).contains(&status);
         if is_accepted {
             (self.refused_polls, self.accepted) = (0, true);
-            self.ask_anew();
+            self.until.take_if(|(_, why)| *why != Why::AskedToWait);
         }
         if let Some(poll) = poll {
             poll.accepted |= is_accepted;
@@ -188,11 +191,18 @@ mod tests {
             assert_eq!(poll(&mut standing, now, &[402]), Ok(()));
         }
         assert_eq!(poll(&mut standing, now, &[402]), not_asked(Why::Refused, 300));
-        standing.ask_anew();
+        standing.ask_anew(now);
         assert_eq!(poll(&mut standing, now, &[402]), Ok(()), "a person asks");
+        for _ in 0..5 {
+            assert_eq!(poll(&mut standing, now + REFUSED_FOR, &[401]), Ok(()));
+            standing.ask_anew(now + REFUSED_FOR);
+        }
+        let first = standing.begin(now + REFUSED_FOR);
+        assert!(first.is_ok(), "all collectors are asked after a sleep, and one is let through");
+        assert_eq!(poll(&mut standing, now + REFUSED_FOR, &[]), not_asked(Why::Rejected, 300));
         let mut standing = Standing::default();
         standing.pause(Duration::from_secs(60), now);
-        standing.ask_anew();
+        standing.ask_anew(now);
         assert_eq!(poll(&mut standing, now, &[200]), not_asked(Why::AskedToWait, 60));
     }
 

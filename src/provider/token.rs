@@ -69,10 +69,14 @@ struct Held {
 struct Token {
     bought: Bought,
     until: Option<DateTime<Utc>>,
-    /// The next token is bought from here on.
-    used_until: Option<Instant>,
+    renew_at: Option<Instant>,
+    ends_at: Option<Instant>,
     /// Whether a request with it was answered.
     accepted: bool,
+    /// Whether it was refused and never accepted. Then another token may be no better.
+    doubted: bool,
+    /// Whether it was accepted and later refused.
+    ended: bool,
 }
 
 impl TokenDesk {
@@ -130,23 +134,28 @@ impl TokenDesk {
     fn usable(&self) -> Option<Bought> {
         let (held, now) = (self.held.lock(), Instant::now());
         let token = held.token.as_ref()?;
-        token.used_until.is_none_or(|until| now < until).then(|| token.bought.clone())
+        let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        if token.ended || due(token.ends_at) {
+            return None;
+        }
+        let may_buy = held.not_before.is_none_or(|at| at <= now);
+        let better = may_buy && (token.doubted || due(token.renew_at));
+        (!better).then(|| token.bought.clone())
     }
 
     /// Notes that a request with this token was answered.
     pub(super) fn accepted(&self, bought: &Bought) {
         if let Some(token) = self.held.lock().token.as_mut().filter(|token| token.is(bought)) {
-            token.accepted = true;
+            (token.accepted, token.doubted) = (true, false);
         }
     }
 
-    /// Notes that a request with this token was answered 401. Returns whether another token is worth waiting for: it
-    /// is if this one was ever accepted. If it was not, the next one is bought when that is allowed.
+    /// Notes that a request with this token was answered 401. Returns whether another token is worth a
+    /// purchase: it is if this one was ever accepted.
     pub(super) fn refused(&self, bought: &Bought) -> bool {
         let mut held = self.held.lock();
-        let (not_before, now) = (held.not_before, Instant::now());
         let Some(token) = held.token.as_mut().filter(|token| token.is(bought)) else { return true };
-        token.used_until = if token.accepted { Some(now) } else { not_before };
+        *(if token.accepted { &mut token.ended } else { &mut token.doubted }) = true;
         token.accepted
     }
 
@@ -224,8 +233,11 @@ impl TokenDesk {
         held.token = Some(Token {
             bought: Bought { header, number: held.purchases },
             until,
-            used_until: life.map(|life| began + (life - MARGIN.min(life / 10))),
+            renew_at: life.map(|life| began + (life - MARGIN.min(life / 10))),
+            ends_at: life.map(|life| began + life),
             accepted: false,
+            doubted: false,
+            ended: false,
         });
         tracing::debug!(until = until.map(|until| until.to_rfc3339()), "fetched a hosting token");
         Ok(())
@@ -275,7 +287,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_token_is_used_until_shortly_before_its_end() {
+    async fn a_token_is_renewed_before_its_end_and_used_until_then() {
         for (life, margin) in [(300, 30), (3600, 60), (10, 1)] {
             let desk = desk();
             assert!(desk.usable().is_none());
@@ -285,6 +297,10 @@ mod tests {
             assert!(desk.usable().is_some(), "{life}");
             pass(1).await;
             assert!(desk.usable().is_none(), "{life}: the next is to be bought");
+            desk.held.lock().not_before = Some(Instant::now() + Duration::from_secs(60));
+            assert!(desk.usable().is_some(), "{life}: none can be had yet");
+            pass(margin).await;
+            assert!(desk.usable().is_none(), "{life}: it is over");
         }
         // A token without a plausible end is used until it is refused.
         for token in [web_token(0), web_token(-5), "opaque".into()] {
@@ -305,11 +321,10 @@ mod tests {
         assert!(desk.usable().is_some(), "nothing better can be had yet");
         pass(60).await;
         assert!(desk.usable().is_none(), "but now");
+        desk.accepted(&first);
+        assert!(desk.usable().is_some(), "it was good after all");
+        assert!(desk.refused(&first) && desk.usable().is_none());
         desk.keep("second".into(), now()).unwrap();
-        let second = desk.usable().unwrap();
-        desk.accepted(&second);
-        assert!(desk.refused(&second) && desk.usable().is_none(), "it was good, and has ended");
-        desk.keep("third".into(), now()).unwrap();
         assert!(desk.refused(&first) && desk.usable().is_some(), "the refusal of an old one says nothing");
     }
 }

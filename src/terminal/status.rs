@@ -5,7 +5,7 @@ use super::layout::{Cell, Column, Emphasis, Layout, Style};
 use super::words::{EN, cut_off_in_full};
 use super::{Answer, records, text};
 use crate::model::Money;
-use crate::view::{AccountStatus, CollectorRow, Reader, Status, Urgency, cut_off, words};
+use crate::view::{AccountStatus, CollectorRow, Reader, ResourceRow, Status, Urgency, cut_off, words};
 
 /// The number of accounts and incidents that are listed; others are counted.
 const MOST: usize = 10;
@@ -131,6 +131,26 @@ impl Status {
             })
             .collect();
         layout.pairs(&pairs);
+        // A resource that no incident names stands here.
+        let is_named = |row: &ResourceRow| {
+            let keys = self.incidents.open.iter().map(|one| &one.key);
+            keys.into_iter().any(|key| {
+                key.account == row.account && key.kind.sort() == Some(row.kind) && key.id() == Some(row.id)
+            })
+        };
+        let unnamed = resources.rows.iter().filter(|row| row.health.is_problem() && !is_named(row));
+        for row in unnamed.clone().take(MOST) {
+            let sort = words::sort(row.kind, EN);
+            let name = row.name.as_deref().map(|name| format!(" {}", text::name(name))).unwrap_or_default();
+            let state = text::name(&row.state);
+            layout.item(
+                2,
+                row.health.words(EN).0,
+                Emphasis::Warn,
+                format!("{sort}{name} ({}): {state}", row.id),
+            );
+        }
+        others(layout, unnamed.count(), "the status page");
     }
 
     /// The collectors that could not read everything.

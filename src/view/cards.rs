@@ -202,7 +202,7 @@ impl<'a> Draft<'a> {
                 true => say!(language, "The last {since}", "Последняя — {since}"),
                 false => words::capital(&since),
             },
-            place: place.filter(|_| count == 1).map(|(sort, which)| format!("{sort} {which}")),
+            place: place.filter(|_| count == 1).map(|(_, which)| which),
             detail: says_more(row.kind)
                 .then(|| sanitize::one_line(&words::capital(&row.reason_in(language)), 300)),
             advice: if row.phase == Phase::Recovering {

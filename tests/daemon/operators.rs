@@ -50,12 +50,18 @@ fn a_store_that_cannot_be_found_or_read_is_no_empty_one() {
             assert!(code == failed && error.contains(want), "{want} {command:?}: {code} {out} {error}");
         }
     }
+    let run = &["run", "--web.listen-address=127.0.0.1:0"][..];
     fs::write(daemon.config(), of_foreign).unwrap();
-    for command in [&["run", "--web.listen-address=127.0.0.1:0"][..], &["check-config"], &["doctor"]] {
+    let bytes = fs::read(&foreign).unwrap();
+    for command in [run, &["check-config"], &["doctor"]] {
         let (code, out, error) = daemon.command(command);
         let said = flat(&format!("{out} {error}"));
         assert!(code == 1 && said.contains("correct store.path"), "{command:?}: {code} {said}");
+        assert_eq!(fs::read(&foreign).unwrap(), bytes, "{command:?}");
     }
+    fs::write(daemon.config(), of("[store]\npath = '/proc/hostwatch.db'")).unwrap();
+    let (code, _, error) = daemon.command(run);
+    assert!(code == 1 && error.contains("/proc/hostwatch.db"), "it does not go on in memory: {code} {error}");
 }
 
 #[test]

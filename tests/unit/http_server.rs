@@ -109,7 +109,12 @@ async fn the_calendar_is_not_empty_before_anything_was_read() {
     };
     let calendar = [("shop".parse().unwrap(), entry)].into();
     server.context.alerting.set(Alerting { calendar, ..Alerting::default() });
-    assert!(server.get("/calendar.ics").await.text().contains("SEQUENCE:7"));
+    let answer = server.get("/calendar.ics").await;
+    assert!(answer.text().contains("SEQUENCE:7"));
+    let known = format!("If-None-Match: \"other\", {}\r\n", answer.header("etag").unwrap());
+    let again = server.ask("GET", "/calendar.ics", &known).await;
+    assert_eq!((again.status, again.text()), (304, ""));
+    assert_eq!(server.ask("GET", "/calendar.ics", "If-None-Match: \"other\"\r\n").await.status, 200);
 }
 
 #[tokio::test]

@@ -91,11 +91,12 @@ const CHANGES: [Change; 19] = [
     ("a VM switched off", |book| vms(book, "stopped")),
 ];
 
-/// The sentence of the page's headline, of the JSON and of line 1 of `status`, with its level.
+/// The texts of a verdict's lines.
 fn lines(verdict: &Value) -> Vec<&str> {
     verdict["lines"].as_array().unwrap().iter().map(|line| line["text"].as_str().unwrap()).collect()
 }
 
+/// The sentence of the page's headline, of the JSON and of line 1 of `status`, with its level.
 #[tokio::test]
 async fn every_headline_reads_as_it_did() {
     let mut rows = Vec::new();
@@ -220,6 +221,10 @@ async fn page_and_terminal_count_the_same_resources() {
     let status = Status::read(&server.get("/api/v1/status").await.body).unwrap();
     let text = status.text(Style { width: 80, colour: false });
     assert!(text.contains("  VMs         1 error · 1 odd · 1 building\n"), "{text}");
+    // A resource without an incident is named.
+    for (name, is_named) in [("web-1 (17): error", true), ("web-2", false), ("web-3 (19): odd", true)] {
+        assert_eq!(text.contains(name), is_named, "{name}: {text}");
+    }
 }
 
 /// The words of the JSON (docs/api.md) do not depend on names of types.

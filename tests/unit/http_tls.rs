@@ -138,6 +138,11 @@ async fn only_allowed_versions_are_accepted() {
         for (index, versions) in [ONLY_12, ONLY_13].into_iter().enumerate() {
             got[index] = Client { versions, ..place.client() }.enters(&server).await;
         }
+        let mut plain = TcpStream::connect(server.address).await.unwrap();
+        plain.write_all(b"GET /-/healthy HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").await.unwrap();
+        let mut said = Vec::new();
+        let _ = timeout(LONG, plain.read_to_end(&mut said)).await.expect("an end in time");
+        assert!(!String::from_utf8_lossy(&said).contains("200 OK"), "{tls}: without TLS");
         assert_eq!(got, want, "{tls}");
     }
 }

@@ -113,7 +113,7 @@ fn after_any_events_the_store_holds_the_daemons_state() {
 }
 
 #[test]
-fn a_daemon_killed_before_a_commit_finds_the_commit_before_it() {
+fn a_commit_that_fails_loses_nothing_whether_the_daemon_is_killed_or_goes_on() {
     for seed in 0..8 {
         let mut random = fastrand::Rng::with_seed(100 + seed);
         let directory = tempfile::tempdir().unwrap();

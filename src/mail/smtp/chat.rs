@@ -178,6 +178,21 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        #[test]
+        fn any_octets_are_replies_without_control_characters_or_an_error(
+            sent in "(?s)([2-5][0-9]{2}[- ].{0,20}\r?\n|.{0,9}\n){0,6}",
+        ) {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            runtime.block_on(async {
+                let mut chat = Chat::new(tokio::io::join(io::Cursor::new(sent.into_bytes()), tokio::io::sink()));
+                while let Ok(reply) = chat.reply().await {
+                    assert!((2..=5).contains(&reply.kind()) && !reply.said().contains(char::is_control));
+                }
+            });
+        }
+    }
+
     #[tokio::test]
     async fn replies_are_read_as_servers_write_them() {
         let table: [(&[u8], &[&str]); 15] = [

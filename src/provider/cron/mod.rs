@@ -5,7 +5,7 @@
 //! crontab(5): five fields, weekdays from 0 = Sunday, and days that match EITHER day field if both are restricted.
 //!
 //! On days on which the clock changes, a skipped time runs at the moment of the jump, and a repeated time runs at its
-//! first occurrence. The scheduler waits no longer than the longest gap, so that polls go on in a repeated hour.
+//! first occurrence. In a repeated hour the scheduler polls at the longest gap.
 
 mod fields;
 

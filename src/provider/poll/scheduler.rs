@@ -1,6 +1,6 @@
 //! The loop of each collector. It polls at the start and at the ticks of its schedule. It polls sooner if a
-//! poll failed, if its next reading decides something, or if somebody asks. A poll that still runs at its next
-//! tick skips that tick.
+//! poll failed, if its next reading decides something, or if somebody asks, as the pipeline does after a sleep. A poll
+//! that still runs at its next tick skips that tick.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

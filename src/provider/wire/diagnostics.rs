@@ -66,7 +66,7 @@ pub(crate) struct Diagnostics {
     /// record come before those of a field.
     pub problems: Vec<String>,
     refusals: usize,
-    /// The counts by field are those of the last page.
+    /// The counts by field since they were last reported.
     pub fields: BTreeMap<&'static str, u64>,
 }
 

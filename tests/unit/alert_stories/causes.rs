@@ -243,7 +243,12 @@ fn a_container_all_of_whose_sites_the_service_stopped_is_one_incident() {
          later 2m, look, later 2m, look =>
          c10=0 c11=0, s100=Active s110=Active, look, look \
          => container_disabled/10 resolved container_disabled/11 resolved
-         idle 2h =>",
+         idle 2h =>
+
+         s101=gone, c10=1 c11=1, s100=StoppedByService s110=StoppedByService, report, tick \
+         => unknown_state/containers opened container_disabled/10 opened container_disabled/11 opened
+         c10=ENABLED c11=ENABLED, s100=Active s110=Active, look, look \
+         => unknown_state/containers resolved container_disabled/10 resolved container_disabled/11 resolved",
     );
 }
 

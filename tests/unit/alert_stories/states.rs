@@ -49,6 +49,9 @@ fn unknown_states_of_a_sort_are_told_at_most_once_a_day() {
          vm1=active vm2=active, vms => unknown_state/vms resolved
 
          vm1=Migration_Failed => unknown_state/vms opened
+         severity: warning
+
+         confirm 2, vm1=resizing-0, vm1=Migration_Failed => unknown_state/vms opened
          severity: warning",
     );
 }
