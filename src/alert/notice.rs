@@ -30,14 +30,8 @@ pub(crate) enum Form {
     Started(Started),
     /// A mail about one cut-off; it has no other item.
     Disconnect,
-    /// Incidents that opened or got worse.
-    Opened,
-    /// Incidents that are still open, for recipients that know or to whom they are escalated.
-    Reminder,
-    /// Incidents that ended.
-    Closed,
-    /// Incidents that nothing watches any more.
-    Unwatched,
+    /// A mail about all other news of incidents: beginnings, ends, reminders.
+    Incidents,
     /// Events that an hourly limit held back.
     Summary(Summary),
     /// All incidents that are open or ended lately, once a week.
@@ -126,28 +120,9 @@ pub(crate) struct Item {
 
 impl Form {
     /// The form of the mail that reports an event of an incident.
-    pub(super) fn of(key: &Key, event: &Event) -> Self {
-        match event {
-            Event::Unwatched => Self::Unwatched,
-            _ if key.kind == Kind::Disconnect => Self::Disconnect,
-            Event::Reminder(_) | Event::Escalated => Self::Reminder,
-            event if event.is_end() => Self::Closed,
-            Event::Started
-            | Event::Opened
-            | Event::Rung(_)
-            | Event::Extended(_)
-            | Event::Paid(_)
-            | Event::Dearer(_)
-            | Event::BalanceUsedUp
-            | Event::Overdue(_)
-            | Event::Deletion(_)
-            | Event::Resolved
-            | Event::Removed
-            | Event::WasDown
-            | Event::Worse
-            | Event::Digest(_)
-            | Event::Test => Self::Opened,
-        }
+    fn of(key: &Key, event: &Event) -> Self {
+        let is_alone = key.kind == Kind::Disconnect && *event != Event::Unwatched;
+        if is_alone { Self::Disconnect } else { Self::Incidents }
     }
 }
 

@@ -216,9 +216,8 @@ impl Log {
             owed.retain(|(key, ..)| !is_suspect(key));
         }
         if let Some(since) = self.hold(lane, to, facts.now) {
-            let news = owed.iter().filter(|(key, ..)| is_news(key, since));
-            let forms: BTreeSet<Form> = news.map(|(key, event, _)| Form::of(key, event)).collect();
-            owed.retain(|(key, event, _)| forms.contains(&Form::of(key, event)));
+            let has_news = owed.iter().any(|(key, ..)| is_news(key, since));
+            owed.retain(|_| has_news);
         }
         owed
     }

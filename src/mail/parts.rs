@@ -97,6 +97,11 @@ pub(super) fn open_first(items: &[Item]) -> Vec<&Item> {
     all
 }
 
+/// Whether nothing watches any of these incidents any more.
+pub(super) fn is_unwatched(items: &[Item]) -> bool {
+    items.iter().all(|item| item.event == Event::Unwatched)
+}
+
 /// Each of them once, in their order.
 pub(super) fn unique<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     all.into_iter().fold(Vec::new(), |mut found, one| {

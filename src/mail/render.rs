@@ -40,15 +40,7 @@ pub(super) fn content(notice: &Notice, context: &Context<'_>) -> (Subject, Body)
         (Form::Disconnect, [item]) => disconnect::write(item, context),
         (Form::Digest(facts), _) => digest::write(notice, facts, context),
         (Form::Test, _) => sample::write(notice, context),
-        (
-            Form::Disconnect
-            | Form::Opened
-            | Form::Closed
-            | Form::Reminder
-            | Form::Unwatched
-            | Form::Summary(_),
-            _,
-        ) => resources::write(notice, context),
+        (Form::Disconnect | Form::Incidents | Form::Summary(_), _) => resources::write(notice, context),
     };
     body.language = context.language;
     body.links = links(notice, context);
@@ -141,7 +133,7 @@ fn head(account: Option<&AccountName>, what: &str, event: &str) -> (String, Stri
 
 /// The calendar files of the cut-offs in a mail.
 fn dates(notice: &Notice, context: &Context<'_>) -> Vec<(String, String)> {
-    if !matches!(notice.form, Form::Disconnect | Form::Unwatched | Form::Summary(_)) {
+    if !matches!(notice.form, Form::Disconnect | Form::Incidents | Form::Summary(_)) {
         return Vec::new();
     }
     let cut_offs = notice.items.iter().filter(|item| item.key.kind == Kind::Disconnect);

@@ -56,7 +56,7 @@ fn lead(said: &str, notice: &Notice, context: &Context<'_>) -> String {
     };
     let what = capital(&sanitize::one_line(&what, LONGEST_LEAD));
     let lead = format!("{what} ({}).", accounts(notice, language));
-    if notice.form != Form::Unwatched {
+    if !parts::is_unwatched(&notice.items) {
         return lead;
     }
     say!(

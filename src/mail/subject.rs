@@ -21,6 +21,11 @@ const OVER: Noun = Noun {
     ru: ["проблема позади", "проблемы позади", "проблем позади"],
 };
 
+/// The noun for beginnings and ends together.
+const CHANGES: Noun = Noun {
+    en: ["change", "changes"], ru: ["изменение", "изменения", "изменений"]
+};
+
 /// A subject in its parts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Subject {
@@ -88,7 +93,7 @@ pub(super) fn words(notice: &Notice, items: &[&Item], context: &Context<'_>) -> 
     let language = context.language;
     match (&notice.form, items) {
         (_, [one]) => alone(one, context),
-        (Form::Unwatched, [first, others @ ..]) => {
+        (_, [first, others @ ..]) if common::is_unwatched(&notice.items) => {
             words::with_more(&alone(first, context), others.len(), language)
         }
         (Form::Summary(_), several) => {
@@ -98,8 +103,13 @@ pub(super) fn words(notice: &Notice, items: &[&Item], context: &Context<'_>) -> 
                 parts => sentence::several(parts, EVENTS, language),
             }
         }
-        (form, several) => {
-            let what = if *form == Form::Closed { OVER } else { PROBLEMS };
+        (_, several) => {
+            let ends = several.iter().filter(|item| item.event.is_end()).count();
+            let what = match ends {
+                0 => PROBLEMS,
+                all if all == several.len() => OVER,
+                _ => CHANGES,
+            };
             sentence::several(&by_resource(several.iter().copied(), context), what, language)
         }
     }

@@ -89,12 +89,7 @@ pub(crate) fn render_webhook(
         Form::Started(_) => std::iter::once(about_all(Event::Started))
             .chain(listed.map(|item| alone(item, context)))
             .collect(),
-        Form::Opened
-        | Form::Closed
-        | Form::Disconnect
-        | Form::Reminder
-        | Form::Unwatched
-        | Form::Summary(_) => {
+        Form::Disconnect | Form::Incidents | Form::Summary(_) => {
             notice.items.iter().map(|item| incident_alert(item, about(&item.event), context)).collect()
         }
     };

@@ -98,7 +98,7 @@ fn the_end_of_a_cut_off_after_a_payment_is_a_receipt() {
 #[test]
 fn mails_about_money_name_the_place_to_pay() {
     for kind in [Kind::BalanceDrop, Kind::OrderSuspended] {
-        for (event, form) in [(Event::Opened, Form::Opened), (Event::Resolved, Form::Closed)] {
+        for (event, form) in [(Event::Opened, Form::Incidents), (Event::Resolved, Form::Incidents)] {
             let pays = event == Event::Opened;
             let one = item(kind, 71, "Order 71", event);
             let text = text(&catalogue::billing::with_links(&notice(form, vec![one])));

@@ -23,7 +23,7 @@ fn agency(count: u64) -> (KnownAccount, Vec<Item>) {
 
 fn groups(put: &mut impl FnMut(&str, Form, Vec<Item>, &KnownAccount)) {
     let (book, sites) = agency(26);
-    put("26 sites of one container", Form::Opened, sites.clone(), &book);
+    put("26 sites of one container", Form::Incidents, sites.clone(), &book);
     let with = |event: Event| {
         let again = |site: &Item| {
             let name = format!("Site {}", site.name());
@@ -31,34 +31,34 @@ fn groups(put: &mut impl FnMut(&str, Form, Vec<Item>, &KnownAccount)) {
         };
         sites.iter().map(again).collect()
     };
-    put("they are so still", Form::Reminder, with(Event::Reminder(1)), &book);
-    put("they came and went", Form::Closed, with(Event::WasDown), &book);
-    put("they are deleted", Form::Closed, with(Event::Removed), &book);
+    put("they are so still", Form::Incidents, with(Event::Reminder(1)), &book);
+    put("they came and went", Form::Incidents, with(Event::WasDown), &book);
+    put("they are deleted", Form::Incidents, with(Event::Removed), &book);
     let mut mixed: Vec<Item> = sites.clone();
     mixed.insert(0, item(Kind::VmError, 17, "VM web-1", Event::Opened));
-    put("a VM beside them", Form::Opened, mixed, &book);
+    put("a VM beside them", Form::Incidents, mixed, &book);
     let over = |kind, id: u64, name: &str| item(kind, id, name, Event::Resolved);
     let ended =
         vec![over(Kind::VmError, 17, "VM web-1"), over(Kind::SiteError, 104, "Site site104.example.com")];
-    put("two sorts are over", Form::Closed, ended, &full("main"));
+    put("two sorts are over", Form::Incidents, ended, &full("main"));
     let one = || item(Kind::VmError, 17, "VM web-1", Event::Opened);
     let other = || item(Kind::VmError, 18, "VM web-2", Event::Opened);
-    put("two VMs", Form::Opened, vec![one(), other()], &full("main"));
-    put("of two accounts", Form::Opened, vec![one(), of_account("shop", other())], &full("main"));
+    put("two VMs", Form::Incidents, vec![one(), other()], &full("main"));
+    put("of two accounts", Form::Incidents, vec![one(), of_account("shop", other())], &full("main"));
 }
 
 fn providers(put: &mut impl FnMut(&str, Form, Vec<Item>, &KnownAccount)) {
     let main = full("main");
     let reading =
         |what: &str, event| item(Kind::CollectorFailing, "account", &format!("Cannot read {what}"), event);
-    put("two listings", Form::Opened, vec![reading("containers and sites", Event::Opened)], &main);
+    put("two listings", Form::Incidents, vec![reading("containers and sites", Event::Opened)], &main);
     let still = ago(Duration::days(1), reading("sites", Event::Reminder(1)));
-    put("a listing, still", Form::Reminder, vec![still], &main);
-    put("a listing that failed for a while", Form::Closed, vec![reading("sites", Event::WasDown)], &main);
-    put("a listing, no longer watched", Form::Unwatched, vec![reading("sites", Event::Unwatched)], &main);
+    put("a listing, still", Form::Incidents, vec![still], &main);
+    put("a listing that failed for a while", Form::Incidents, vec![reading("sites", Event::WasDown)], &main);
+    put("a listing, no longer watched", Form::Incidents, vec![reading("sites", Event::Unwatched)], &main);
     let mut gone = item(Kind::ResourceGone, "vms", "", Event::Unwatched);
     gone.incident.subject = Subject::AllGone { sort: Sort::Vm, count: 3 };
-    put("an empty listing, no longer watched", Form::Unwatched, vec![gone], &main);
+    put("an empty listing, no longer watched", Form::Incidents, vec![gone], &main);
     let mut ahead = full("main");
     let edd = Edd::At(read_at() + Duration::days(9));
     ahead.apply(Read::ExpectedBalance(Report { edd, ..report("50.50", "10.25") }), read_at());
@@ -66,14 +66,14 @@ fn providers(put: &mut impl FnMut(&str, Form, Vec<Item>, &KnownAccount)) {
         let mut dated = item(Kind::BillingReport, "account", "", Event::Resolved);
         let since = read_at().date_naive();
         dated.incident.subject = Subject::NoDate { since, last: None };
-        put(what, Form::Closed, vec![dated], book);
+        put(what, Form::Incidents, vec![dated], book);
     }
     for (form, event) in [
-        (Form::Opened, Event::Opened),
-        (Form::Reminder, Event::Reminder(1)),
-        (Form::Closed, Event::Resolved),
-        (Form::Closed, Event::WasDown),
-        (Form::Unwatched, Event::Unwatched),
+        (Form::Incidents, Event::Opened),
+        (Form::Incidents, Event::Reminder(1)),
+        (Form::Incidents, Event::Resolved),
+        (Form::Incidents, Event::WasDown),
+        (Form::Incidents, Event::Unwatched),
     ] {
         let subject = "Provider API does not answer: nothing is watched";
         let silent = item(Kind::CollectorFailing, "account", subject, event.clone());
@@ -86,24 +86,24 @@ fn others(put: &mut impl FnMut(&str, Form, Vec<Item>, &KnownAccount)) {
     let main = full("main");
     put(
         "a VM, no longer watched",
-        Form::Unwatched,
+        Form::Incidents,
         vec![item(Kind::VmError, 17, "VM web-1", Event::Unwatched)],
         &main,
     );
     let of = |event, cut_off: CutOff| disconnect(event, Severity::Critical, Some(cut_off));
-    put("overdue, no longer watched", Form::Unwatched, vec![of(Event::Unwatched, gone())], &main);
+    put("overdue, no longer watched", Form::Incidents, vec![of(Event::Unwatched, gone())], &main);
     put(
         "a cut-off, no longer watched",
-        Form::Unwatched,
+        Form::Incidents,
         vec![of(Event::Unwatched, cut_off("2026-03-10T11:00:00"))],
         &main,
     );
     let mut yesterday = ago(Duration::hours(17), item(Kind::VmError, 17, "VM web-1", Event::WasDown));
     yesterday.incident.ended = Some(now() - Duration::hours(14));
-    put("over since midnight", Form::Closed, vec![yesterday], &main);
+    put("over since midnight", Form::Incidents, vec![yesterday], &main);
     let mut enabled = item(Kind::ContainerDisabled, 31, "Container shop", Event::Resolved);
     enabled.incident.value = Value::SitesStopped;
-    put("a container whose sites were stopped", Form::Closed, vec![enabled], &main);
+    put("a container whose sites were stopped", Form::Incidents, vec![enabled], &main);
 }
 
 /// Cut-offs with an unknown amount, far ahead, or in the next year.
@@ -183,7 +183,7 @@ fn kinds(put: &mut impl FnMut(&str, Form, Vec<Item>, &KnownAccount)) {
     for &kind in Kind::ALL {
         for event in [Event::Reminder(2), Event::Removed, Event::WasDown] {
             let one = item(kind, 17, "VM web-1", event.clone());
-            put(&format!("{kind}, {event}"), Form::Opened, vec![one], &main);
+            put(&format!("{kind}, {event}"), Form::Incidents, vec![one], &main);
         }
     }
 }

@@ -69,17 +69,17 @@ fn messages() {
         since: now(),
         error: "550 no such user".to_owned(),
     }];
-    put("a VM", &notice(Form::Opened, vec![vm(17, Event::Opened)]), &owner, &[]);
-    put("others that are not reached", &notice(Form::Opened, vec![vm(17, Event::Opened)]), &owner, &lost);
+    put("a VM", &notice(Form::Incidents, vec![vm(17, Event::Opened)]), &owner, &[]);
+    put("others that are not reached", &notice(Form::Incidents, vec![vm(17, Event::Opened)]), &owner, &lost);
     put(
         "a warning",
-        &notice(Form::Opened, vec![item(Kind::VmStopped, 17, "VM web-1", Event::Opened)]),
+        &notice(Form::Incidents, vec![item(Kind::VmStopped, 17, "VM web-1", Event::Opened)]),
         &main,
         &[],
     );
-    put("its end", &notice(Form::Closed, vec![vm(17, Event::Resolved)]), &owner, &[]);
-    put("no longer watched", &notice(Form::Unwatched, vec![vm(17, Event::Unwatched)]), &main, &[]);
-    let both = notice(Form::Opened, vec![vm(17, Event::Opened), vm(18, Event::Opened)]);
+    put("its end", &notice(Form::Incidents, vec![vm(17, Event::Resolved)]), &owner, &[]);
+    put("no longer watched", &notice(Form::Incidents, vec![vm(17, Event::Unwatched)]), &main, &[]);
+    let both = notice(Form::Incidents, vec![vm(17, Event::Opened), vm(18, Event::Opened)]);
     put("several", &both, &main, &[]);
     put("several, and others that are not reached", &both, &main, &lost);
     let near = disconnect(Event::Rung(3), Severity::Critical, Some(computed("2026-03-04T11:00:00")));
@@ -129,7 +129,7 @@ fn no_name_is_too_long_or_begins_a_line() {
             let mut book = of_owner();
             let vms = (17..17 + count).map(|id| super::account::vm(id, "error", name)).collect();
             book.apply(Read::Vms(all(vms)), read_at());
-            let rendered = message(&notice(Form::Opened, items), &book, &[]);
+            let rendered = message(&notice(Form::Incidents, items), &book, &[]);
             fits(&rendered);
             let edited = over(&rendered.raw, &format!("Over {name}")).unwrap();
             let edited: Value = serde_json::from_slice(&edited).unwrap();
@@ -154,7 +154,7 @@ fn no_name_is_too_long_or_begins_a_line() {
 
 #[test]
 fn an_edit_adds_a_line_and_takes_buttons_away() {
-    let rendered = message(&notice(Form::Opened, vec![vm(17, Event::Opened)]), &full("main"), &[]);
+    let rendered = message(&notice(Form::Incidents, vec![vm(17, Event::Opened)]), &full("main"), &[]);
     assert_eq!(labels(&rendered.raw), ["Seen", "Silent for 4 h"]);
     let seen = noted(&rendered.raw, "Seen by\nAnn", &[Press::Seen]).unwrap();
     assert_eq!(labels(&seen), ["Silent for 4 h"]);

@@ -272,3 +272,17 @@ fn a_start_tells_nothing_from_memory_before_everything_was_read() {
          vm1=active, heal vms, look, look, 10m => ops[vm_error]: resolved",
     );
 }
+
+#[test]
+fn what_one_poll_brings_for_a_recipient_is_one_mail() {
+    let mut world = World::healthy();
+    world.vms(&[(1, "error"), (2, "active")]);
+    world.vms(&[(1, "active"), (2, "active")]);
+    world.vms(&[(1, "active"), (2, "error")]);
+    let mails: Vec<usize> = world.mails().iter().map(|mail| mail.items.len()).collect();
+    assert_eq!(mails, [1, 2]);
+    assert_eq!(
+        world.take_events(),
+        ["main/vm_error/1 opened", "main/vm_error/1 resolved", "main/vm_error/2 opened"]
+    );
+}

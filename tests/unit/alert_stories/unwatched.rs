@@ -66,7 +66,7 @@ fn one_reload_makes_one_mail_about_all_that_is_no_longer_watched() {
     world.live("vm1=error vm2=error, cut-off 6d 2550, leave, 5m");
     let last: Vec<_> = world.last().items.iter().map(|item| item.key.to_string()).collect();
     assert_eq!(last, ["main/vm_error/1", "main/vm_error/2", "main/disconnect/account"]);
-    assert_eq!(world.last().form, "unwatched");
+    assert_eq!(world.last().form, "incidents");
     let calendar = World::modest().live("cut-off 6d 2550, rule disconnect off").calendar();
     assert!(calendar.is_some_and(|entry| entry.cancelled), "calendars take it out");
 }

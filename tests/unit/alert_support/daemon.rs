@@ -354,10 +354,7 @@ const fn name_of(form: &Form) -> FormName {
     match form {
         Form::Started(_) => "started",
         Form::Disconnect => "disconnect",
-        Form::Opened => "opened",
-        Form::Reminder => "reminder",
-        Form::Closed => "closed",
-        Form::Unwatched => "unwatched",
+        Form::Incidents => "incidents",
         Form::Summary(_) => "summary",
         Form::Digest(_) => "digest",
         Form::Test => "test",

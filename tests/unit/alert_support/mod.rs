@@ -39,8 +39,7 @@ pub struct Mail {
 pub type FormName = &'static str;
 
 /// The forms of mails.
-const FORMS: [FormName; 8] =
-    ["started", "opened", "closed", "disconnect", "reminder", "unwatched", "summary", "digest"];
+const FORMS: [FormName; 5] = ["started", "disconnect", "incidents", "summary", "digest"];
 
 fn read_form<'de, D: Deserializer<'de>>(from: D) -> Result<FormName, D::Error> {
     let name = String::deserialize(from)?;

@@ -122,12 +122,12 @@ pub fn mails(names: &[String]) -> Vec<Rendered> {
     let digest =
         Digest { date, from: now() - Duration::days(7), to: now(), accounts: vec!["main".parse().unwrap()] };
     let mut notices: Vec<Notice> = [
-        (Form::Opened, Event::Opened),
-        (Form::Closed, Event::Resolved),
-        (Form::Reminder, Event::Reminder(1)),
+        (Form::Incidents, Event::Opened),
+        (Form::Incidents, Event::Resolved),
+        (Form::Incidents, Event::Reminder(1)),
         (Form::Started(started), Event::Started),
         (summary(3), Event::Opened),
-        (Form::Unwatched, Event::Unwatched),
+        (Form::Incidents, Event::Unwatched),
         (Form::Digest(digest), Event::Digest(date)),
     ]
     .map(|(form, event)| notice(form, items(names, &event)))
@@ -190,7 +190,7 @@ proptest! {
     /// A word of any script stands unchanged in the subject and both parts, except for invisible letters.
     #[test]
     fn a_name_is_told_as_it_is(name in "[\\p{L}\\p{N}&&[^\u{115f}\u{1160}\u{3164}\u{ffa0}]]{1,20}") {
-        let rendered = mail(&notice(Form::Opened, items(std::slice::from_ref(&name), &Event::Opened)), &Snapshot::default());
+        let rendered = mail(&notice(Form::Incidents, items(std::slice::from_ref(&name), &Event::Opened)), &Snapshot::default());
         check(&rendered);
         let page = html(&rendered).replace("\r\n", "\n");
         let words = markup::read(page.trim_end(), &MARKUP).map_err(TestCaseError::fail)?;
