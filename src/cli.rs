@@ -53,7 +53,7 @@ pub(crate) enum Command {
     /// Show the state of everything, as the running daemon knows it; exit 0 fine, 1 a problem, 3 not known
     #[command(after_help = examples::STATUS)]
     Status(ListArgs),
-    /// Forecast the balance by the provider's reports; exit 0 fine, 1 a cut-off is near, 3 not known
+    /// Forecast the balance by the daemon's last report, or else the provider's; exit 0 fine, 1 a cut-off is near, 3 not known
     #[command(after_help = examples::FORECAST)]
     Forecast(OfAccount),
     /// Show the mails to come if nobody pays, by the real rules; sends nothing. Exit 0 fine; 1 a cut-off that

@@ -76,11 +76,6 @@ impl Beside {
         places(settings).into_iter().any(is_its).then_some(settings.store_path.as_path())
     }
 
-    /// Whether a daemon answers.
-    pub(super) async fn answers(&self) -> bool {
-        self.now().await.is_some()
-    }
-
     /// The error that no daemon has a socket, or that the configuration does not say where it would be.
     fn nobody(&self) -> AskError {
         let settings = match &self.settings {
@@ -104,13 +99,8 @@ impl Beside {
     /// The time by the running daemon's clock, which may be the provider's. Without a daemon, the time by a
     /// clock that takes in the dates of the provider's answers.
     pub(super) async fn time(&self, own: &Clock) -> DateTime<Utc> {
-        self.now().await.unwrap_or_else(|| own.now())
-    }
-
-    /// The time by the running daemon's clock.
-    async fn now(&self) -> Option<DateTime<Utc>> {
-        let Ok(Ok(Reply::Health(health))) = self.ask(&Request::Health).await else { return None };
-        Some(health.now)
+        let Ok(Ok(Reply::Health(health))) = self.ask(&Request::Health).await else { return own.now() };
+        health.now
     }
 
     /// The last report of an account that the running daemon has.

@@ -1,8 +1,5 @@
-//! `hostwatch forecast`: asks the provider now and shows the forecasts in its reports. If the provider cannot
-//! be asked, or the secrets cannot be read, it shows the last readings of the running daemon.
-
-use std::path::Path;
-use std::sync::Arc;
+//! `hostwatch forecast`: the forecasts by the running daemon's last readings. The provider is asked only for
+//! accounts that no daemon has read.
 
 use anyhow::{Result, bail};
 
@@ -11,70 +8,44 @@ use super::output::{laid_out, print};
 use super::reading;
 use crate::cli;
 use crate::clock::Clock;
-use crate::config::{self, AccountSettings, Environment, Settings};
-use crate::model::{Group, Report};
+use crate::config::{self, AccountSettings, Environment};
+use crate::model::Group;
 use crate::terminal::forecast::AccountForecast;
 use crate::terminal::{Answer, Forecasts};
 
 /// Prints the forecasts. The answer says whether one of them needs somebody.
 pub(super) async fn run(args: cli::OfAccount) -> Result<Answer> {
-    let beside = Beside::of(&args.list.config.file);
-    let (settings, unread) = settings(&args.list.config.file, &beside).await?;
-    let accounts = chosen(&settings.accounts, args.account.as_deref())?;
+    let file = &args.list.config.file;
+    let beside = Beside::of(file);
+    let complete = config::load(Some(file), &Environment::of_process());
+    let settings = match (&complete, &beside.settings) {
+        (Ok(settings), _) | (Err(_), Ok(settings)) => settings,
+        (Err(wrong), Err(_)) => return Err(wrong.clone().into()),
+    };
+    let (mut read, mut unread) = (Vec::new(), Vec::new());
+    for account in chosen(&settings.accounts, args.account.as_deref())? {
+        match beside.last_reading(account.name()).await {
+            Some(last) => read.push((account, last)),
+            None => unread.push(account),
+        }
+    }
     let clock = Clock::default();
-    let reports: Vec<Result<Arc<Report>, String>> = match &unread {
-        None => reading::reports(&accounts, |account| account.horizon_days, &clock).await,
-        Some(why) => accounts.iter().map(|_| Err(why.clone())).collect(),
+    let reports = match &complete {
+        Ok(_) => reading::reports(&unread, |account| account.horizon_days, &clock).await,
+        // Without the secrets, the accounts with billing are those that the daemon has read.
+        Err(_) if !read.is_empty() => Vec::new(),
+        Err(wrong) => return Err(wrong.clone().into()),
     };
     let now = beside.time(&clock).await;
-    let (mut forecasts, mut unknown) = (Vec::new(), Vec::new());
-    for (account, report) in accounts.into_iter().zip(reports) {
-        let last = if unread.is_some() || account.has(Group::Billing) {
-            beside.last_reading(account.name()).await
-        } else {
-            None
-        };
-        let profile = &account.profile;
-        let known = last.as_ref().and_then(|last| match &report {
-            Ok(report) => last.known_beside(report, now),
-            Err(_) => last.cut_off,
-        });
-        let shown = |forecast: AccountForecast| {
-            forecast.knowing(known, profile, now).deleted_after(account.alert.deletion_days, now)
-        };
-        // As in mails and on the page, a report that contradicts a known cut-off is shown only with a proof.
-        let doubt = report.as_ref().ok().and_then(|report| last.as_ref()?.doubts(report));
-        let report = doubt.map_or(report, |doubt| Err(doubt.to_string()));
-        match (report, last) {
-            (Err(error), Some(last)) => {
-                forecasts.push(shown(AccountForecast::as_of(profile, last, error, now)));
-            }
-            // The accounts with billing are not known here.
-            (Err(error), None) if unread.is_some() => {
-                unknown.push(AccountForecast::new(profile, Err(error), now));
-            }
-            (report, _) => forecasts.push(shown(AccountForecast::new(profile, report, now))),
-        }
-    }
-    let forecasts = Forecasts::new(if forecasts.is_empty() { unknown } else { forecasts }, now);
+    let read = read.into_iter();
+    let read = read.map(|(account, last)| (account, AccountForecast::of_daemon(&account.profile, last, now)));
+    let asked = unread.into_iter().zip(reports);
+    let asked = asked.map(|(account, report)| (account, AccountForecast::new(&account.profile, report, now)));
+    let forecasts =
+        read.chain(asked).map(|(account, one)| one.deleted_after(account.alert.deletion_days, now));
+    let forecasts = Forecasts::new(forecasts.collect(), now);
     print(&laid_out(args.list.json, args.list.screen, &forecasts, Forecasts::text)?)?;
     Ok(forecasts.answer)
-}
-
-/// The settings. If they are incomplete and a daemon runs that was started with all of them, also the reason
-/// why the provider cannot be asked.
-async fn settings(file: &Path, beside: &Beside) -> Result<(Settings, Option<String>)> {
-    let wrong = match config::load(Some(file), &Environment::of_process()) {
-        Ok(settings) => return Ok((settings, None)),
-        Err(wrong) => wrong,
-    };
-    match &beside.settings {
-        Ok(settings) if beside.answers().await => {
-            let first = wrong.0.first().map(ToString::to_string).unwrap_or_default();
-            Ok((settings.clone(), Some(format!("the provider is not asked: {first}"))))
-        }
-        _ => Err(wrong.into()),
-    }
 }
 
 /// The named account, otherwise all accounts with billing, otherwise all.

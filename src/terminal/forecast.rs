@@ -87,16 +87,14 @@ impl AccountForecast {
             Ok(billing) => {
                 let reader = Reader::english(self.zone, now);
                 let read = reader.moment(billing.as_of.unwrap_or(now));
-                match &billing.not_read {
-                    Some(error) => {
-                        layout.heading(format!("Forecast of {}, as of {read}", self.account));
-                        let line = format!(
-                            "{}; this is what the daemon read last, what to pay is counted from now",
-                            is_not_known(error)
-                        );
-                        layout.item(2, "!", Emphasis::Warn, &line);
-                    }
-                    None => layout.heading(format!("Forecast of {}, {read}", self.account)),
+                let as_of = if billing.as_of.is_some() { "as of " } else { "" };
+                layout.heading(format!("Forecast of {}, {as_of}{read}", self.account));
+                if let Some(error) = &billing.not_read {
+                    let line = format!(
+                        "{}; this is what the daemon read last, what to pay is counted from now",
+                        is_not_known(error)
+                    );
+                    layout.item(2, "!", Emphasis::Warn, &line);
                 }
                 self.facts(layout, billing, reader);
                 self.spans(layout, billing);
@@ -117,8 +115,7 @@ impl AccountForecast {
         } else {
             Emphasis::Plain
         };
-        let name = if billing.as_of.is_some() { "Balance then" } else { "Balance now" };
-        pairs.push((name, Cell::toned(balance, tone)));
+        pairs.push(("Balance", Cell::toned(balance, tone)));
         let tone = if self.answer == Answer::NeedsYou { Emphasis::Bad } else { Emphasis::Warn };
         pairs.push(("Cut-off", cut_off_in_full(&billing.facts, tone, reader)));
         if let Some(at) = billing.data_deleted_at {

@@ -5,11 +5,14 @@ use chrono::{DateTime, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::chart::Chart;
+use super::health;
 use super::incidents::{self, IncidentRow};
 use super::payer::Payer;
 use super::reader::Reader;
-use crate::model::forecast::{self, Disconnect, Doubt, SPANS_DAYS};
-use crate::model::{AccountState, Language, LastReport, Money, OrderId, PayBy, Report, sanitize, say};
+use crate::model::forecast::{self, Disconnect, SPANS_DAYS};
+use crate::model::{
+    AccountState, Collector, Language, LastReport, Money, OrderId, PayBy, Report, sanitize, say,
+};
 
 /// The number of orders that are listed.
 const TOP_ORDERS: usize = 20;
@@ -90,6 +93,8 @@ pub(crate) struct LastReading {
     pub orders: Orders,
     /// The cut-off of an open incident that was mailed.
     pub cut_off: Option<Disconnect>,
+    /// The reason why the report may not hold any more: no newer one could be read, or one contradicts it.
+    pub error: Option<String>,
 }
 
 /// One order and its cost.
@@ -126,33 +131,20 @@ impl Billing {
 }
 
 impl LastReading {
-    /// The reason why a newer report is no proof against this one.
-    pub(crate) fn doubts(&self, report: &Report) -> Option<Doubt> {
-        let last = &self.report.report;
-        let known = self.cut_off.unwrap_or_else(|| forecast::disconnect(last));
-        let is_new_bare = forecast::is_bare(report) && !forecast::is_bare(last);
-        forecast::proves_nothing(report, known, is_new_bare).filter(|_| known.is_cut_off())
-    }
-
-    /// The cut-off that was mailed, unless this newer report shows a payment or an earlier date.
-    pub(crate) fn known_beside(&self, report: &Report, now: DateTime<Utc>) -> Option<Disconnect> {
-        let foreseen = forecast::highest_foreseen(&self.report.report, now);
-        let is_payment = foreseen < forecast::balance_now(report);
-        let is_earlier =
-            |known: &Disconnect| forecast::disconnect(report).at().is_some_and(|at| Some(at) < known.at());
-        self.cut_off.filter(|known| !is_payment && !is_earlier(known))
-    }
-
     /// The billing facts of an account; `None` if no report was ever read.
     pub(crate) fn of<'a>(
         state: &AccountState,
         incidents: impl IntoIterator<Item = &'a IncidentRow>,
+        reader: Reader,
     ) -> Option<Self> {
         let (report, read_at) = state.billing.last_known()?;
+        let doubt = state.billing.unconfirmed().and(state.billing.dateless).map(|one| one.doubt.to_string());
+        let unread = health::not_read(state, Collector::ExpectedBalance, reader.of(Some(state)));
         Some(Self {
             report: LastReport::of(report, read_at),
             orders: Orders::of(report, read_at),
             cut_off: incidents::disconnect_of(&state.profile.name, incidents).and_then(|row| row.cut_off),
+            error: unread.or(doubt),
         })
     }
 }

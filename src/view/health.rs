@@ -123,7 +123,7 @@ fn unknown_states(account: &AccountState, language: Language) -> Option<String> 
 }
 
 /// The reason why the state that this collector reads is not known; `None` if it is known.
-fn not_read(account: &AccountState, collector: Collector, reader: Reader) -> Option<String> {
+pub(super) fn not_read(account: &AccountState, collector: Collector, reader: Reader) -> Option<String> {
     let language = reader.language;
     let what = words::collected(collector, language);
     let status = account.collectors.get(&collector).cloned().unwrap_or_default();

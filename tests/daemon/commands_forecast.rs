@@ -1,4 +1,4 @@
-//! `hostwatch forecast` end to end: the real binary against the simulated provider, with no daemon.
+//! `hostwatch forecast` end to end: the real binary against the simulated provider, beside a daemon and alone.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use crate::common;
@@ -10,7 +10,11 @@ use hostwatch_sim::FaultKind;
 fn with_and_without_a_daemon() {
     let (provider, _smtp, mut daemon) = watching("");
     let (code, text, error) = daemon.command(&["forecast"]);
-    assert!(code == 0 && text.contains("  Cut-off      not expected before "), "{code} {text} {error}");
+    let is_last_reading = text.contains("Forecast of main, as of ");
+    assert!(
+        code == 0 && is_last_reading && text.contains("  Cut-off      not expected before "),
+        "{code} {text} {error}"
+    );
     assert_eq!(daemon.stop(), 0);
 
     provider.lasts_days(3);

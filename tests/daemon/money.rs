@@ -179,10 +179,10 @@ fn amounts_outlive_a_restart() {
     let (_, page) = world.daemon.request("GET", "/");
     assert!(page.contains("236"), "{page}");
 
-    // `forecast` cannot ask the provider either.
+    // `forecast` shows the daemon's last report, and why it may not hold.
     let (code, text, error) = world.daemon.command(&["forecast"]);
     assert!(code == 3 && text.contains("Forecast of main, as of "), "{code} {text} {error}");
-    assert!(text.contains("the balance now is not known: ") && text.contains("Balance then"), "{text}");
+    assert!(text.contains("the balance now is not known: ") && text.contains("  Balance "), "{text}");
     let (_, json, _) = world.daemon.command(&["forecast", "--json"]);
     let json: Value = serde_json::from_str(&json).unwrap();
     let account = &json["accounts"][0];

@@ -9,7 +9,7 @@ use crate::model::forecast::Disconnect;
 use crate::model::*;
 use crate::terminal::forecast::AccountForecast;
 use crate::terminal::{Answer, Forecasts, Style};
-use crate::view::LastReading;
+use crate::view::{LastReading, Reader};
 use account::*;
 
 const HOSTILE: &str = "sh\u{1b}[2Jop\r\n\u{202e}\u{9b}31m and a name that goes on for longer than any line";
@@ -48,39 +48,6 @@ fn an_account_that_is_paid_for() {
     insta::assert_snapshot!("forecast_paid_80", text(&forecasts, 80));
 }
 
-/// A report right after it names another date, which is the next charge's or not believed yet.
-#[test]
-fn the_cut_off_that_was_mailed_stays_until_a_payment_or_an_earlier_date() {
-    let day = |days| Disconnect::At { at: read_at() + chrono::Duration::days(days), computed: false };
-    for (balance, known, days, holds) in [
-        ("-5", day(-2), 1, true),
-        ("-5", Disconnect::Now, 1, true),
-        ("-5", day(2), 20, true),
-        ("-5", day(2), 1, false),
-        ("5", day(-2), 1, false),
-    ] {
-        let mut account = KnownAccount::new(Arc::new(profile("main")));
-        account.apply(Read::ExpectedBalance(report("-5", "10")), read_at());
-        let mut last = LastReading::of(account.state(), []).unwrap();
-        last.cut_off = Some(known);
-        let newer = Report { edd: Edd::At(day(days).at().unwrap()), ..report(balance, "10") };
-        let known_beside = last.known_beside(&newer, read_at());
-        assert_eq!(known_beside, Some(known).filter(|_| holds), "{balance} {known:?} {days}");
-        let one = forecast("main", newer).knowing(known_beside, &profile("main"), read_at());
-        assert_eq!(one.answer, Answer::NeedsYou, "{balance} {known:?} {days}");
-    }
-    // A charge that is made within an hour of its time is no payment.
-    let newer = Report { edd: Edd::At(day(20).at().unwrap()), ..report("100", "10") };
-    let due = newer.moments.first().unwrap().at;
-    let mut account = KnownAccount::new(Arc::new(profile("main")));
-    account.apply(Read::ExpectedBalance(newer.clone()), read_at());
-    let known = Some(day(2));
-    let last = LastReading { cut_off: known, ..LastReading::of(account.state(), []).unwrap() };
-    for (minutes, want) in [(10, known), (61, None)] {
-        assert_eq!(last.known_beside(&newer, due + chrono::Duration::minutes(minutes)), want, "{minutes}");
-    }
-}
-
 #[test]
 fn the_data_of_an_account_that_is_off_are_deleted_on_a_day() {
     let off = |deletion_days| {
@@ -104,27 +71,52 @@ fn the_data_of_an_account_that_is_off_are_deleted_on_a_day() {
 #[test]
 fn the_daemons_last_reading() {
     let four_days_on = read_at() + chrono::Duration::days(4);
-    let of_daemon = |name: &str, balance: &str| {
-        let known = KnownAccount::new(Arc::new(profile(name)));
-        let last = LastReport::of(&report(balance, "10.00"), read_at());
-        let last = LastReading::of(known.remembering(Some(&last)).state(), []).unwrap();
-        let error = "no answer within 30 s".to_owned();
-        AccountForecast::as_of(&profile(name), last, error, four_days_on)
+    let of_daemon = |name: &str, balance: &str, error: Option<&str>| {
+        let mut known = KnownAccount::new(Arc::new(profile(name)));
+        known.apply(Read::ExpectedBalance(report(balance, "10.00")), read_at());
+        known.end(Collector::ExpectedBalance, ended(error), four_days_on);
+        LastReading::of(known.state(), [], Reader::new(Language::En, four_days_on)).unwrap()
     };
-    let forecasts = |accounts| Forecasts::new(accounts, four_days_on);
-    let paid = forecasts(vec![of_daemon("main", "5000.50")]);
+    let forecasts = |of: &[(&str, LastReading)]| {
+        let of = of.iter().cloned();
+        let of = of.map(|(name, last)| AccountForecast::of_daemon(&profile(name), last, four_days_on));
+        Forecasts::new(of.collect(), four_days_on)
+    };
+    let error = Some("no answer within 30 s");
+    assert_eq!(forecasts(&[("main", of_daemon("main", "5000.50", None))]).answer, Answer::Fine);
+    let paid = forecasts(&[("main", of_daemon("main", "5000.50", error))]);
     assert_eq!(paid.answer, Answer::Unknown, "nobody knows whether it still holds");
-    let dry = forecasts(vec![of_daemon("main", "75.50")]);
+    let day = |days| Disconnect::At { at: four_days_on + chrono::Duration::days(days), computed: false };
+    for (days, answer) in [(20, Answer::Fine), (2, Answer::NeedsYou)] {
+        let mailed = LastReading { cut_off: Some(day(days)), ..of_daemon("main", "225.50", None) };
+        assert_eq!(forecasts(&[("main", mailed)]).answer, answer, "the mailed date holds");
+    }
+    let dry = forecasts(&[("main", of_daemon("main", "75.50", error))]);
     assert_eq!(dry.answer, Answer::NeedsYou);
     insta::assert_snapshot!("forecast_as_of_80", text(&dry, 80));
-    let many = ["a", "b", "c", "d"].map(|name| of_daemon(name, "75.50"));
-    insta::assert_snapshot!("forecast_as_of_many_80", text(&forecasts(many.into()), 80));
+    let many = ["a", "b", "c", "d"].map(|name| (name, of_daemon(name, "75.50", error)));
+    insta::assert_snapshot!("forecast_as_of_many_80", text(&forecasts(&many), 80));
     let json = serde_json::to_value(&dry).unwrap();
     let billing = &json["accounts"][0]["billing"];
     assert_eq!(
         (&json["accounts"][0]["error"], &billing["as_of"]),
-        (&"no answer within 30 s".into(), &serde_json::to_value(read_at()).unwrap())
+        (
+            &"cannot read the balance since Thu 5 Mar 15:00 MSK: no answer within 30 s".into(),
+            &serde_json::to_value(read_at()).unwrap()
+        )
     );
+}
+
+/// A newer report that contradicts the known cut-off without a proof.
+#[test]
+fn a_reading_that_no_newer_report_confirms() {
+    let mut known = KnownAccount::new(Arc::new(profile("main")));
+    known.apply(Read::ExpectedBalance(report("75.50", "10.00")), read_at());
+    let vague = Report { edd: Edd::Unknown, ..report("5000", "10.00") };
+    known.apply(Read::ExpectedBalance(vague), read_at());
+    known.end(Collector::ExpectedBalance, ended(None), read_at());
+    let last = LastReading::of(known.state(), [], Reader::new(Language::En, read_at())).unwrap();
+    assert_eq!(last.error.as_deref(), Some("the report's cut-off date is missing or not a date"));
 }
 
 #[test]

@@ -103,7 +103,8 @@ impl Desk {
 
     fn last_reading(&self, account: &AccountName) -> Option<LastReading> {
         let (alerting, snapshot) = (self.common.alerting.get(), self.common.snapshot.get());
-        LastReading::of(snapshot.accounts.get(account)?, alerting.incidents.iter())
+        let reader = Reader::new(Language::En, self.common.clock.now());
+        LastReading::of(snapshot.accounts.get(account)?, alerting.incidents.iter(), reader)
     }
 
     /// Asks the pipeline, which answers between two of its messages.

@@ -39,9 +39,9 @@ pub(crate) struct AccountForecast {
 /// The contents of a report. Amounts are exact decimals as text.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Outlook {
-    /// The time of the report, unless it was read just now.
+    /// The time of the daemon's report; `None` if the provider was asked.
     pub as_of: Option<DateTime<Utc>>,
-    /// The reason why no report could be read now.
+    /// The reason why the daemon's report may not hold any more.
     #[serde(skip)]
     pub not_read: Option<String>,
     #[serde(flatten)]
@@ -88,13 +88,12 @@ impl AccountForecast {
         Self::of(profile, billing, now)
     }
 
-    /// A forecast from the daemon's last report; `error` is the reason why none could be read now.
-    pub(crate) fn as_of(profile: &Profile, last: LastReading, error: String, now: DateTime<Utc>) -> Self {
-        let LastReading { report: last, orders, cut_off: _ } = last;
+    /// A forecast from the daemon's last report and the cut-off that it mailed.
+    pub(crate) fn of_daemon(profile: &Profile, last: LastReading, now: DateTime<Utc>) -> Self {
+        let LastReading { report: last, orders, cut_off, error } = last;
         let mut outlook = Outlook::new(&last.report, last.read_at, profile, now);
-        outlook.as_of = Some(last.read_at);
-        outlook.not_read = Some(error);
-        outlook.orders = orders;
+        outlook.facts = outlook.facts.knowing(cut_off, &payer(profile, now));
+        (outlook.as_of, outlook.not_read, outlook.orders) = (Some(last.read_at), error, orders);
         if last.by_the_hour {
             // The order of charges within an hour is not known.
             outlook.next_charge = None;
@@ -110,26 +109,13 @@ impl AccountForecast {
         self
     }
 
-    /// Adds the cut-off that the daemon mailed.
-    pub(crate) fn knowing(
-        mut self,
-        known: Option<Disconnect>,
-        profile: &Profile,
-        now: DateTime<Utc>,
-    ) -> Self {
-        if let Ok(billing) = &mut self.billing {
-            billing.facts = billing.facts.knowing(known, &payer(profile, now));
-        }
-        Self::of(profile, self.billing, now)
-    }
-
     fn of(profile: &Profile, billing: Result<Outlook, String>, now: DateTime<Utc>) -> Self {
         let answer = match &billing {
             Ok(billing) if payer(profile, now).is_near(billing.facts.disconnect, billing.facts.balance) => {
                 Answer::NeedsYou
             }
             // An older report may not hold any more.
-            Ok(billing) if billing.as_of.is_some() => Answer::Unknown,
+            Ok(billing) if billing.not_read.is_some() => Answer::Unknown,
             Ok(billing) if billing.facts.disconnect != Disconnect::Unknown => Answer::Fine,
             Ok(_) | Err(_) => Answer::Unknown,
         };
@@ -169,7 +155,7 @@ fn payer(profile: &Profile, now: DateTime<Utc>) -> Payer<'_> {
     Payer::new(profile, None, Reader::new(EN, now))
 }
 
-/// `error` is null beside a new report. Without any report everything but `error` is missing.
+/// `error` is null beside a report that holds. Without any report everything but `error` is missing.
 fn billing_or_error<S: serde::Serializer>(
     billing: &Result<Outlook, String>,
     serializer: S,
