@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::due::LAPSE;
 use super::flight::{First, Flight, Standing};
 use super::key::Key;
 use super::kind::Event;
@@ -72,6 +73,13 @@ impl Debts {
     }
 }
 
+impl Standing {
+    /// The time of a mail of the last week that may not have arrived.
+    fn unsure_since(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        self.unsure_since.filter(|at| now - *at < LAPSE)
+    }
+}
+
 impl Log {
     /// The next moment at which a mail to this recipient may leave if none can leave now and nothing changes.
     pub(crate) fn next_try(&self, to: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
@@ -95,7 +103,7 @@ impl Log {
 
     /// The debts to each recipient, and the state of its deliveries.
     pub(crate) fn debts(&self, now: DateTime<Utc>) -> Vec<Debts> {
-        let unsure = self.addressees.iter().filter(|(_, one)| one.standing.unsure_since.is_some());
+        let unsure = self.addressees.iter().filter(|(_, one)| one.standing.unsure_since(now).is_some());
         let all: BTreeSet<String> =
             self.recipients().into_iter().chain(unsure.map(|(to, _)| to.clone())).collect();
         all.into_iter().map(|to| self.debts_to(to, now)).collect()
@@ -120,7 +128,7 @@ impl Log {
         let mail = |flight: &Flight| MailOnItsWay { since: flight.owed_since(), keys: keys(flight) };
         let in_flight: Vec<MailOnItsWay> = flying.map(mail).collect();
         let digest = self.addressees.get(&recipient).and_then(|one| one.digest.as_ref()).map(|one| one.to);
-        let unsure_since = standing.and_then(|one| one.unsure_since);
+        let unsure_since = standing.and_then(|one| one.unsure_since(now));
         let times = owed.iter().map(|one| one.since).chain(in_flight.iter().map(|one| one.since));
         Debts {
             since: times.chain(first).chain(digest).min().or(unsure_since),

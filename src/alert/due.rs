@@ -21,7 +21,7 @@ use crate::model::freshness::sees_states;
 /// The number of reminders; later the digest lists the incident.
 const REMINDERS: u32 = 3;
 /// An end that could not be mailed for this long lapses.
-const ENDS_LAPSE: Duration = Duration::days(7);
+pub(super) const LAPSE: Duration = Duration::days(7);
 const DAY: Duration = Duration::days(1);
 
 /// Compares the incident with what the recipient was told, and returns the event that is owed. `log` decides
@@ -71,7 +71,7 @@ fn over(case: &Case<'_>, told: &Told) -> Due {
     let incident = case.incident;
     let (owed, episode) = (case.entry.owed.as_ref(), incident.episode);
     let ended = |owed: &Owed| incident.ended.map_or(owed.since, |ended| ended.max(owed.since));
-    let lapsed = owed.is_some_and(|owed| case.now - ended(owed) > ENDS_LAPSE);
+    let lapsed = owed.is_some_and(|owed| case.now - ended(owed) > LAPSE);
     if told.is_open() {
         let event = match incident.phase {
             // The incident is watched again: the next reading shows whether it is over.

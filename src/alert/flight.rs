@@ -136,7 +136,7 @@ pub(crate) struct Standing {
     /// The last error, until a mail arrives.
     pub(super) error: Option<String>,
     pub(super) unreached: Option<Unreached>,
-    /// The time of a mail that may not have arrived, since all replies to it were lost; until another arrives.
+    /// The time of the last mail that may not have arrived, since all replies to it were lost.
     pub(super) unsure_since: Option<DateTime<Utc>>,
     /// The date of the last digest of each account.
     #[serde(default)]

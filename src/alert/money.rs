@@ -45,6 +45,9 @@ pub(super) fn due(case: &Case<'_>, told: &Told) -> Due {
         (Due::Tell(..), Some(until)) => {
             deletion(case, cut_off, money).unwrap_or(Due::Nothing(Why::Silenced, Some(until)))
         }
+        (Due::Nothing(_, Some(next)), Some(until)) if !is_off && next < until => {
+            Due::Nothing(Why::Silenced, Some(until))
+        }
         (due, _) => due,
     }
 }

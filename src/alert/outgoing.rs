@@ -294,8 +294,7 @@ impl Log {
         match attempt {
             Attempt::Sent => {
                 self.change_standing(to, |standing| {
-                    (standing.refused, standing.error, standing.unreached) = (None, None, None);
-                    (standing.held, standing.unsure_since) = (None, None);
+                    (standing.refused, standing.held) = (None, None);
                     standing.backoff.remove(&lane);
                 });
                 let episode = |key: &Key| self.entry(key, to).map_or(0, |entry| entry.told.episode);
@@ -312,6 +311,9 @@ impl Log {
                 self.flights.remove(&place);
                 for key in &keys {
                     self.change_entry(key, to, |entry| entry.refused = None);
+                }
+                if !self.has_failed(to) {
+                    self.change_standing(to, |one| (one.error, one.unreached) = (None, None));
                 }
             }
             Attempt::ReplyLost => self.try_again(&place, 1, now),
@@ -344,6 +346,13 @@ impl Log {
             }
         }
         self.note(&keys, facts);
+    }
+
+    /// Whether a mail to this recipient was refused for its contents or had no reply, and still waits.
+    fn has_failed(&self, to: &str) -> bool {
+        let mut flying = self.flights.iter().filter(|((other, _), _)| other == to);
+        let mut entries = self.candidates.get(to).into_iter().flatten().filter_map(|key| self.entry(key, to));
+        flying.any(|(_, flight)| flight.tries > 0) || entries.any(|entry| entry.refused.is_some())
     }
 
     /// The server refused the contents of a mail, which was taken back. Its incidents and the first mail are told in a

@@ -4,7 +4,7 @@
 use chrono::{DateTime, Duration, Utc};
 
 use super::{World, stories, stories_of};
-use crate::alert::Digest;
+use crate::alert::{Digest, Lane};
 
 /// The time and Message-ID of each attempt of a mail to "ops" about this.
 fn attempts(world: &World, about: &str) -> Vec<(DateTime<Utc>, String)> {
@@ -165,6 +165,24 @@ fn a_mail_whose_reply_is_always_lost_is_sent_again_five_times_and_then_counts_as
     assert!(debts.iter().all(|one| one.since == one.unsure_since), "{debts:?}");
     world.live("everybody accepts, vm1=active, vms, idle 26h");
     assert_eq!(world.take_events(), ["main/vm_error/1 resolved"]);
+    let unsure =
+        |world: &World| world.system.log.debts(world.now).iter().any(|one| one.unsure_since.is_some());
+    assert!(unsure(&world), "another mail that arrives tells nothing of that one");
+    world.live("idle 7d");
+    assert!(!unsure(&world));
+}
+
+#[test]
+fn a_mail_that_is_held_for_its_contents_keeps_its_error_when_another_arrives() {
+    let mut world = World::healthy();
+    world.live("everybody rejects, vm1=error, look");
+    world.system.log.failed("ops", Lane::Other, "554 5.6.0 no", true, world.now);
+    world.live("everybody accepts, vm2=error");
+    assert!(world.take_events().contains(&"main/vm_error/2 opened".to_owned()));
+    let debts = world.system.log.debts(world.now);
+    let held = debts.iter().find(|one| one.recipient == "ops").unwrap();
+    assert!(held.owed.len() == 1 && held.error.is_some() && held.refused_since.is_some(), "{held:?}");
+    world.live("idle 2h");
     assert!(world.system.log.debts(world.now).is_empty());
 }
 
