@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::carrier;
-use super::collectors::Collectors;
+use super::collectors::{Collectors, Prepared};
 use super::common::{Common, Delivery, SharedStore};
 use super::control::Desk;
 use super::heartbeat::Heartbeat;
@@ -80,6 +80,7 @@ pub(super) fn start(start: Start, stop: CancellationToken) -> Result<Running> {
     });
     let mut collectors = Collectors::new(Arc::clone(&common), stop.child_token());
     let first = collectors.changed(&settings)?;
+    first.iter().filter(|one| decided.engine.knows(one.name())).for_each(Prepared::was_read);
     let secrets = SecretFiles::new(&settings, &common.refusals);
     let mut tasks = Tasks::new();
     let (reload, reloads) = mpsc::channel(4);

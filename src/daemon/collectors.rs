@@ -45,6 +45,17 @@ pub(super) struct Prepared {
     client: Client,
 }
 
+impl Prepared {
+    pub(super) fn name(&self) -> &AccountName {
+        self.account.name()
+    }
+
+    /// Notes that the account was read before the start.
+    pub(super) fn was_read(&self) {
+        self.client.was_accepted();
+    }
+}
+
 /// Fifty accounts a second.
 const FIRST_POLLS_APART: Duration = Duration::from_millis(20);
 /// The longest wait for a first poll, whatever the number of accounts.

@@ -124,6 +124,11 @@ impl Client {
         Ok(Self { shared: Arc::clone(&self.shared), poll: Some(Arc::new(poll)) })
     }
 
+    /// Notes that each group was read before the start.
+    pub(crate) fn was_accepted(&self) {
+        self.shared.standings.iter().for_each(|standing| standing.lock().was_accepted());
+    }
+
     /// A person asks for a poll, perhaps after a payment, or the machine slept: the next poll begins although the last ones
     /// were refused.
     pub(super) fn ask_anew(&self, group: Group) {

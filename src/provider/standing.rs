@@ -49,6 +49,11 @@ impl Standing {
         Some((why, until - now))
     }
 
+    /// Notes that a request with these credentials succeeded before the start: a 403 is then no matter of credentials.
+    pub(super) fn was_accepted(&mut self) {
+        self.accepted = true;
+    }
+
     /// Lets the next poll begin although the last ones were refused, whose reason stays known. A pause that the provider
     /// asked for stays.
     pub(super) fn ask_anew(&mut self, now: Instant) {

@@ -167,3 +167,18 @@ fn a_recovering_order_is_read_again_soon() {
     clock.pass(Duration::days(84 * 365));
     provider.polled(VMS, 3);
 }
+
+#[test]
+fn a_403_after_a_restart_says_nothing_of_credentials_that_were_good_before() {
+    let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
+    let mut daemon = Daemon::start(&provider, smtp.address);
+    until("the account is known", || daemon.page().contains("hosting_account_info{"));
+    assert_eq!(daemon.stop(), 0);
+    provider.fails(VMS, 403);
+    daemon.run();
+    provider.polled(VMS, 4);
+    until("it cannot be read", || {
+        daemon.page().contains("hostwatch_collector_success{account=\"main\",collector=\"vms\"} 0")
+    });
+    assert!(!daemon.page().contains("credentials_rejected"), "{}", daemon.page());
+}
