@@ -59,10 +59,11 @@ impl Engine {
     }
 
     /// The accounts that each collector that sees states had read once before this start. Accounts that are no
-    /// longer watched are forgotten.
+    /// longer watched are forgotten. Rules may have changed meanwhile.
     #[must_use]
     pub(crate) fn knowing(mut self, accounts: BTreeSet<AccountName>) -> Self {
         self.known = Noting::of(accounts.into_iter().map(|account| (account, ())).collect());
+        self.take_severities();
         self.forget_unwatched();
         self
     }

@@ -352,7 +352,8 @@ impl Log {
     fn has_failed(&self, to: &str) -> bool {
         let mut flying = self.flights.iter().filter(|((other, _), _)| other == to);
         let mut entries = self.candidates.get(to).into_iter().flatten().filter_map(|key| self.entry(key, to));
-        flying.any(|(_, flight)| flight.tries > 0) || entries.any(|entry| entry.refused.is_some())
+        let is_first = matches!(self.first(to), Some(First::Refused(_)));
+        is_first || flying.any(|(_, flight)| flight.tries > 0) || entries.any(|entry| entry.refused.is_some())
     }
 
     /// The server refused the contents of a mail, which was taken back. Its incidents and the first mail are told in a

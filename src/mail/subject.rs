@@ -104,10 +104,10 @@ pub(super) fn words(notice: &Notice, items: &[&Item], context: &Context<'_>) -> 
             }
         }
         (_, several) => {
-            let ends = several.iter().filter(|item| item.event.is_end()).count();
-            let what = match ends {
-                0 => PROBLEMS,
-                all if all == several.len() => OVER,
+            let is_over = |item: &&Item| item.event.is_end() && item.event != Event::Unwatched;
+            let what = match several {
+                all if all.iter().all(is_over) => OVER,
+                all if all.iter().all(|item| !item.event.is_end()) => PROBLEMS,
                 _ => CHANGES,
             };
             sentence::several(&by_resource(several.iter().copied(), context), what, language)

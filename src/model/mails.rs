@@ -39,7 +39,7 @@ pub(crate) struct OutboxSummary {
     pub refused: u64,
     /// The number of recipients among the owed for whom the server refuses the address, the mail or us.
     pub held: u64,
-    /// The number of recipients whose last mail may not have arrived: all replies to it were lost.
+    /// The number of recipients of a mail of the last week that may not have arrived: all replies to it were lost.
     pub unsure: u64,
     /// The time since when the oldest debt exists. Debts that the hourly limit holds back do not count.
     pub oldest: Option<DateTime<Utc>>,

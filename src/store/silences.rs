@@ -8,6 +8,17 @@ use super::{Store, StoreError};
 use crate::alert::{Ack, Key, Muted, Silence};
 
 impl Store {
+    /// Writes people's decisions into a store that began empty.
+    pub(crate) fn decided(&mut self, muted: &Muted) -> Result<(), StoreError> {
+        for (key, Ack { episode, at, comment }) in &muted.acks {
+            acknowledge(&self.connection, key, *episode, comment, *at)?;
+        }
+        for Silence { pattern, at, until, comment, .. } in &muted.silences {
+            silence(&self.connection, pattern, *until, comment, *at)?;
+        }
+        Ok(())
+    }
+
     /// All acknowledgements, and the silences that are not over.
     pub(crate) fn silences(&self, now: DateTime<Utc>) -> Result<Muted, StoreError> {
         let acks = self.all("SELECT key, episode, created_at, comment FROM acks", [], |row| {

@@ -212,7 +212,7 @@ impl Status {
             let who =
                 words::count(usize::try_from(outbox.unsure).unwrap_or(usize::MAX), "recipient", "recipients");
             let text = format!(
-                "No reply came to the last mail to {who}: it may not have arrived (hostwatch outbox)."
+                "No reply came to a mail of the last week to {who}: it may not have arrived (hostwatch outbox)."
             );
             layout.item(2, "!", Emphasis::Warn, text);
         }

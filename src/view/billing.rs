@@ -138,7 +138,12 @@ impl LastReading {
         reader: Reader,
     ) -> Option<Self> {
         let (report, read_at) = state.billing.last_known()?;
-        let doubt = state.billing.unconfirmed().and(state.billing.dateless).map(|one| one.doubt.to_string());
+        let doubt =
+            state.billing.unconfirmed().map(|_| match (state.billing.dateless, state.billing.error()) {
+                (Some(dateless), _) => dateless.doubt.to_string(),
+                (None, Some(error)) => sanitize::one_line(error, 200),
+                (None, None) => "a newer report contradicts it".to_owned(),
+            });
         let unread = health::not_read(state, Collector::ExpectedBalance, reader.of(Some(state)));
         Some(Self {
             report: LastReport::of(report, read_at),

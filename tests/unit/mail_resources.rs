@@ -202,6 +202,9 @@ fn a_subject_names_a_resource_once_and_each_of_its_problems_has_a_part() {
     let both = vec![over(Kind::VmError), item(Kind::VmError, 18, "VM web-18", Event::Opened)];
     let both = mail(&notice(Form::Incidents, both), &snapshot_of_main());
     assert_eq!(both.subject, "[CRITICAL] 2 changes: VM web-18 in error, VM web-17 active again (main)");
+    let left = vec![over(Kind::VmError), item(Kind::VmError, 18, "VM web-18", Event::Unwatched)];
+    let left = mail(&notice(Form::Incidents, left), &snapshot_of_main());
+    assert!(left.subject.contains("2 changes: "), "{}", left.subject);
 }
 
 /// All consequences of an incident are in its mail, and each of them once.

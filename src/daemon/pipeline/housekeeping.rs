@@ -233,6 +233,9 @@ impl Pipeline {
         );
         if !was_read {
             self.log.lose_bytes(|place| self.senders.flying.contains_key(place));
+            if let Err(lost) = self.common.store.lock().decided(&self.muted) {
+                tracing::warn!(error = %lost, "acknowledgements and silences are lost");
+            }
         }
         self.engine.write_all();
         self.log.write_all();
