@@ -114,16 +114,18 @@ impl StoreError {
     }
 }
 
-/// The contents of a file in memory, in the format of this release. The file is opened for writing, or only for
-/// reading. If even its lock is out of reach, it can be read if it has no journal.
+/// The contents of a file in memory, in the format of this release. The file is opened for writing, only for
+/// reading, or for this program alone, which needs no file for the journal's index. If even its lock is out of reach, it
+/// can be read if it has no journal.
 pub(super) fn copy_into_memory(path: &Path, now: DateTime<Utc>) -> Result<Connection, StoreError> {
     let place = uri(path);
-    let copy_as = |mode: &str| copy(path, &format!("{place}?{mode}"));
+    let copy_as = |mode: &str| copy(path, &format!("{place}?{mode}"), "NORMAL");
     let journal = fs::metadata(with_end(path, BESIDE[0]));
     let has_journal = journal.is_ok_and(|journal| !journal.is_file() || journal.len() > 0);
     // The first error names the cause.
     let mut memory = copy_as("mode=rw")
         .or_else(|error| copy_as("mode=ro").map_err(|_| error))
+        .or_else(|error| copy(path, &format!("{place}?mode=rw"), "EXCLUSIVE").map_err(|_| error))
         .or_else(|error| if has_journal { Err(error) } else { copy_as("immutable=1").map_err(|_| error) })?;
     match schema::version(&memory, path)? {
         // If an upgrade found no room for its copy, the file is still in the format of release 0.2.
@@ -134,10 +136,11 @@ pub(super) fn copy_into_memory(path: &Path, now: DateTime<Utc>) -> Result<Connec
     Ok(memory)
 }
 
-fn copy(path: &Path, source: &str) -> Result<Connection, StoreError> {
+fn copy(path: &Path, source: &str, locking: &str) -> Result<Connection, StoreError> {
     let file =
         Connection::open_with_flags(source, OpenFlags::default().difference(OpenFlags::SQLITE_OPEN_CREATE))?;
     file.busy_timeout(BUSY)?;
+    file.pragma_update(None, "locking_mode", locking)?;
     super::leave_as_it_is(&file)?;
     let mut memory = Connection::open_in_memory()?;
     copy_pages(&file, &mut memory)?;
