@@ -113,9 +113,10 @@ def scenario(number, containers, total, vms=(), sites=()):
 
 
 def break_a_vm(provider, at):
-    """One that the daemon knows."""
+    """One that the daemon knows. Gives its name."""
     vm = re.search(r'(?m)^hosting_vm_info\{.*\bname="([^"]+)"', fetch(f"http://{at}/metrics"))[1]
     control(provider, "set_vm", vm=vm, state="error")
+    return vm
 
 
 def npm(folder, *packages):
