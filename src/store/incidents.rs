@@ -1,7 +1,7 @@
 //! The reasons for changes of incidents, and the ends of digests, as rows.
 
 use chrono::{DateTime, Utc};
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
 use super::rows::{Columns as _, meta_moment};
 use super::{Store, StoreError};
@@ -12,12 +12,17 @@ pub(super) fn digested_until_of(account: &AccountName) -> String {
     format!("digested_until/{account}")
 }
 
+/// The time until which digests were decided. The first one covers the time since the first start.
+pub(super) fn digested_until(connection: &Connection) -> Result<Option<DateTime<Utc>>, StoreError> {
+    meta_moment(connection, "digested_until")?
+        .map_or_else(|| meta_moment(connection, "started"), |at| Ok(Some(at)))
+}
+
 impl Store {
     /// The end of an account's last digest, otherwise of any account's, if it is known.
     pub(crate) fn digested_until(&self, account: &AccountName) -> Result<Option<DateTime<Utc>>, StoreError> {
-        let of_any = || meta_moment(&self.connection, "digested_until");
         meta_moment(&self.connection, &digested_until_of(account))?
-            .map_or_else(of_any, |until| Ok(Some(until)))
+            .map_or_else(|| digested_until(&self.connection), |until| Ok(Some(until)))
     }
 
     /// The last `most` reasons of an incident, the oldest first.

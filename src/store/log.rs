@@ -7,7 +7,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
 
-use super::incidents::digested_until_of;
+use super::incidents::{digested_until, digested_until_of};
 use super::rows::{Columns as _, meta, meta_moment, set_meta, write_rows};
 use super::{Store, StoreError, chats, history, reports, sent, truth};
 use crate::alert::{CutOff, Digest, Engine, Incident, Key, Lane, Log, Stored};
@@ -58,7 +58,7 @@ pub(crate) struct Restored {
 }
 
 impl Store {
-    /// Writes all changes in one transaction. Each mail that is on its way from now on needs its bytes in
+    /// Writes all changes in one transaction, and that the daemon watched until now. Each mail that is on its way from now on needs its bytes in
     /// `mails`. `reports` were read since the last call.
     ///
     /// # Errors
@@ -71,6 +71,7 @@ impl Store {
         reports: &[(AccountName, LastReport)],
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
+        // A transaction that reads first could not wait for a command that writes meanwhile.
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         write(&transaction, engine, log, mails, now)?;
         reports::write(&transaction, reports)?;
@@ -120,7 +121,7 @@ impl Store {
             known: self.all(KNOWN_ACCOUNTS, [truth::KNOWN], |row| row.parsed(0))?,
             log: Stored { entries, flights, addressees, is_started }.into(),
             watched_until: meta_moment(&self.connection, "watched_until")?,
-            digested_until: meta_moment(&self.connection, "digested_until")?,
+            digested_until: digested_until(&self.connection)?,
         })
     }
 

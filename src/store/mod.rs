@@ -27,13 +27,11 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 pub(crate) use chats::{ChatMessage, Pressed};
 pub(crate) use log::{Flying, Rendered, Restored};
 pub(crate) use retention::KEEP_INCIDENTS;
-
-use crate::model::{AccountName, LastReport};
 
 /// An error of the store.
 #[derive(Debug, thiserror::Error)]
@@ -228,25 +226,6 @@ impl Store {
 
     fn on(connection: Connection) -> Self {
         Self { connection, path: None, place: None, fallback: None, older: None }
-    }
-
-    /// Notes that the daemon watched until now, and the reports since the last call.
-    pub(crate) fn still_watching(
-        &mut self,
-        reports: &[(AccountName, LastReport)],
-        now: DateTime<Utc>,
-    ) -> Result<(), StoreError> {
-        // A transaction that reads first could not wait for a command that writes meanwhile.
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        reports::write(&transaction, reports)?;
-        history::watched(&transaction, now)?;
-        // The first digest covers the time since the first start.
-        transaction.execute(
-            "INSERT OR IGNORE INTO meta (key, value) VALUES ('digested_until', ?1)",
-            [now.to_rfc3339()],
-        )?;
-        transaction.commit()?;
-        Ok(())
     }
 
     /// Writes the journal into the file, so that a copy of the file alone has everything. A command that reads meanwhile

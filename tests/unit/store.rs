@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::alert_support::{Daemon, Fate, World, start as now};
 use super::store_log::{assert_same, found, known, world};
 use crate::alert::{Ack, History, Key, Kind, Lane, Muted, Past, Silence};
-use crate::store::{Opened, Store, StoreError};
+use crate::store::{Flying, Opened, Store, StoreError};
 use chrono::{DateTime, Duration, Utc};
 use rusqlite::Connection;
 
@@ -550,7 +550,8 @@ fn the_note_of_each_minute_waits_for_a_command_that_writes() {
         std::thread::sleep(std::time::Duration::from_millis(200));
         other.execute_batch("COMMIT").unwrap();
     });
-    store.still_watching(&[], now()).unwrap();
+    let Daemon { engine, log, .. } = World::healthy().system;
+    store.save(&engine, &log, &Flying::new(), &[], now()).unwrap();
     command.join().unwrap();
     assert_eq!(store.restore().unwrap().watched_until, Some(now()));
     assert_ne!(store.data_version().unwrap(), version, "the daemon notices what a command wrote");

@@ -77,13 +77,18 @@ impl Pipeline {
 
     /// Writes all changes, with the bytes of mails that are on their way from now on.
     pub(super) fn commit(&mut self) -> Result<(), StoreError> {
+        if self.engine.is_saved() && self.log.is_saved() {
+            return Ok(());
+        }
+        self.note_watching()
+    }
+
+    /// The same, and that the daemon watched until now.
+    pub(super) fn note_watching(&mut self) -> Result<(), StoreError> {
         self.save().or_else(|error| self.leave_file(error))
     }
 
     pub(super) fn save(&mut self) -> Result<(), StoreError> {
-        if self.engine.is_saved() && self.log.is_saved() {
-            return Ok(());
-        }
         let reports = self.reports_to_keep();
         let (mut store, flying) = (self.common.store.lock(), &self.senders.flying);
         store.save(&self.engine, &self.log, flying, &reports, self.now)?;

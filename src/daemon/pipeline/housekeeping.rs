@@ -76,21 +76,10 @@ impl Pipeline {
         self.check_home();
         // An uncertain clock gives no time that is worth noting.
         let is_sure = self.common.clock.is_sure();
-        let noted = if is_sure { self.note_watching(now) } else { Ok(()) };
+        let noted = if is_sure { self.note_watching() } else { Ok(()) };
         let pruned = self.prune(now);
         let written = noted.and(pruned).and_then(|()| self.common.store.lock().write_journal_into_file());
         self.note_store_result(written);
-    }
-
-    /// Notes that the daemon watched until now, and the last reports.
-    pub(super) fn note_watching(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
-        let reports = self.reports_to_keep();
-        let noted = self.common.store.lock().still_watching(&reports, now);
-        if let Err(error) = noted {
-            return self.leave_file(error);
-        }
-        self.housekeeping.reports_to_keep.clear();
-        Ok(())
     }
 
     /// The last reports that are not in the store yet.

@@ -99,7 +99,7 @@ impl Pipeline {
         if !self.looking.sure && self.common.clock.is_sure() {
             self.looking.sure = true;
             self.follow_clock();
-            let noted = self.note_watching(self.now);
+            let noted = self.note_watching();
             self.note_store_result(noted);
         }
     }

@@ -73,7 +73,10 @@ impl Daemon {
         now: DateTime<Utc>,
     ) -> Self {
         let Self { mut store, muted, mails, handed, snapshot, max_per_hour, directory, .. } = self;
-        store.still_watching(&[], until).unwrap();
+        let Restored { incidents, cut_offs, log, .. } = store.restore().unwrap();
+        let mut engine = Engine::new(watchers.clone(), incidents, cut_offs, until);
+        engine.saved();
+        store.save(&engine, &log, &Flying::new(), &[], until).unwrap();
         let mut new = Self {
             muted,
             mails,
