@@ -33,9 +33,4 @@ impl Store {
         decisions.reverse();
         Ok(decisions)
     }
-
-    /// A number that changes whenever another process writes into the file.
-    pub(crate) fn data_version(&self) -> Result<i64, StoreError> {
-        Ok(self.connection.query_row("PRAGMA data_version", [], |row| row.get(0))?)
-    }
 }

@@ -1,5 +1,4 @@
-//! The pipeline's work by the clock: changes that others wrote into the store, the digest, and a store
-//! whose file fails.
+//! The pipeline's work by the clock: people's decisions, the digest, and a store whose file fails.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -30,8 +29,6 @@ pub(in crate::daemon) struct Housekeeping {
     digested_until: DateTime<Utc>,
     /// Accounts whose last report is not in the store yet.
     pub(super) reports_to_keep: BTreeSet<AccountName>,
-    /// The version of the store after the last change by others.
-    data_version: Option<i64>,
     /// The store refused the last commit. This is logged once.
     failing: bool,
     /// The watched VM that is this machine.
@@ -55,8 +52,7 @@ impl Housekeeping {
 }
 
 impl Pipeline {
-    /// Takes in changes that others may have written, and sends what is due. False if the store's file was deleted,
-    /// or another file took its place.
+    /// Sends what is due. False if the store's file was deleted, or another file took its place.
     pub(super) fn check(&mut self) -> bool {
         self.last_run.now();
         let (now, mut has_its_file) = (self.now, true);
@@ -65,7 +61,7 @@ impl Pipeline {
             self.return_to_file(now);
             has_its_file = self.common.store.lock().is_in_place();
         }
-        let result = self.check_store().and_then(|()| self.owe_digests(now));
+        let result = self.owe_digests(now);
         self.note_store_result(result);
         self.dispatch();
         has_its_file
@@ -124,17 +120,7 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Takes in people's decisions, if a command wrote them.
-    pub(super) fn check_store(&mut self) -> Result<(), StoreError> {
-        let version = self.common.store.lock().data_version()?;
-        if self.housekeeping.data_version == Some(version) {
-            return Ok(());
-        }
-        self.housekeeping.data_version = Some(version);
-        self.take_decisions()
-    }
-
-    /// Takes in people's decisions.
+    /// Takes in people's decisions. Commands that do not reach the control socket write them into the store.
     pub(super) fn take_decisions(&mut self) -> Result<(), StoreError> {
         let muted = self.common.store.lock().silences(self.now)?;
         if muted != self.muted {
@@ -228,26 +214,20 @@ impl Pipeline {
         }
         self.engine.write_all();
         self.log.write_all();
-        self.housekeeping.data_version = None;
         // The new store may lack everything that the file held.
         self.housekeeping.reports_to_keep.extend(self.known.keys().cloned());
         self.save()
     }
 
-    fn return_to_file(&mut self, now: DateTime<Utc>) {
+    fn return_to_file(&self, now: DateTime<Utc>) {
         let mut store = self.common.store.lock();
         if !store.is_in_memory() {
             return;
         }
         match store.return_to_file(now) {
             Ok(aside) => say_returned(aside.as_deref()),
-            Err(error) => {
-                tracing::debug!(%error, "the store still cannot be used");
-                return;
-            }
+            Err(error) => tracing::debug!(%error, "the store still cannot be used"),
         }
-        drop(store);
-        self.housekeeping.data_version = None;
     }
 
     /// Logs once that the store fails, and once that it works again.

@@ -43,7 +43,7 @@ pub(super) use looking::Looking;
 pub(super) enum Message {
     /// A minute is over.
     Tick,
-    /// Others may have written into the store, and readings may have gone stale.
+    /// Mails may be due, and the store's file may be gone.
     Check,
     Update(Update),
     /// A new configuration is in force.
@@ -115,7 +115,7 @@ pub(super) const STORE_GONE: &str = "the store's file was deleted or replaced: p
 const TICK: Duration = Duration::from_secs(60);
 /// Changes that come one by one are encoded this often at most.
 const ENCODE_EVERY: Duration = Duration::from_secs(1);
-/// The pipeline checks this often for rows that others wrote into the store, and for stale readings.
+/// The pipeline checks this often for mails that are due.
 const CHECK_EVERY: Duration = Duration::from_millis(500);
 
 impl Pipeline {
@@ -203,9 +203,6 @@ impl Pipeline {
         self.common.snapshot.set(snapshot);
 
         failpoint::reach("reading-applied");
-        // A silence that was made a moment ago counts already.
-        let checked = self.check_store();
-        self.note_store_result(checked);
         // Mails come first: encoding a large page takes longer than a mail may wait.
         self.take_readings(&account, &observed, ended.then_some(collector));
         if ended {
@@ -271,7 +268,7 @@ impl Pipeline {
 
     fn tick(&mut self) {
         let now = self.now;
-        // Silences end by themselves.
+        // Silences end by themselves, and a command that finds no socket writes into the store.
         let decided = self.take_decisions();
         self.note_store_result(decided);
         self.look_at_time();
