@@ -51,7 +51,7 @@ fn chosen(settings: &Settings, recipient: Option<&str>) -> Result<BTreeSet<Strin
     let of_accounts = settings.accounts.iter().flat_map(AccountSettings::everybody);
     let webhooks = settings.webhooks.iter().map(|one| format!("{}{}", Service::Webhook.prefix(), one.name));
     let chats = settings.telegram.iter().map(|one| format!("{}{}", Service::Telegram.prefix(), one.name));
-    let all: BTreeSet<String> = of_accounts.chain(webhooks).chain(chats).map(|to| address(&to)).collect();
+    let all: BTreeSet<String> = of_accounts.chain(webhooks).chain(chats).collect();
     let Some(recipient) = recipient else { return Ok(all) };
     let wanted = address(recipient);
     if all.contains(&wanted) {

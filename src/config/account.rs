@@ -245,7 +245,7 @@ impl AccountSettings {
         &self.profile.name
     }
 
-    /// All recipients of the account, as configured.
+    /// All recipients of the account.
     pub(crate) fn everybody(&self) -> impl Iterator<Item = String> {
         let alert = &self.alert;
         let of_rules = alert.rules.values().flat_map(|rule| &rule.to);

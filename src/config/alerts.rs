@@ -137,7 +137,7 @@ pub(super) fn languages(view: &View<'_>, of_account: Language) -> BTreeMap<Strin
                     continue;
                 }
             };
-            let known = named.entry(address(&recipient)).or_insert(language);
+            let known = named.entry(recipient).or_insert(language);
             if known.unwrap_or(of_account) != language.unwrap_or(of_account) {
                 let message = format!("{said} has two languages in this account; name the same everywhere");
                 view.error(&key, message);
@@ -148,7 +148,7 @@ pub(super) fn languages(view: &View<'_>, of_account: Language) -> BTreeMap<Strin
     named.into_iter().filter_map(|(to, language)| Some((to, language?))).collect()
 }
 
-/// A list of mail addresses, webhooks and Telegram chats.
+/// A list of bare mail addresses, webhooks and Telegram chats.
 pub(super) fn recipients(view: &View<'_>, key: &str) -> Vec<String> {
     let mut recipients = Vec::new();
     for written in view.get::<Vec<Written>>(key).unwrap_or_default() {
@@ -167,7 +167,9 @@ fn recipient(text: &str, view: &View<'_>) -> Result<String, String> {
             "holds a web address; write it as url into [webhooks.NAME], and \"webhook:NAME\" here".into()
         );
     }
-    let Way::Named(service, name) = Way::to(text) else { return Ok(values::mailbox(text)?.to_string()) };
+    let Way::Named(service, name) = Way::to(text) else {
+        return Ok(address(values::mailbox(text)?.email.as_ref()));
+    };
     let (table, keys) = service.table();
     let known = view.names_below(table);
     if known.contains(&name) {

@@ -75,7 +75,7 @@ pub(crate) struct AccountSettings {
     pub profile: Arc<Profile>,
     pub api: provider::ProviderSettings,
     pub alert: Arc<alert::AlertSettings>,
-    /// The recipients of its mails: its own, otherwise those of `[email]`.
+    /// The recipients of its mails, as the notification log names them: its own, otherwise those of `[email]`.
     pub to: Vec<String>,
     /// The languages of recipients that read another one than the account's, by address.
     pub languages: BTreeMap<String, Language>,
@@ -220,19 +220,4 @@ fn check_ways(accounts: &[AccountSettings], sources: &sources::Sources, findings
         findings.error(source, &place, message);
     }
     true
-}
-
-impl Settings {
-    /// Whether this way has a server, webhook or chat.
-    pub(crate) fn serves(&self, way: &mail::Way) -> bool {
-        match way {
-            mail::Way::Smtp => self.email.is_some(),
-            mail::Way::Named(mail::Service::Webhook, name) => {
-                self.webhooks.iter().any(|one| one.name == *name)
-            }
-            mail::Way::Named(mail::Service::Telegram, name) => {
-                self.telegram.iter().any(|one| one.name == *name)
-            }
-        }
-    }
 }

@@ -7,7 +7,7 @@ use lettre::message::Mailbox;
 
 use crate::alert::{Form, Notice};
 use crate::config::{AccountSettings, Settings};
-use crate::mail::{self, RenderError, Rendered, Service, Way, address};
+use crate::mail::{self, RenderError, Rendered, Service, Way};
 use crate::model::{AccountName, Language, Snapshot};
 use crate::provider::cron::Schedule;
 
@@ -15,8 +15,6 @@ use crate::provider::cron::Schedule;
 #[derive(Clone, Debug)]
 pub(crate) struct MailWriter {
     pub(crate) from: Mailbox,
-    /// The recipients as the configuration writes them, by bare address.
-    names: BTreeMap<String, Mailbox>,
     /// The highest threshold of each account.
     tightest_rungs: BTreeMap<AccountName, u32>,
     /// The longest time between two digests, in days.
@@ -43,12 +41,9 @@ impl MailWriter {
         let tightest = settings.accounts.iter().filter_map(|account| {
             Some((account.name().clone(), account.alert.disconnect_days.iter().copied().min()?))
         });
-        let named = settings.accounts.iter().flat_map(AccountSettings::everybody);
-        let names = named.filter_map(|to| Some((address(&to), to.parse().ok()?)));
         let from = settings.email.as_ref().map(|email| email.from.clone());
         Some(Self {
             from: from.or_else(|| NO_SENDER.parse().ok())?,
-            names: names.collect(),
             tightest_rungs: tightest.collect(),
             digest_days: settings.digest.as_ref().map_or(7, digest_days),
             max_per_hour: settings.max_per_hour as usize,
@@ -75,7 +70,7 @@ impl MailWriter {
         mail::new_id(self.from.email.domain())
     }
 
-    /// Renders a notice. The context has everything but the name of the recipient.
+    /// Renders a notice.
     ///
     /// # Errors
     /// If no mail can be made of the notice.
@@ -83,9 +78,8 @@ impl MailWriter {
         &self,
         notice: &Notice,
         id: &str,
-        mut context: mail::Context<'_>,
+        context: mail::Context<'_>,
     ) -> Result<Rendered, RenderError> {
-        context.to_name = self.names.get(&notice.to).cloned();
         match Way::to(&notice.to) {
             Way::Smtp => mail::render(notice, id, &context),
             Way::Named(Service::Webhook, _) => mail::render_webhook(notice, id, &context),
@@ -127,8 +121,7 @@ fn digest_days(schedule: &Schedule) -> usize {
 }
 
 fn languages(account: &AccountSettings) -> (AccountName, (Language, BTreeMap<String, Language>)) {
-    let own = account.languages.iter().map(|(to, language)| (address(to), *language)).collect();
-    (account.name().clone(), (account.profile.language, own))
+    (account.name().clone(), (account.profile.language, account.languages.clone()))
 }
 
 /// The domain that distinguishes this installation's events from those of others: the sender's domain, or the

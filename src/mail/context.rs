@@ -29,8 +29,6 @@ pub(crate) struct Context<'a> {
     pub digest_days: usize,
     /// The watched VM that hostwatch itself runs on, if there is one. If its account is cut off, hostwatch stops.
     pub lives_on: Option<OwnVm>,
-    /// The recipient as the configuration writes it. Without it `To` is the bare address.
-    pub to_name: Option<Mailbox>,
     /// Lines that go into this mail beside its notice.
     pub notes: &'a [String],
     /// Other recipients of its accounts that mails cannot reach.
@@ -59,7 +57,7 @@ pub(crate) enum RenderError {
 }
 
 impl<'a> Context<'a> {
-    /// A context without thresholds, notes, page, the recipient's name and the VM that hostwatch runs on.
+    /// A context without thresholds, notes, page and the VM that hostwatch runs on.
     pub(crate) fn new(from: &'a Mailbox, snapshot: &'a Snapshot, now: DateTime<Utc>) -> Self {
         Self {
             from,
@@ -68,7 +66,6 @@ impl<'a> Context<'a> {
             tightest_rungs: BTreeMap::new(),
             digest_days: 7,
             lives_on: None,
-            to_name: None,
             notes: &[],
             unreached: &[],
             page: None,

@@ -22,7 +22,6 @@ const LONGEST_VALUE: usize = 900;
 const MOST_REFERENCES: usize = 10;
 /// The number of header pairs: some servers refuse a head of more than 32 KiB for good.
 const MOST_PAIRS: usize = 50;
-const LONGEST_NAME: usize = 200;
 const LONGEST_LIST_ID: usize = 120;
 /// The beginning of a line by which mailboxes in one file tell mails apart.
 const FROM: &str = "From ";
@@ -68,15 +67,7 @@ impl Draft<'_> {
     }
 
     fn mailbox(&self) -> Result<Mailbox, RenderError> {
-        let bare = || self.to.parse();
-        let mut mailbox: Mailbox = self
-            .context
-            .to_name
-            .clone()
-            .map_or_else(bare, Ok)
-            .map_err(|source| RenderError::Recipient { text: self.to.to_owned(), source })?;
-        mailbox.name = mailbox.name.filter(|name| name.len() <= LONGEST_NAME);
-        Ok(mailbox)
+        self.to.parse().map_err(|source| RenderError::Recipient { text: self.to.to_owned(), source })
     }
 }
 

@@ -104,7 +104,7 @@ fn variables_are_typed_by_their_key() {
     assert_eq!(vm_key(&settings, 0), "00123");
     assert_eq!(
         account.to.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        ["a@example.com", "B <b@example.com>"]
+        ["a@example.com", "b@example.com"]
     );
     assert_eq!(account.api.container_states[&0], "ENABLED");
     assert_eq!(account.schedules[&Collector::Vms].to_string(), "0 * * * *");

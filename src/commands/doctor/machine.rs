@@ -12,7 +12,6 @@ use crate::clock;
 use crate::commands::beside;
 use crate::config::{AccountSettings, Environment, Settings};
 use crate::daemon::machine;
-use crate::mail::address;
 use crate::mail::smtp::{Timing, Transport};
 use crate::mail::{MailSettings, Way};
 use crate::model::{Language, Snapshot, Via, lives_on};
@@ -65,7 +64,7 @@ pub(in crate::commands) async fn mail_checks(settings: &Settings) -> Vec<(String
         checks.push(("mail".to_owned(), CheckVerdict::skip("off: there is no [email] table")));
     }
     if let Some(email) = &settings.email {
-        let everybody = settings.accounts.iter().flat_map(AccountSettings::everybody).map(|to| address(&to));
+        let everybody = settings.accounts.iter().flat_map(AccountSettings::everybody);
         let recipients: BTreeSet<String> = everybody.filter(|to| Way::to(to) == Way::Smtp).collect();
         let verdict = mail_server(email, &Vec::from_iter(recipients)).await;
         checks.push(("mail server".to_owned(), verdict));

@@ -10,7 +10,6 @@ use tokio::net::lookup_host;
 use super::mx;
 use crate::commands::reading::in_order;
 use crate::config::Settings;
-use crate::mail::address;
 use crate::model::{Snapshot, lives_on, site_of};
 use crate::terminal::doctor::CheckVerdict;
 
@@ -26,8 +25,7 @@ pub(super) async fn checks(settings: &Settings, snapshot: &Snapshot) -> Vec<(Str
         return Vec::new();
     }
     let mut checks = vec![("heartbeat".to_owned(), heartbeat(settings.heartbeat_url.is_some()))];
-    let recipients: BTreeSet<String> =
-        settings.accounts.iter().flat_map(|account| &account.to).map(|to| address(to)).collect();
+    let recipients: BTreeSet<&String> = settings.accounts.iter().flat_map(|account| &account.to).collect();
     let server = settings.email.as_ref().map(|email| email.server.host.as_str());
     // Texts that are no address are skipped.
     let mailboxes = recipients.iter().filter_map(|mailbox| Some((mailbox, mailbox.rsplit_once('@')?.1)));

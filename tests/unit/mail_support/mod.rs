@@ -211,8 +211,7 @@ pub fn mail_about(item: Item, book: &KnownAccount) -> Rendered {
 }
 
 pub fn context<'a>(from: &'a Mailbox, snapshot: &'a Snapshot) -> Context<'a> {
-    let to_name = Some("Ops <ops@example.com>".parse().unwrap());
-    Context { to_name, language: LANGUAGE.get(), ..Context::new(from, snapshot, now()) }
+    Context { language: LANGUAGE.get(), ..Context::new(from, snapshot, now()) }
 }
 
 pub fn parse(rendered: &Rendered) -> Message<'_> {
