@@ -77,9 +77,9 @@ impl Provider for Layer {
 }
 
 /// The variables that set keys, with `__` between levels and values of the types in the table of keys.
-/// `accounts` are the names in files. An account's name in a variable matches them without regard to case, or
-/// to `-` and `_`.
-pub(super) fn variables(env: &Environment, accounts: &[String], findings: &Findings) -> Vec<Layer> {
+/// `written` is the file. The name of an account, webhook or chat in a variable matches the one there without regard to
+/// case, or to `-` and `_`.
+pub(super) fn variables(env: &Environment, written: &Dict, findings: &Findings) -> Vec<Layer> {
     let mut found = Vec::new();
     for (name, value) in &env.0 {
         let Some(rest) = name.strip_prefix(PREFIX).filter(|_| !FLAGS.contains(&name.as_str())) else {
@@ -94,7 +94,7 @@ pub(super) fn variables(env: &Environment, accounts: &[String], findings: &Findi
             findings.warn(name, "", message);
             continue;
         }
-        let path = path_of(rest, accounts);
+        let path = path_of(rest, written);
         // Compose writes an unset variable as an empty one.
         if text.trim().is_empty() {
             if let Some(key) = keys::find(&path) {
@@ -116,15 +116,18 @@ pub(super) fn variables(env: &Environment, accounts: &[String], findings: &Findi
     found
 }
 
-fn path_of(rest: &str, accounts: &[String]) -> Vec<String> {
+/// The tables of tables whose names the user chooses.
+const NAMED: [&str; 3] = ["accounts", "webhooks", "telegram"];
+
+fn path_of(rest: &str, written: &Dict) -> Vec<String> {
     let mut path: Vec<String> = rest.split("__").map(str::to_ascii_lowercase).collect();
-    if path[0] == "accounts" && path.len() > 2 {
+    if NAMED.contains(&path[0].as_str()) && path.len() > 2 {
         let given = rest.split("__").nth(1).unwrap_or_default();
         let plain = |name: &str| name.to_ascii_lowercase().replace('-', "_");
-        let exact = accounts.iter().find(|account| *account == given);
-        let alike = || accounts.iter().find(|account| plain(account) == plain(given));
-        if let Some(account) = exact.or_else(alike) {
-            path[1] = account.clone();
+        let names = || written.get(&path[0]).and_then(Value::as_dict).into_iter().flat_map(Dict::keys);
+        let exact = names().find(|name| *name == given);
+        if let Some(name) = exact.or_else(|| names().find(|name| plain(name) == plain(given))).cloned() {
+            path[1] = name;
         }
     }
     path

@@ -40,8 +40,8 @@ pub(super) fn read(path: Option<&Path>, env: &Environment, findings: &Findings) 
     if let Some(path) = path {
         sources.add_file(path, findings)?;
     }
-    let names: Vec<String> = sources.accounts.keys().cloned().collect();
-    for variable in environment::variables(env, &names, findings) {
+    let written = sources.figment.data().ok()?.remove(&Profile::Default).unwrap_or_default();
+    for variable in environment::variables(env, &written, findings) {
         sources.note(&variable.data, &variable.metadata.name);
         sources.figment = sources.figment.merge(variable);
     }

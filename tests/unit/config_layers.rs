@@ -356,6 +356,14 @@ fn ladders_are_sorted_and_hold_the_last_day_to_pay() {
 }
 
 #[test]
+fn a_variable_means_the_webhook_of_the_file_however_its_name_is_written() {
+    let place =
+        Place::new(&format!("{BASE}to = ['webhook:On-Call']\n[webhooks.On-Call]\nallow_http = true\n"));
+    let webhooks = place.load(&[("HOSTWATCH_WEBHOOKS__ON_CALL__URL", "http://hook.example.com/")]).webhooks;
+    assert_eq!(webhooks.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["On-Call"]);
+}
+
+#[test]
 fn a_mail_password_comes_from_a_file_or_a_credential() {
     let email = "[email]\nsmtp_url = 'smtps://u@h'\nfrom = 'h@example.com'\nto = ['o@example.com']\n";
     for (lines, file) in [("password_file = 'p'", "p"), ("", "credentials/smtp.password")] {
