@@ -1,18 +1,19 @@
-//! The words of a conversation with an SMTP server: commands out, replies in. Servers deviate from RFC 5321:
-//! they send codes such as 571, a code without text, bare line feeds and any character set. Some repeat no code
-//! on the inner lines of a reply. A reply counts if its code is clear. This module knows nothing of mails.
+//! The words of a conversation with an SMTP server: commands out, replies in, each within its limit. Servers
+//! deviate from RFC 5321: they send codes such as 571, a code without text, bare line feeds and any character
+//! set. Some repeat no code on the inner lines of a reply. A reply counts if its code is clear. This module
+//! knows nothing of mails.
 
 use std::io;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::time::{Duration, timeout};
 
+use super::blame::{Blame, Stage};
+use super::error::{End, LONGEST_SAID, SendError};
 use crate::model::sanitize;
 
 /// The longest reply that is read.
 const MOST_REPLY: usize = 64 * 1024;
-
-/// The longest text of a server that is kept, in characters.
-pub(crate) const LONGEST_SAID: usize = 400;
 
 /// A stream to the server, open or encrypted.
 pub(super) trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -24,6 +25,10 @@ pub(super) struct Chat {
     stream: Box<dyn Wire>,
     /// Octets that were read and are not part of a reply yet.
     ahead: Vec<u8>,
+    /// The limit of each reply to a command.
+    limit: Duration,
+    /// Whether the server announced that it closes the connection.
+    pub is_left: bool,
 }
 
 /// The server's reply to one command.
@@ -36,8 +41,8 @@ pub(super) struct Reply {
 }
 
 impl Chat {
-    pub(super) fn new(stream: impl Wire + 'static) -> Self {
-        Self { stream: Box::new(stream), ahead: Vec::new() }
+    pub(super) fn new(stream: impl Wire + 'static, limit: Duration) -> Self {
+        Self { stream: Box::new(stream), ahead: Vec::new(), limit, is_left: false }
     }
 
     /// The stream, on which TLS is to begin.
@@ -45,31 +50,64 @@ impl Chat {
     /// # Errors
     /// If more octets came than were asked for, from the server or from somebody in its place: they would pass
     /// for encrypted.
-    pub(super) fn into_stream(self) -> io::Result<Box<dyn Wire>> {
+    pub(super) fn into_stream(self) -> Result<Box<dyn Wire>, String> {
         match self.ahead.is_empty() {
             true => Ok(self.stream),
-            false => Err(unreadable("more than one reply")),
+            false => Err("STARTTLS: more than one reply".to_owned()),
         }
     }
 
-    /// Sends a line and reads the reply.
-    pub(super) async fn ask(&mut self, line: &str) -> io::Result<Reply> {
-        self.write(format!("{line}\r\n").as_bytes()).await?;
-        self.reply().await
+    /// Sends a command and reads the reply. `wanted` has the first digits of the replies to go on after.
+    pub(super) async fn ask(&mut self, stage: Stage, line: &str, wanted: &[u8]) -> Result<Reply, SendError> {
+        // `MAIL FROM` of an address, `EHLO` of a name; no error holds a password.
+        let named = line.split_once(":<").or_else(|| line.split_once(' '));
+        let what = if stage == Stage::Login { "AUTH" } else { named.map_or(line, |(what, _)| what) };
+        self.tell(stage, what, format!("{line}\r\n").as_bytes(), self.limit).await?;
+        self.hear(stage, what, wanted, self.limit).await
     }
 
     /// Sends octets. All of them are on their way when this returns.
-    pub(super) async fn write(&mut self, octets: &[u8]) -> io::Result<()> {
-        self.stream.write_all(octets).await?;
-        self.stream.flush().await
+    pub(super) async fn tell(
+        &mut self,
+        stage: Stage,
+        what: &str,
+        octets: &[u8],
+        limit: Duration,
+    ) -> Result<(), SendError> {
+        let sending = async {
+            self.stream.write_all(octets).await?;
+            self.stream.flush().await
+        };
+        bound(limit, sending).await.map_err(|error| SendError::broken(stage, what, &error))
+    }
+
+    /// Reads the reply to `what`. A server that is out of step counts as broken.
+    pub(super) async fn hear(
+        &mut self,
+        stage: Stage,
+        what: &str,
+        wanted: &[u8],
+        limit: Duration,
+    ) -> Result<Reply, SendError> {
+        let reply = bound(limit, self.reply()).await;
+        let reply = reply.map_err(|error| SendError::broken(stage, what, &error))?;
+        self.is_left |= reply.code == *b"421";
+        let (end, reason) = match reply.code[0] {
+            first if wanted.contains(&first) => return Ok(reply),
+            b'4' => (End::Refused(Blame::Later), reply.said()),
+            b'5' => (End::Refused(Blame::Server), reply.said()),
+            _ => (End::Broken, format!("{} is no reply to {what}", reply.said())),
+        };
+        Err(SendError { stage, end, reason })
     }
 
     /// The next whole reply.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidData`] if the octets are no reply.
-    pub(super) async fn reply(&mut self) -> io::Result<Reply> {
-        let (mut code, mut lines, mut length) = (None, Vec::new(), 0);
+    async fn reply(&mut self) -> io::Result<Reply> {
+        let mut code: Option<[u8; 3]> = None;
+        let (mut lines, mut length) = (Vec::new(), 0);
         loop {
             let line = self.line().await?;
             length += line.len() + 2;
@@ -77,7 +115,7 @@ impl Chat {
                 return Err(too_long());
             }
             let (text, last) = match (read(&line), code) {
-                (Some((now, _, _)), Some(before)) if first(now) != first(before) => {
+                (Some((now, _, _)), Some(before)) if now[0] != before[0] => {
                     return Err(unreadable("success and failure in one reply"));
                 }
                 (Some((now, text, last)), _) => {
@@ -117,20 +155,17 @@ impl Chat {
 }
 
 impl Reply {
-    /// 2: done; 3: go on; 4: temporary refusal; 5: refusal.
-    pub(super) fn kind(&self) -> u8 {
-        first(self.code)
-    }
-
     /// Code and text in one line.
-    pub(super) fn said(&self) -> String {
+    fn said(&self) -> String {
         let code = String::from_utf8_lossy(&self.code);
         sanitize::one_line(&format!("{code} {}", self.lines.join(" ")), LONGEST_SAID)
     }
 }
 
-fn first(code: [u8; 3]) -> u8 {
-    code[0] - b'0'
+/// The result of a step within its limit. The whole conversation has none: a slow server is no broken one.
+pub(super) async fn bound<T>(limit: Duration, step: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    let late = || io::Error::new(io::ErrorKind::TimedOut, format!("nothing within {limit:?}"));
+    timeout(limit, step).await.unwrap_or_else(|_| Err(late()))
 }
 
 fn unreadable(why: &str) -> io::Error {
@@ -163,9 +198,14 @@ fn text_of(octets: &[u8]) -> String {
 mod tests {
     use super::*;
 
+    /// A conversation with a server that sends these octets.
+    fn chat(sent: Vec<u8>) -> Chat {
+        Chat::new(tokio::io::join(io::Cursor::new(sent), tokio::io::sink()), Duration::MAX)
+    }
+
     /// The replies in the octets of a server, and the error at the first that is none.
     async fn replies(sent: &[u8]) -> (Vec<String>, String) {
-        let mut chat = Chat::new(tokio::io::join(io::Cursor::new(sent.to_vec()), tokio::io::sink()));
+        let mut chat = chat(sent.to_vec());
         let mut found = Vec::new();
         loop {
             match chat.reply().await {
@@ -185,9 +225,9 @@ mod tests {
         ) {
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
             runtime.block_on(async {
-                let mut chat = Chat::new(tokio::io::join(io::Cursor::new(sent.into_bytes()), tokio::io::sink()));
+                let mut chat = chat(sent.into_bytes());
                 while let Ok(reply) = chat.reply().await {
-                    assert!((2..=5).contains(&reply.kind()) && !reply.said().contains(char::is_control));
+                    assert!((b'2'..=b'5').contains(&reply.code[0]) && !reply.said().contains(char::is_control));
                 }
             });
         }
@@ -242,7 +282,7 @@ mod tests {
     #[tokio::test]
     async fn the_stream_is_given_back_only_if_no_extra_bytes_came() {
         for (sent, is_clean) in [(&b"220 go\r\n"[..], true), (b"220 go\r\n250 slipped in\r\n", false)] {
-            let mut chat = Chat::new(tokio::io::join(io::Cursor::new(sent.to_vec()), tokio::io::sink()));
+            let mut chat = chat(sent.to_vec());
             chat.reply().await.unwrap();
             assert_eq!(chat.into_stream().is_ok(), is_clean);
         }

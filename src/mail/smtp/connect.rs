@@ -1,168 +1,123 @@
-//! Connects to an SMTP server: name look-up, TCP, TLS, EHLO. Login and mails come later.
+//! Connects to an SMTP server: name look-up, TCP, TLS, EHLO, login. Mails come later.
 
 use std::net::{IpAddr, SocketAddr};
 
 use rustls::pki_types::DnsName;
 use tokio::net::{TcpStream, lookup_host};
 
-use super::Timing;
+use super::Transport;
 use super::blame::Stage;
-use super::chat::Chat;
+use super::chat::{Chat, bound};
 use super::error::{End, SendError};
+use super::session::{Session, has};
 use super::tls::TlsClient;
 use crate::mail::Security;
 
-/// The server and the protection of the connection.
-pub(super) struct Route {
-    pub host: String,
-    pub port: u16,
-    /// `None`: nothing is encrypted.
-    pub tls: Option<TlsClient>,
-    /// This machine's full name for EHLO; if it has none, its address is used.
-    pub host_name: Option<String>,
-}
-
-/// A conversation after EHLO, and the version of TLS around it.
-pub(super) struct Greeted {
-    pub chat: Chat,
-    /// The name that this machine greeted with.
-    pub greeting: String,
-    pub extensions: Extensions,
-    pub tls_version: Option<&'static str>,
-}
-
-/// The server's extensions, as its reply to EHLO lists them, in capital letters.
-#[derive(Debug)]
-pub(super) struct Extensions(Vec<String>);
-
-impl Extensions {
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|line| line.split_whitespace().next() == Some(name))
-    }
-
-    /// Whether the server offers this way to log in.
-    pub(super) fn has_login(&self, mechanism: &str) -> bool {
-        self.offered().any(|one| one == mechanism)
-    }
-
-    /// The ways to log in, for people.
-    pub(super) fn logins(&self) -> String {
-        let offered: Vec<&str> = self.offered().collect();
-        if offered.is_empty() { "no login".to_owned() } else { format!("AUTH {}", offered.join(" ")) }
-    }
-
-    fn offered(&self) -> impl Iterator<Item = &str> {
-        // Old servers write AUTH=LOGIN.
-        let lines = self.0.iter().filter_map(|line| line.strip_prefix("AUTH")?.strip_prefix([' ', '=']));
-        lines.flat_map(str::split_whitespace)
-    }
-}
-
-/// Connects to the first of the host's addresses that greets and encrypts; the error says how to correct it.
-pub(super) async fn connect(route: &Route, limits: &Timing) -> Result<Greeted, SendError> {
-    let looked_up = limits.bound(limits.connect, lookup_host((route.host.as_str(), route.port))).await;
-    let addresses = looked_up.and_then(|found| found.map_err(|error| error.to_string())).map_err(|why| {
-        format!("looking up the name: {why}; check the host in email.smtp_url and this machine's DNS")
-    })?;
-    let addresses: Vec<SocketAddr> = addresses.collect();
-    let mut last = "the name has no address; check the host in email.smtp_url".to_owned().into();
-    for &address in &addresses {
-        match greet(route, limits, address).await {
-            Ok(greeted) => return Ok(greeted),
-            Err(failure) if addresses.len() > 1 => {
-                last = failure.map(|why| format!("at {}: {why}", address.ip()));
+impl Transport {
+    /// Connects, greets, encrypts as the settings demand, and logs in.
+    pub(super) async fn open(&self) -> Result<Session, SendError> {
+        let named = |failure: SendError| match failure.end {
+            End::Refused(_) if failure.stage == Stage::Login => failure,
+            End::Refused(_) | End::Broken | End::ReplyLost => {
+                SendError { stage: Stage::Connection, ..failure }
+                    .map(|reason| format!("{}:{}: {reason}", self.server.host, self.server.port))
             }
-            Err(failure) => last = failure,
+        };
+        let mut session = self.connect().await.map_err(named)?;
+        // A server with a login has TLS. The check is repeated here because a password in the open would be
+        // costly.
+        if let (Some(login), Some(_)) = (&self.server.login, session.tls_version) {
+            session.log_in(login).await.map_err(named)?;
         }
+        Ok(session)
     }
-    Err(last)
-}
 
-/// One address: TCP, TLS, EHLO.
-async fn greet(route: &Route, limits: &Timing, address: SocketAddr) -> Result<Greeted, SendError> {
-    let tcp = tcp(address, limits).await?;
-    let greeting = hello(route.host_name.as_deref(), tcp.local_addr().ok());
-    let mut chat = Chat::new(tcp);
-    let mut tls_version = None;
-    if let Some(tls) = route.tls.as_ref().filter(|tls| tls.security == Security::Tls) {
-        (chat, tls_version) = encrypted(tls, chat, limits).await?;
-    }
-    greeted(&mut chat, route, limits).await?;
-    let mut extensions = ehlo(&mut chat, &greeting, route.tls.is_none(), limits).await?;
-    if let Some(tls) = route.tls.as_ref().filter(|tls| tls.security == Security::StartTls) {
-        if !extensions.has("STARTTLS") {
-            return Err(
-                "the server offers no STARTTLS there, and hostwatch sends no mail in the open; write \
-                        smtps:// (usually port 465) or correct the port in email.smtp_url"
-                    .to_owned()
-                    .into(),
-            );
+    /// Connects to the first of the host's addresses that greets and encrypts; the error says how to correct it.
+    async fn connect(&self) -> Result<Session, SendError> {
+        let name = (self.server.host.as_str(), self.server.port);
+        let addresses = bound(self.timing.connect, lookup_host(name)).await.map_err(|why| {
+            format!("looking up the name: {why}; check the host in email.smtp_url and this machine's DNS")
+        })?;
+        let addresses: Vec<SocketAddr> = addresses.collect();
+        let mut last = "the name has no address; check the host in email.smtp_url".to_owned().into();
+        for &address in &addresses {
+            match self.greet(address).await {
+                Ok(session) => return Ok(session),
+                Err(failure) if addresses.len() > 1 => {
+                    last = failure.map(|why| format!("at {}: {why}", address.ip()));
+                }
+                Err(failure) => last = failure,
+            }
         }
-        let asked = limits.ask(&mut chat, Stage::Connection, "STARTTLS", 2).await;
-        asked.map_err(|failure| failure.map(|reason| format!("STARTTLS: {reason}")))?;
-        (chat, tls_version) = encrypted(tls, chat, limits).await?;
-        // The server waits for EHLO without another greeting (RFC 3207, section 4.2).
-        extensions = ehlo(&mut chat, &greeting, false, limits).await?;
+        Err(last)
     }
-    Ok(Greeted { chat, greeting, extensions, tls_version })
-}
 
-async fn tcp(address: SocketAddr, limits: &Timing) -> Result<TcpStream, String> {
-    let tried = limits.bound(limits.connect, TcpStream::connect(address)).await;
-    let stream = tried.and_then(|connected| connected.map_err(|error| error.to_string())).map_err(|why| {
-        format!("connecting to {address}: {why}; check host and port in email.smtp_url, and the firewall")
-    })?;
-    // The dot follows the mail in a packet of its own and must not wait for an acknowledgement. If the option
-    // fails, mails are milliseconds later.
-    let _ = stream.set_nodelay(true);
-    Ok(stream)
-}
-
-/// The conversation over TLS, and its version.
-async fn encrypted(
-    tls: &TlsClient,
-    chat: Chat,
-    limits: &Timing,
-) -> Result<(Chat, Option<&'static str>), String> {
-    let stream = chat.into_stream().map_err(|error| format!("STARTTLS: {error}"))?;
-    let handshake = limits.bound(limits.reply, tls.handshake(stream));
-    let (stream, version) = handshake.await.unwrap_or_else(|late| Err(format!("TLS handshake: {late}")))?;
-    Ok((Chat::new(stream), Some(version)))
-}
-
-async fn greeted(chat: &mut Chat, route: &Route, limits: &Timing) -> Result<(), SendError> {
-    let (stage, what) = (Stage::Connection, "the connection");
-    let greeted = limits.answer(stage, what, limits.reply, chat.reply()).await;
-    greeted.and_then(|reply| reply.of_kind(stage, what, 2)).map(drop).map_err(|failure| {
-        let is_silent = failure.end == End::Broken;
-        let waits_for_tls = route.tls.as_ref().is_none_or(|tls| tls.security != Security::Tls);
-        if is_silent && waits_for_tls && route.port == 465 {
-            return failure.map(|reason| {
-                format!("{reason}; port 465 speaks TLS from the first byte: write smtps:// in email.smtp_url")
-            });
+    /// One address: TCP, TLS, EHLO.
+    async fn greet(&self, address: SocketAddr) -> Result<Session, SendError> {
+        let tcp = bound(self.timing.connect, TcpStream::connect(address)).await.map_err(|why| {
+            format!("connecting to {address}: {why}; check host and port in email.smtp_url, and the firewall")
+        })?;
+        // The dot follows the mail in a packet of its own and must not wait for an acknowledgement. If the option
+        // fails, mails are milliseconds later.
+        let _ = tcp.set_nodelay(true);
+        let greeting = hello(self.server.helo_name.as_deref(), tcp.local_addr().ok());
+        let mut chat = Chat::new(tcp, self.timing.reply);
+        let mut tls_version = None;
+        if let Some(tls) = self.tls.as_ref().filter(|tls| tls.security == Security::Tls) {
+            (chat, tls_version) = self.encrypted(tls, chat).await?;
         }
-        not_ready(failure)
-    })
+        self.greeted(&mut chat).await?;
+        let mut extensions = ehlo(&mut chat, &greeting, self.tls.is_none()).await?;
+        if let Some(tls) = self.tls.as_ref().filter(|tls| tls.security == Security::StartTls) {
+            if !has(&extensions, "STARTTLS") {
+                return Err(
+                    "the server offers no STARTTLS there, and hostwatch sends no mail in the open; write \
+                            smtps:// (usually port 465) or correct the port in email.smtp_url"
+                        .to_owned()
+                        .into(),
+                );
+            }
+            chat.ask(Stage::Connection, "STARTTLS", b"2").await?;
+            (chat, tls_version) = self.encrypted(tls, chat).await?;
+            // The server waits for EHLO without another greeting (RFC 3207, section 4.2).
+            extensions = ehlo(&mut chat, &greeting, false).await?;
+        }
+        let timing = self.timing;
+        Ok(Session { chat, greeting, extensions, tls_version, mechanism: None, timing, is_used: false })
+    }
+
+    /// The conversation over TLS, and its version.
+    async fn encrypted(&self, tls: &TlsClient, chat: Chat) -> Result<(Chat, Option<&'static str>), String> {
+        let (stream, version) = tls.handshake(chat.into_stream()?, self.timing.reply).await?;
+        Ok((Chat::new(stream, self.timing.reply), Some(version)))
+    }
+
+    async fn greeted(&self, chat: &mut Chat) -> Result<(), SendError> {
+        let greeted = chat.hear(Stage::Connection, "the connection", b"2", self.timing.reply).await;
+        greeted.map(drop).map_err(|failure| {
+            let is_silent = failure.end == End::Broken;
+            if is_silent && self.server.security != Security::Tls && self.server.port == 465 {
+                return failure.map(|reason| {
+                    format!(
+                        "{reason}; port 465 speaks TLS from the first byte: write smtps:// in email.smtp_url"
+                    )
+                });
+            }
+            not_ready(failure)
+        })
+    }
 }
 
-/// `may_helo`: neither login nor TLS is needed, so that a server of before EHLO will do.
-async fn ehlo(
-    chat: &mut Chat,
-    hello: &str,
-    may_helo: bool,
-    limits: &Timing,
-) -> Result<Extensions, SendError> {
-    let mut greeted = limits.ask(chat, Stage::Connection, &format!("EHLO {hello}"), 2).await;
+/// `may_helo`: neither login nor TLS is needed, so that a server of before EHLO will do. The server's extensions
+/// are in capital letters.
+async fn ehlo(chat: &mut Chat, hello: &str, may_helo: bool) -> Result<Vec<String>, SendError> {
+    let mut greeted = chat.ask(Stage::Connection, &format!("EHLO {hello}"), b"2").await;
     let is_unknown = |failure: &SendError| ["500", "502"].iter().any(|code| failure.reason.starts_with(code));
     if may_helo && greeted.as_ref().is_err_and(is_unknown) {
-        greeted = limits.ask(chat, Stage::Connection, &format!("HELO {hello}"), 2).await;
+        greeted = chat.ask(Stage::Connection, &format!("HELO {hello}"), b"2").await;
     }
-    if greeted.as_ref().is_err_and(|failure| failure.is_refusal() && !failure.is_farewell()) {
-        // The reply to QUIT does not matter.
-        let _ = limits.bound(limits.quit, chat.ask("QUIT")).await;
-    }
-    let greeted = greeted.map_err(not_ready)?;
-    Ok(Extensions(greeted.lines.iter().skip(1).map(|line| line.trim().to_ascii_uppercase()).collect()))
+    let lines = greeted.map_err(not_ready)?.lines;
+    Ok(lines.iter().skip(1).map(|line| line.trim().to_ascii_uppercase()).collect())
 }
 
 fn not_ready(failure: SendError) -> SendError {

@@ -1,7 +1,13 @@
 //! The errors between a mail and its 250, by the stage of the conversation. The sender decides whether and when
 //! to try again. Reasons hold no password.
 
+use std::io;
+
 use super::blame::{Blame, Past, Stage, blame, enhanced, speaks_of_sender};
+use crate::model::sanitize;
+
+/// The longest text of a server that is kept, in characters.
+pub(crate) const LONGEST_SAID: usize = 400;
 
 /// How a stage ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +38,19 @@ impl From<String> for SendError {
 }
 
 impl SendError {
+    /// No readable reply to `what` came.
+    pub(super) fn broken(stage: Stage, what: &str, error: &io::Error) -> Self {
+        let how = if error.kind() == io::ErrorKind::InvalidData {
+            "no readable reply to"
+        } else if error.kind() == io::ErrorKind::TimedOut {
+            "waiting for the reply to"
+        } else {
+            "connection lost at"
+        };
+        let reason = sanitize::one_line(&format!("{how} {what} ({error})"), LONGEST_SAID);
+        Self { stage, end: End::Broken, reason }
+    }
+
     /// The same with more words around its reason.
     pub(super) fn map(self, words: impl FnOnce(String) -> String) -> Self {
         Self { reason: words(self.reason), ..self }
@@ -39,11 +58,6 @@ impl SendError {
 
     pub(super) fn is_refusal(&self) -> bool {
         matches!(self.end, End::Refused(_))
-    }
-
-    /// Whether the server closes the connection after it.
-    pub(super) fn is_farewell(&self) -> bool {
-        self.is_refusal() && self.reason.starts_with("421")
     }
 
     /// The same with the blame for a refusal of one mail.

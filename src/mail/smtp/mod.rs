@@ -11,30 +11,30 @@ mod blame;
 mod chat;
 mod connect;
 mod error;
-mod reply;
 mod session;
 mod tls;
 
 use std::time::Duration;
 
 use self::blame::History;
-use self::connect::{Route, host_name};
+use self::connect::host_name;
 use self::session::Session;
 use self::tls::TlsClient;
 use parking_lot::Mutex;
 
-use super::settings::{Login, MailServer, Security};
+use super::settings::{MailServer, Security};
 use crate::failpoint;
 
 pub(crate) use self::blame::{Blame, Stage};
-pub(crate) use self::chat::LONGEST_SAID;
 pub(crate) use self::connect::{full_host_name, machine_names};
-pub(crate) use self::error::{End, SendError};
+pub(crate) use self::error::{End, LONGEST_SAID, SendError};
 
 /// Sends mails to one server. Certificates are read when it is made; a reload makes a new transport.
 pub(crate) struct Transport {
-    route: Route,
-    login: Option<Login>,
+    /// With the name for the greeting; if there is none, this machine's address is used.
+    server: MailServer,
+    /// `None`: nothing is encrypted.
+    tls: Option<TlsClient>,
     timing: Timing,
     /// Conversations that took a mail and wait for the next, at most one for each sender.
     kept: Mutex<Vec<Session>>,
@@ -48,9 +48,8 @@ pub(crate) struct Timing {
     pub connect: Duration,
     /// Each reply, and the TLS handshake.
     pub reply: Duration,
-    /// From the first byte of the mail to the reply to its dot: servers scan the mail before they reply.
+    /// The bytes of the mail, and the reply to its dot: servers scan the mail before they reply.
     pub content: Duration,
-    pub quit: Duration,
 }
 
 impl Default for Timing {
@@ -60,7 +59,6 @@ impl Default for Timing {
             connect: Duration::from_secs(30),
             reply: Duration::from_secs(300) / haste,
             content: Duration::from_secs(600) / haste,
-            quit: Duration::from_secs(5),
         }
     }
 }
@@ -79,7 +77,7 @@ pub(crate) struct Capabilities {
     /// `TLS 1.2` or `TLS 1.3`; `None` over an open connection.
     pub tls_version: Option<&'static str>,
     /// The mechanism of the login that succeeded; `None` if no user is set.
-    pub login: Option<String>,
+    pub login: Option<&'static str>,
     /// The name that this machine greeted with.
     pub greeting: String,
     /// The recipients that the server refuses, each with its words.
@@ -98,19 +96,9 @@ impl Transport {
             Security::Tls | Security::StartTls => Some(TlsClient::new(server)?),
             Security::Plain => None,
         };
-        let route = Route {
-            host: server.host.clone(),
-            port: server.port,
-            tls,
-            host_name: server.helo_name.clone().or_else(host_name),
-        };
-        Ok(Self {
-            route,
-            login: server.login.clone(),
-            timing,
-            kept: Mutex::default(),
-            history: Mutex::default(),
-        })
+        let helo_name = server.helo_name.clone().or_else(host_name);
+        let server = MailServer { helo_name, ..server.clone() };
+        Ok(Self { server, tls, timing, kept: Mutex::default(), history: Mutex::default() })
     }
 
     /// Sends one mail to one recipient and returns at its 250. `raw` is sent as it is, with CRLF line ends. The
@@ -123,8 +111,6 @@ impl Transport {
     ) -> Result<(), SendError> {
         let past = self.history.lock().of(recipient);
         let kept = self.kept.lock().pop();
-        // A kept conversation counts if its server is still there.
-        let kept = if let Some(session) = kept { session.again().await } else { None };
         let is_kept = kept.is_some();
         let mut session = if let Some(session) = kept { session } else { self.open().await? };
         failpoint::reach("connected");
@@ -158,21 +144,12 @@ impl Transport {
         }
     }
 
-    async fn open(&self) -> Result<Session, SendError> {
-        Session::open(&self.route, self.login.as_ref(), self.timing).await
-    }
-
     /// Connects, logs in, asks whether the server takes mail from this sender for these recipients, and leaves.
     pub(crate) async fn probe(
         &self,
         envelope_from: &str,
         recipients: &[String],
     ) -> Result<Capabilities, SendError> {
-        let mut session = self.open().await?;
-        let asked = session.try_envelope(envelope_from, recipients).await;
-        let capabilities = session.capabilities();
-        session.close().await;
-        let refused = asked?.into_iter().map(|(to, error)| (to, error.to_string())).collect();
-        Ok(Capabilities { refused, ..capabilities })
+        self.open().await?.probe(envelope_from, recipients).await
     }
 }

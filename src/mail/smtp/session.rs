@@ -6,97 +6,86 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use lettre::Address;
 use secrecy::ExposeSecret as _;
-use tokio::time::timeout;
 
 use super::blame::{Blame, Past, Stage};
-use super::chat::Reply;
-use super::connect::{Greeted, Route, connect};
+use super::chat::Chat;
 use super::error::{End, SendError};
 use super::{Capabilities, Timing};
 use crate::failpoint;
 use crate::mail::Login;
 
-/// A conversation ready for MAIL.
+/// A conversation after EHLO.
 pub(super) struct Session {
-    greeted: Greeted,
-    limits: Timing,
-    mechanism: Option<&'static str>,
-    /// Whether the server announced that it closes the connection.
-    is_left: bool,
+    pub chat: Chat,
+    /// The name that this machine greeted with.
+    pub greeting: String,
+    /// The server's extensions, as its reply to EHLO lists them, in capital letters.
+    pub extensions: Vec<String>,
+    pub tls_version: Option<&'static str>,
+    /// The way of the last login.
+    pub mechanism: Option<&'static str>,
+    pub timing: Timing,
+    /// Whether a mail was sent, or half sent, over it.
+    pub is_used: bool,
+}
+
+/// Whether a server has an extension.
+pub(super) fn has(extensions: &[String], name: &str) -> bool {
+    extensions.iter().any(|line| line.split_whitespace().next() == Some(name))
 }
 
 impl Session {
-    /// Connects, greets, encrypts as the route demands, and logs in.
-    pub(super) async fn open(
-        route: &Route,
-        login: Option<&Login>,
-        limits: Timing,
-    ) -> Result<Self, SendError> {
-        let named = |failure: SendError| match failure.end {
-            End::Refused(_) if failure.stage == Stage::Login => failure,
-            End::Refused(_) | End::Broken | End::ReplyLost => {
-                SendError { stage: Stage::Connection, ..failure }
-                    .map(|reason| format!("{}:{}: {reason}", route.host, route.port))
-            }
-        };
-        let greeted = connect(route, &limits).await.map_err(named)?;
-        let mut session = Self { greeted, limits, mechanism: None, is_left: false };
-        // A route with a login has TLS. The check is repeated here because a password in the open would be
-        // costly.
-        if let (Some(login), Some(_)) = (login, session.greeted.tls_version) {
-            session.log_in(login).await.map_err(named)?;
-        }
-        Ok(session)
-    }
-
-    async fn log_in(&mut self, login: &Login) -> Result<(), SendError> {
+    pub(super) async fn log_in(&mut self, login: &Login) -> Result<(), SendError> {
         let (user, password) = (login.username.as_str(), login.password.expose_secret());
         let both = BASE64.encode(format!("\0{user}\0{password}"));
+        // A password in all forms in which it is sent.
+        let secrets = [both.clone(), BASE64.encode(password), password.to_owned()];
         // Some servers ask once more for what came with AUTH PLAIN.
         let ways = [
             ("PLAIN", format!("AUTH PLAIN {both}"), vec![both]),
             ("LOGIN", "AUTH LOGIN".to_owned(), vec![BASE64.encode(user), BASE64.encode(password)]),
         ];
+        let offered = self.logins();
         let mut failed = None;
         for (mechanism, said, answers) in ways {
-            if !self.greeted.extensions.has_login(mechanism) {
+            if !offered.iter().any(|one| one == mechanism) {
                 continue;
             }
             self.mechanism = Some(mechanism);
             match self.answer_challenges(said, answers).await {
-                Ok(_) => return Ok(()),
+                Ok(()) => return Ok(()),
                 // Some servers offer PLAIN and take LOGIN alone. A break after a refusal says less than the refusal.
-                Err(failure) if failure.is_refusal() && !failure.is_farewell() => failed = Some(failure),
+                Err(failure) if failure.is_refusal() && !self.chat.is_left => failed = Some(failure),
                 Err(failure) => {
                     failed.get_or_insert(failure);
                     break;
                 }
             }
         }
-        let offered = self.greeted.extensions.logins();
+        let offered =
+            if offered.is_empty() { "no login".to_owned() } else { format!("AUTH {}", offered.join(" ")) };
         let none = || no_login(format!("it offers {offered}; hostwatch can log in by PLAIN and LOGIN"));
         // Some servers quote the command that they refuse.
         Err(failed.unwrap_or_else(none).map(|reason| {
-            let secrets = secrets(user, password).into_iter().filter(|secret| !secret.is_empty());
-            secrets.fold(reason, |text, secret| text.replace(&secret, "[hidden]"))
+            let secrets = secrets.iter().filter(|secret| !secret.is_empty());
+            secrets.fold(reason, |text, secret| text.replace(secret, "[hidden]"))
         }))
     }
 
-    async fn answer_challenges(
-        &mut self,
-        mut said: String,
-        answers: Vec<String>,
-    ) -> Result<Reply, SendError> {
+    /// The ways to log in that the server offers. Old servers write AUTH=LOGIN.
+    fn logins(&self) -> Vec<String> {
+        let lines = self.extensions.iter();
+        let offered = lines.filter_map(|line| line.strip_prefix("AUTH")?.strip_prefix([' ', '=']));
+        offered.flat_map(str::split_whitespace).map(str::to_owned).collect()
+    }
+
+    async fn answer_challenges(&mut self, mut said: String, answers: Vec<String>) -> Result<(), SendError> {
         let mut answers = answers.into_iter();
-        loop {
-            let asked = self.greeted.chat.ask(&said);
-            let reply = self.limits.answer(Stage::Login, "AUTH", self.limits.reply, asked).await?;
-            if reply.code != *b"334" {
-                return reply.of_kind(Stage::Login, "AUTH", 2);
-            }
+        while self.chat.ask(Stage::Login, &said, b"23").await?.code[0] == b'3' {
             let too_much = || no_login("it asks for more than user and password".to_owned());
             said = answers.next().ok_or_else(too_much)?;
         }
+        Ok(())
     }
 
     /// Sends one mail to one recipient, up to its 250. `raw` is sent as it is, with CRLF line ends. `past`: what the
@@ -111,36 +100,28 @@ impl Session {
         let from = address(Stage::Sender, from)?;
         let to = address(Stage::Recipient, to)?;
         let mut mail = self.mail(&from, Some(&to))?;
-        if !raw.is_ascii() && self.greeted.extensions.has("8BITMIME") {
+        if !raw.is_ascii() && has(&self.extensions, "8BITMIME") {
             mail.push_str(" BODY=8BITMIME");
         }
         let sent = async {
-            self.step(Stage::Sender, &mail, 2).await?;
+            // A refusal may have left the last mail half sent.
+            if std::mem::replace(&mut self.is_used, true) {
+                self.chat.ask(Stage::Sender, "RSET", b"2").await?;
+            }
+            self.chat.ask(Stage::Sender, &mail, b"2").await?;
             failpoint::reach("sender-taken");
-            self.step(Stage::Recipient, &format!("RCPT TO:<{to}>"), 2).await?;
+            self.chat.ask(Stage::Recipient, &format!("RCPT TO:<{to}>"), b"2").await?;
             failpoint::reach("recipient-taken");
-            self.step(Stage::Content, "DATA", 3).await?;
+            self.chat.ask(Stage::Content, "DATA", b"3").await?;
             self.content(&lines(raw)).await
         };
         sent.await.map_err(|failure| failure.judged(from.as_ref(), past))
     }
 
-    /// One command of a mail's conversation.
-    async fn step(&mut self, stage: Stage, command: &str, wanted: u8) -> Result<(), SendError> {
-        let replied = self.limits.ask(&mut self.greeted.chat, stage, command, wanted).await;
-        self.is_left |= replied.as_ref().is_err_and(SendError::is_farewell);
-        replied.map(drop)
-    }
-
-    /// Prepares the conversation for another mail. A refusal may have left the last mail half sent.
-    pub(super) async fn again(mut self) -> Option<Self> {
-        self.step(Stage::Sender, "RSET", 2).await.is_ok().then_some(self)
-    }
-
     /// Whether another mail may follow this result. In the middle of a mail the server would read RSET and QUIT
     /// as a part of it.
     pub(super) fn goes_on(&self, outcome: &Result<(), SendError>) -> bool {
-        !self.is_left && outcome.as_ref().err().is_none_or(SendError::is_refusal)
+        !self.chat.is_left && outcome.as_ref().err().is_none_or(SendError::is_refusal)
     }
 
     /// Whether another connection may take the mail: this one ended before the server can have had it, or the
@@ -148,67 +129,53 @@ impl Session {
     pub(super) fn another_may_take_it(&self, outcome: &Result<(), SendError>) -> bool {
         let is_open_to_another =
             |failure: &SendError| failure.stage == Stage::Sender || failure.end == End::Broken;
-        self.is_left || outcome.as_ref().is_err_and(is_open_to_another)
+        self.chat.is_left || outcome.as_ref().is_err_and(is_open_to_another)
     }
 
     async fn content(&mut self, lines: &[u8]) -> Result<(), SendError> {
-        let (stage, what) = (Stage::Content, "the mail");
-        // From the dot on the server may have the whole mail.
-        let mut is_whole = false;
-        let (chat, limits) = (&mut self.greeted.chat, self.limits);
-        let sending = async {
-            chat.write(lines).await?;
-            failpoint::reach("before-dot");
-            is_whole = true;
-            chat.write(b".\r\n").await?;
+        let (stage, what, limit) = (Stage::Content, "the mail", self.timing.content);
+        self.chat.tell(stage, what, lines, limit).await?;
+        failpoint::reach("before-dot");
+        let replied = async {
+            self.chat.tell(stage, what, b".\r\n", limit).await?;
             failpoint::reach("dot-written");
-            chat.reply().await
+            self.chat.hear(stage, what, b"2", limit).await
         };
-        let replied = limits.answer(stage, what, limits.content, sending).await;
-        let replied = replied.and_then(|reply| reply.of_kind(stage, what, 2));
-        self.is_left |= replied.as_ref().is_err_and(SendError::is_farewell);
-        replied.map(drop).map_err(|failure| match failure.end {
-            End::Broken if is_whole => SendError { end: End::ReplyLost, ..failure },
-            End::Broken | End::Refused(_) | End::ReplyLost => failure,
+        // From the dot on the server may have the whole mail.
+        replied.await.map(drop).map_err(|failure| match failure.end {
+            End::Broken => SendError { end: End::ReplyLost, ..failure },
+            End::Refused(_) | End::ReplyLost => failure,
         })
     }
 
-    /// Asks whether the server would take mail from this sender for these recipients, without sending one. Returns
-    /// the refusals of recipients.
-    pub(super) async fn try_envelope(
-        &mut self,
+    /// Asks whether the server would take mail from this sender for these recipients, without sending one, and
+    /// leaves.
+    pub(super) async fn probe(
+        mut self,
         from: &str,
         recipients: &[String],
-    ) -> Result<Vec<(String, SendError)>, SendError> {
+    ) -> Result<Capabilities, SendError> {
         let from = address(Stage::Sender, from)?;
-        self.step(Stage::Sender, &self.mail(&from, None)?, 2).await?;
-        let (mut refused, mut takes_others) = (Vec::new(), false);
+        let mail = self.mail(&from, None)?;
+        self.chat.ask(Stage::Sender, &mail, b"2").await?;
+        let (mut refused, mut past) = (Vec::new(), Past::default());
         for to in recipients {
-            match self.step(Stage::Recipient, &format!("RCPT TO:<{to}>"), 2).await {
-                Ok(()) => takes_others = true,
-                Err(failure) if failure.is_refusal() && !self.is_left => {
-                    let past = Past { takes_others, took_since: false };
-                    refused.push((to.clone(), failure.judged(from.as_ref(), past)));
+            match self.chat.ask(Stage::Recipient, &format!("RCPT TO:<{to}>"), b"2").await {
+                Ok(_) => past.takes_others = true,
+                Err(failure) if failure.is_refusal() && !self.chat.is_left => {
+                    refused.push((to.clone(), failure.judged(from.as_ref(), past).to_string()));
                 }
                 Err(failure) => return Err(failure),
             }
         }
-        Ok(refused)
+        let (tls_version, login, greeting) = (self.tls_version, self.mechanism, self.greeting.clone());
+        self.close().await;
+        Ok(Capabilities { tls_version, login, greeting, refused })
     }
 
-    /// The facts about the server that are known by now.
-    pub(super) fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            tls_version: self.greeted.tls_version,
-            login: self.mechanism.map(str::to_owned),
-            greeting: self.greeted.greeting.clone(),
-            refused: Vec::new(),
-        }
-    }
-
-    /// Sends QUIT, within a time limit. Its reply does not matter.
+    /// Sends QUIT. Its reply does not matter.
     pub(super) async fn close(mut self) {
-        let _ = timeout(self.limits.quit, self.greeted.chat.ask("QUIT")).await;
+        let _ = self.chat.ask(Stage::Connection, "QUIT", b"2").await;
     }
 
     /// The command that names the sender, with SMTPUTF8 if an address needs it.
@@ -218,7 +185,7 @@ impl Session {
         if !from_beyond && !to_beyond {
             return Ok(format!("MAIL FROM:<{from}>"));
         }
-        if self.greeted.extensions.has("SMTPUTF8") {
+        if has(&self.extensions, "SMTPUTF8") {
             return Ok(format!("MAIL FROM:<{from}> SMTPUTF8"));
         }
         let reason = "the address is not ASCII, and the server has no SMTPUTF8".to_owned();
@@ -238,11 +205,6 @@ fn unusable(stage: Stage, reason: String) -> SendError {
 
 fn address(stage: Stage, text: &str) -> Result<Address, SendError> {
     text.parse().map_err(|error| unusable(stage, format!("{text:?} is no mail address ({error})")))
-}
-
-/// A password in all forms in which it is sent.
-fn secrets(username: &str, password: &str) -> Vec<String> {
-    vec![BASE64.encode(format!("\0{username}\0{password}")), BASE64.encode(password), password.to_owned()]
 }
 
 /// The mail with CRLF at the end of every line, including the last, and with each dot doubled that begins a

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use rustls::pki_types::ServerName;
+use tokio::time::Duration;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::chat::Wire;
+use super::chat::{Wire, bound};
 use crate::mail::{MailServer, Security};
 use crate::trust;
 
 /// A TLS client that always checks the server's certificate for its name.
-#[derive(Clone)]
 pub(super) struct TlsClient {
     /// The configured protection.
     pub security: Security,
@@ -35,8 +35,9 @@ impl TlsClient {
     pub(super) async fn handshake(
         &self,
         stream: Box<dyn Wire>,
+        limit: Duration,
     ) -> Result<(TlsStream<Box<dyn Wire>>, &'static str), String> {
-        let stream = self.connector.connect(self.name.clone(), stream).await;
+        let stream = bound(limit, self.connector.connect(self.name.clone(), stream)).await;
         let stream = stream.map_err(|error| in_words(&error, self.security))?;
         let is_newest = stream.get_ref().1.protocol_version() == Some(rustls::ProtocolVersion::TLSv1_3);
         // The configuration allows no other version.

@@ -29,7 +29,7 @@ fn plain(server: &SmtpServer) -> Transport {
 
 /// Limits that a stalled server reaches soon, and that a test under load does not reach.
 fn short(step: Duration) -> Timing {
-    Timing { reply: step, content: step, quit: step, ..Timing::default() }
+    Timing { reply: step, content: step, ..Timing::default() }
 }
 
 async fn send(transport: &Transport) -> Result<(), SendError> {
@@ -161,7 +161,7 @@ async fn refusals_are_told_apart_by_stage() {
             assert!(error.to_string().contains("now, mate"), "{error}");
             let seen = server.seen_when(|seen| seen.closed == 1).await;
             assert!(seen.accepted().is_empty());
-            let is_left = code == "421" || stage == Stage::Greeting;
+            let is_left = code == "421" || matches!(stage, Stage::Greeting | Stage::Ehlo);
             assert!(seen.has_command("QUIT") || is_left, "{stage:?}: {seen:?}");
         }
     }
@@ -281,7 +281,7 @@ async fn the_end_of_the_conversation_changes_nothing_and_delays_nothing() {
         let server = SmtpServer::plain();
         server.on(Stage::Quit, act);
         let began = Instant::now();
-        let timing = Timing { quit: Duration::from_secs(3600), ..Timing::default() };
+        let timing = Timing { reply: Duration::from_secs(3600), ..Timing::default() };
         let transport = Transport::with_timing(&settings(&server, Security::Plain), timing).unwrap();
         send(&transport).await.unwrap();
         transport.rest();

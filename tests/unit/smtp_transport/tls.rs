@@ -61,8 +61,7 @@ async fn a_login_goes_over_tls_only() {
             assert!(seen.mails[0].encrypted && seen.mails[0].user.as_deref() == Some("u@example.com"));
 
             let capabilities = transport.probe(FROM, &[]).await.unwrap();
-            let (tls_version, login) = (Some("TLS 1.3"), Some(used.to_owned()));
-            assert_eq!((capabilities.tls_version, capabilities.login), (tls_version, login));
+            assert_eq!((capabilities.tls_version, capabilities.login), (Some("TLS 1.3"), Some(used)));
         }
     }
 }
