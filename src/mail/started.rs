@@ -1,13 +1,12 @@
 //! The mail of the first start: the watched resources, problems that already need somebody, and data that is
 //! missing. Pure.
 
-use super::body::{Body, Section, Table};
-use super::context::{Context, MOST_LISTED, MOST_STARTED};
+use super::body::{Body, Section};
+use super::context::{Context, MOST_STARTED};
 use super::subject::{self, Bracket, Subject};
-use super::{groups, parts};
+use super::{digest, groups, parts};
 use crate::alert::{Item, Notice, Severity, Started};
-use crate::model::forecast::{self, Disconnect};
-use crate::model::{AccountName, AccountState, Language, Sort, say};
+use crate::model::{Language, Sort, say};
 use crate::view::sentence::{self, Part};
 use crate::view::words::{self, PROBLEMS};
 
@@ -19,15 +18,10 @@ pub(super) fn write(notice: &Notice, facts: &Started, context: &Context<'_>) -> 
     let said = watching(notice, facts, &not_known, context);
     let subject = subject::line(bracket, &said, &notice.accounts, language);
     let several = notice.accounts.len() > 1;
-    let problems = groups::sections(&parts::open_first(&notice.items), several, MOST_STARTED, context);
-    // Severity comes first, then money.
-    let worst = notice.items.iter().map(|item| item.severity).max();
-    let money = facts.disconnect.then(|| cut_off(facts, language));
-    let is_money_first = facts.severity >= worst;
-    let (before, after) = if is_money_first { (money, None) } else { (None, money) };
-    let mut sections: Vec<Section> = before.into_iter().chain(problems).chain(after).collect();
+    let problems = parts::open_first(&notice.items);
+    let mut sections = groups::sections(&problems, several, MOST_STARTED, context);
     sections.push(not_known);
-    sections.push(overview(&notice.accounts, context));
+    sections.push(digest::overview(notice, context));
     sections.extend(parts::lives_on(&notice.accounts, context));
     sections.push(next(facts, &notice.items, language));
     let at = context.of_first(&notice.accounts).moment(context.now);
@@ -82,18 +76,6 @@ fn severity(notice: &Notice, facts: &Started, not_known: &Section) -> Severity {
     if wants_someone { worst.max(Severity::Warning) } else { worst }
 }
 
-fn cut_off(facts: &Started, language: Language) -> Section {
-    let title = match facts.overdue {
-        true => language.pick("Overdue", "Оплата просрочена"),
-        false => language.pick("Cut-off ahead", "Впереди отключение"),
-    };
-    let mut section = Section::new(title);
-    let see = language
-        .pick("See the separate mail about the cut-off.", "Подробности — в отдельном письме об отключении.");
-    section.lines.push(see.to_owned());
-    section
-}
-
 fn next(facts: &Started, items: &[Item], language: Language) -> Section {
     let mut section = Section::new(language.pick("From now on", "Что дальше"));
     let known = if items.is_empty() {
@@ -130,50 +112,6 @@ fn these(items: &[Item], language: Language) -> String {
     let sorts: Vec<&str> = sorts.map(|one| words::collected(one.seen_by(), language)).collect();
     let all = words::all_of(&sorts, language);
     say!(language, "these {all}", "{all}")
-}
-
-/// One line an account.
-pub(super) fn overview(accounts: &[AccountName], context: &Context<'_>) -> Section {
-    let language = context.language;
-    let mut section = Section::new(language.pick("What is watched", "Что под наблюдением"));
-    let mut head = vec![language.pick("Account", "Аккаунт").to_owned()];
-    head.extend(Sort::ALL.map(|sort| words::capital(words::collected(sort.seen_by(), language))));
-    head.extend(
-        [language.pick("Balance", "Баланс"), language.pick("Cut-off", "Отключение")].map(str::to_owned),
-    );
-    let rows = accounts.iter().take(MOST_LISTED).filter_map(|name| {
-        let state = context.account(name)?;
-        let payer = context.payer(name);
-        let balance = payer.report.and_then(forecast::balance_now);
-        let balance = words::known_spaced_amount(balance, payer.currency, language);
-        let cut_off = payer.report.map_or(Disconnect::Unknown, forecast::disconnect);
-        let counts = Sort::ALL.map(|sort| known(state, sort, language));
-        Some(
-            [name.to_string()]
-                .into_iter()
-                .chain(counts)
-                .chain([balance, payer.reader.cut_off(cut_off)])
-                .collect(),
-        )
-    });
-    let rows: Vec<Vec<String>> = rows.collect();
-    if !rows.is_empty() {
-        section.table = Some(Table { head, rows });
-    }
-    if accounts.len() > MOST_LISTED {
-        section.lines.push(words::more(accounts.len() - MOST_LISTED, language));
-    }
-    section
-}
-
-/// The number of resources; it is never 0 because they were not read.
-fn known(state: &AccountState, sort: Sort, language: Language) -> String {
-    let count = state.resources_of(sort).count();
-    match (state.profile.collectors.contains(&sort.seen_by()), state.was_read(sort) || count > 0) {
-        (false, _) => "–".to_owned(),
-        (true, false) => words::not_known(language).to_owned(),
-        (true, true) => count.to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::message::Rendered;
 use super::parts::MOST_NAMES;
 use super::render::{about_mails, content};
 use super::subject::Bracket;
-use super::{disconnect, parts, started};
+use super::{digest, disconnect, parts};
 use crate::alert::{Form, Item, Notice, Severity};
 use crate::model::{Language, sanitize, say};
 use crate::view::{Link, advice, words};
@@ -194,7 +194,7 @@ fn facts(notice: &Notice, body: &Body, context: &Context<'_>) -> Vec<String> {
     };
     if let Form::Started(_) = notice.form {
         let not_known = parts::not_known(&notice.accounts, context);
-        let sections = [not_known, started::overview(&notice.accounts, context)];
+        let sections = [not_known, digest::overview(notice, context)];
         facts.extend(sections.iter().filter(|section| !section.is_empty()).map(Section::in_a_line));
     }
     let others = body.notes.iter().cloned().chain(about_mails(&notice.accounts, context));

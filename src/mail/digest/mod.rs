@@ -16,13 +16,17 @@ use crate::view::{reasons, sentence, words};
 
 /// Subject and content of a digest.
 pub(super) fn write(notice: &Notice, facts: &Digest, context: &Context<'_>) -> (Subject, Body) {
-    let week = DigestMail::of(notice, facts, context);
-    (subject::line(Bracket::Digest, &week.sentence(), &notice.accounts, context.language), week.body())
+    let week = DigestMail::of(notice, context);
+    (subject::line(Bracket::Digest, &week.sentence(), &notice.accounts, context.language), week.body(facts))
+}
+
+/// The table of a notice's accounts.
+pub(super) fn overview(notice: &Notice, context: &Context<'_>) -> Section {
+    DigestMail::of(notice, context).table()
 }
 
 /// The facts of a digest.
 struct DigestMail<'a> {
-    facts: &'a Digest,
     names: &'a [AccountName],
     context: &'a Context<'a>,
     /// The soonest cut-off first.
@@ -34,7 +38,7 @@ struct DigestMail<'a> {
 }
 
 impl<'a> DigestMail<'a> {
-    fn of(notice: &'a Notice, facts: &'a Digest, context: &'a Context<'a>) -> Self {
+    fn of(notice: &'a Notice, context: &'a Context<'a>) -> Self {
         let names = notice.accounts.as_slice();
         let mut accounts: Vec<AccountWeek<'_>> =
             names.iter().map(|name| AccountWeek::of(name, &notice.items, context)).collect();
@@ -43,7 +47,7 @@ impl<'a> DigestMail<'a> {
         let (open, mut ended): (Vec<&Item>, Vec<&Item>) =
             notice.items.iter().partition(|item| item.ended().is_none());
         ended.sort_by_key(|item| std::cmp::Reverse(item.ended()));
-        Self { facts, names, context, accounts, open, ended, not_known }
+        Self { names, context, accounts, open, ended, not_known }
     }
 
     fn needs(&self) -> impl Iterator<Item = &'a Item> {
@@ -93,7 +97,7 @@ impl<'a> DigestMail<'a> {
         Some(format!(", {whose}{}", paid.words))
     }
 
-    fn body(&self) -> Body {
+    fn body(&self, facts: &Digest) -> Body {
         let language = self.context.language;
         let mut sections = Vec::new();
         sections.extend(parts::lives_on(self.names, self.context));
@@ -105,7 +109,7 @@ impl<'a> DigestMail<'a> {
         }
         sections.push(self.table());
         sections.push(unused::section(&self.open, &self.accounts, self.context));
-        let from = self.context.of_first(self.names).since(self.facts.from);
+        let from = self.context.of_first(self.names).since(facts.from);
         let title = say!(language, "Resolved {from}", "Решено {from}");
         let room = MOST_LISTED.saturating_sub(self.open.len());
         sections.push(self.incidents(title, &self.ended, room));
