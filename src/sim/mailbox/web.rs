@@ -17,11 +17,11 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 /// Our own pages: no scripts, and nothing from other origins.
-const OURS: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; base-uri 'none'; \
-                    form-action 'none'; frame-ancestors 'none'";
-/// A mail's HTML: inline styles and the pictures in it, always in a sandbox, even if opened directly.
+const OURS: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; \
+                    frame-ancestors 'none'";
+/// A mail's HTML: inline styles and the pictures in it, in a sandbox.
 const THEIRS: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
-                      base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 impl Mailbox {
     /// Shows the mail over HTTP until `stop`.
@@ -52,8 +52,7 @@ async fn answer(mailbox: &Mailbox, request: Request<Incoming>) -> Result<Respons
     let mail = parts.get(1).and_then(|n| n.parse().ok()).and_then(|n| mailbox.mail(n));
     let found: Option<(&str, &str, Vec<u8>)> = match (parts.as_slice(), &mail) {
         ([""], _) => Some((HTML, OURS, view::index(&mailbox.caught()).into_bytes())),
-        (["mail", _], Some(mail)) => Some((HTML, OURS, view::mail(mail).into_bytes())),
-        (["mail", _, "html"], Some(mail)) => view::html(mail).map(|html| (HTML, THEIRS, html.into_bytes())),
+        (["mail", _], Some(mail)) => view::html(mail).map(|html| (HTML, THEIRS, html.into_bytes())),
         (["mail", _, "raw"], Some(mail)) => Some(("text/plain; charset=utf-8", OURS, mail.raw.to_vec())),
         _ => None,
     };
