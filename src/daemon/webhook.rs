@@ -1,5 +1,6 @@
 //! Posts to a webhook: one POST of JSON to an address that is a secret. The sender repeats and logs.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -74,8 +75,12 @@ impl Webhook {
     /// The words without the parts of the address and of headers that are secrets.
     fn without_secrets(&self, said: &str) -> String {
         let parts = self.url.path_segments().into_iter().flatten();
-        let query = self.url.query_pairs().map(|(_, value)| value.into_owned());
-        let user = self.url.password().map(str::to_owned);
+        // A token may stand alone: `?TOKEN`, `TOKEN@host`.
+        let alone = |(name, value): (Cow<'_, str>, Cow<'_, str>)| {
+            if value.is_empty() { name.into_owned() } else { value.into_owned() }
+        };
+        let query = self.url.query_pairs().map(alone);
+        let user = [Some(self.url.username()), self.url.password()].into_iter().flatten().map(str::to_owned);
         let headers = self.headers.values().filter_map(|value| value.to_str().ok()).map(str::to_owned);
         let all = parts.map(str::to_owned).chain(query).chain(user).chain(headers);
         let secrets = all.flat_map(|one| one.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
@@ -102,6 +107,16 @@ fn refusal_in(said: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Via;
+
+    #[test]
+    fn a_secret_without_a_name_is_hidden() {
+        let url = "https://user-key@chat.example/hook?only-a-token".into();
+        let settings = WebhookSettings { name: "team".to_owned(), url, via: Via::default(), headers: vec![] };
+        let webhook = Webhook::new(&settings).unwrap();
+        let said = webhook.without_secrets("no hook only-a-token of user-key");
+        assert_eq!(said, "no hook [hidden] of [hidden]");
+    }
 
     #[test]
     fn an_answer_that_says_no_in_json_is_a_refusal() {
