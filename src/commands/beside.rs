@@ -1,26 +1,23 @@
-//! The daemon beside a command, found by the configuration alone: its address, its store, its time, its last
-//! readings. Neither secrets nor the daemon's environment are needed.
+//! The daemon beside a command, found by the configuration alone: its address, its store, its status. Neither
+//! secrets nor the daemon's environment are needed.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use chrono::{DateTime, Utc};
 
 use super::ask::{AskError, DaemonSocket};
 use crate::cli::CONFIG_FILE;
-use crate::clock::Clock;
 use crate::config::{self, Environment, Settings};
 use crate::config_error::ConfigErrors;
 use crate::daemon::control::{self, Reply, Request};
-use crate::model::AccountName;
 use crate::store::Store;
-use crate::view::LastReading;
+use crate::view::Status;
 
 /// The daemon of a configuration.
 pub(super) struct Beside {
     file: PathBuf,
     /// The readable settings; `Err` if they do not say where the store is.
-    pub settings: Result<Settings, ConfigErrors>,
+    settings: Result<Settings, ConfigErrors>,
     /// The daemon's possible sockets that exist.
     sockets: Vec<DaemonSocket>,
 }
@@ -50,6 +47,19 @@ impl Beside {
     /// The status of the running daemon, unparsed, and the address that answered.
     pub(super) async fn status(&self) -> Result<(DaemonSocket, Vec<u8>), AskError> {
         self.first(async |socket| Ok((socket.clone(), socket.status().await?))).await
+    }
+
+    /// The status of the running daemon, if it watches the accounts of the configuration.
+    pub(super) async fn known(&self) -> Option<Status> {
+        let (_, json) = self.status().await.ok()?;
+        let status = Status::read(&json).ok()?;
+        self.watches_others(&status).is_none().then_some(status)
+    }
+
+    /// The words for the status of a daemon that watches other accounts than the configuration has.
+    pub(super) fn watches_others(&self, status: &Status) -> Option<String> {
+        let accounts = &self.settings.as_ref().ok()?.accounts;
+        status.watches_others(&accounts.iter().map(|one| one.name().clone()).collect())
     }
 
     /// The answer of the first socket that gives one.
@@ -82,20 +92,6 @@ impl Beside {
         let store = Store::open_beside(path, crate::clock::now());
         let store = store.with_context(|| format!("is the daemon's store at {}?", path.display()))?;
         Ok((store, settings))
-    }
-
-    /// The time by the running daemon's clock, which may be the provider's. Without a daemon, the time by a
-    /// clock that takes in the dates of the provider's answers.
-    pub(super) async fn time(&self, own: &Clock) -> DateTime<Utc> {
-        let Ok(Ok(Reply::Health(health))) = self.ask(&Request::Health).await else { return own.now() };
-        health.now
-    }
-
-    /// The last report of an account that the running daemon has.
-    pub(super) async fn last_reading(&self, account: &AccountName) -> Option<LastReading> {
-        let request = Request::LastReading { account: account.clone() };
-        let Ok(Ok(Reply::LastReading(last))) = self.ask(&request).await else { return None };
-        last.map(|last| *last)
     }
 }
 

@@ -1,5 +1,6 @@
-//! `hostwatch forecast`: the forecasts by the running daemon's last readings. The provider is asked only for
-//! accounts that no daemon has read.
+//! `hostwatch forecast`: the forecasts of the running daemon. Only without one the provider is asked.
+
+use std::path::Path;
 
 use anyhow::{Result, bail};
 
@@ -8,60 +9,66 @@ use super::output::{laid_out, print};
 use super::reading;
 use crate::cli;
 use crate::clock::Clock;
-use crate::config::{self, AccountSettings, Environment};
-use crate::model::Group;
+use crate::config::{AccountSettings, Settings};
+use crate::model::{AccountName, Collector, Group};
 use crate::terminal::forecast::AccountForecast;
 use crate::terminal::{Answer, Forecasts};
+use crate::view::{AccountStatus, Status};
 
 /// Prints the forecasts. The answer says whether one of them needs somebody.
 pub(super) async fn run(args: cli::OfAccount) -> Result<Answer> {
-    let file = &args.list.config.file;
-    let beside = Beside::of(file);
-    let complete = config::load(Some(file), &Environment::of_process());
-    let settings = match (&complete, &beside.settings) {
-        (Ok(settings), _) | (Err(_), Ok(settings)) => settings,
-        (Err(wrong), Err(_)) => return Err(wrong.clone().into()),
+    let (file, name) = (&args.list.config.file, args.account.as_deref());
+    let forecasts = match Beside::of(file).known().await {
+        Some(status) => of_daemon(status, name)?,
+        None => of_provider(file, name).await?,
     };
-    let (mut read, mut unread) = (Vec::new(), Vec::new());
-    for account in chosen(&settings.accounts, args.account.as_deref())? {
-        match beside.last_reading(account.name()).await {
-            Some(last) => read.push((account, last)),
-            None => unread.push(account),
-        }
-    }
-    let clock = Clock::default();
-    let reports = match &complete {
-        Ok(_) => reading::reports(&unread, |account| account.horizon_days, &clock).await,
-        // Without the secrets, the accounts with billing are those that the daemon has read.
-        Err(_) if !read.is_empty() => Vec::new(),
-        Err(wrong) => return Err(wrong.clone().into()),
-    };
-    let now = beside.time(&clock).await;
-    let read = read.into_iter();
-    let read = read.map(|(account, last)| (account, AccountForecast::of_daemon(&account.profile, last, now)));
-    let asked = unread.into_iter().zip(reports);
-    let asked = asked.map(|(account, report)| (account, AccountForecast::new(&account.profile, report, now)));
-    let forecasts =
-        read.chain(asked).map(|(account, one)| one.deleted_after(account.alert.deletion_days, now));
-    let forecasts = Forecasts::new(forecasts.collect(), now);
     print(&laid_out(args.list.json, args.list.screen, &forecasts, Forecasts::text)?)?;
     Ok(forecasts.answer)
 }
 
-/// The named account, otherwise all accounts with billing, otherwise all.
-pub(super) fn chosen<'a>(
-    accounts: &'a [AccountSettings],
+fn of_daemon(status: Status, name: Option<&str>) -> Result<Forecasts> {
+    let now = status.generated_at;
+    let reads = |account: &AccountStatus| {
+        account.collectors.iter().any(|row| row.collector == Collector::ExpectedBalance)
+    };
+    let accounts = chosen(status.accounts, |account| &account.name, reads, name)?.into_iter();
+    Ok(Forecasts::new(accounts.map(|account| AccountForecast::of_daemon(account, now)).collect(), now))
+}
+
+async fn of_provider(file: &Path, name: Option<&str>) -> Result<Forecasts> {
+    let settings = super::load(file)?;
+    let accounts = configured(&settings, name)?;
+    let clock = Clock::default();
+    let reports = reading::reports(&accounts, |account| account.horizon_days, &clock).await;
+    let now = clock.now();
+    let all = accounts.into_iter().zip(reports);
+    let all = all.map(|(account, report)| AccountForecast::new(&account.profile, report, now));
+    Ok(Forecasts::new(all.collect(), now))
+}
+
+/// The named account of the configuration, otherwise all accounts with billing, otherwise all.
+pub(super) fn configured<'a>(settings: &'a Settings, name: Option<&str>) -> Result<Vec<&'a AccountSettings>> {
+    chosen(
+        settings.accounts.iter().collect(),
+        |account| account.name(),
+        |account| account.has(Group::Billing),
+        name,
+    )
+}
+
+fn chosen<T>(
+    accounts: Vec<T>,
+    called: impl Fn(&T) -> &AccountName,
+    has_billing: impl Fn(&T) -> bool,
     name: Option<&str>,
-) -> Result<Vec<&'a AccountSettings>> {
+) -> Result<Vec<T>> {
     if let Some(name) = name {
-        let found = accounts.iter().find(|account| account.name().as_str() == name);
-        let Some(found) = found else {
-            let known: Vec<&str> = accounts.iter().take(20).map(|account| account.name().as_str()).collect();
+        let known: Vec<String> = accounts.iter().take(20).map(|one| called(one).to_string()).collect();
+        let Some(found) = accounts.into_iter().find(|one| called(one).as_str() == name) else {
             bail!("no account is called '{name}'; there is {}", known.join(", "));
         };
         return Ok(vec![found]);
     }
-    let billed: Vec<&AccountSettings> =
-        accounts.iter().filter(|account| account.has(Group::Billing)).collect();
-    Ok(if billed.is_empty() { accounts.iter().collect() } else { billed })
+    let (billed, others): (Vec<T>, Vec<T>) = accounts.into_iter().partition(has_billing);
+    Ok(if billed.is_empty() { others } else { billed })
 }

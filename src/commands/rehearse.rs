@@ -21,6 +21,7 @@ use crate::model::forecast::{Disconnect, disconnect};
 use crate::model::{Collector, Edd, Group, Moments, Money, Report};
 use crate::terminal::Answer;
 use crate::terminal::rehearsal::{Mail, Rehearsal, text};
+use crate::view::Status;
 
 /// The days beyond a supposed cut-off for which the report is asked, since mails name amounts for the days
 /// after it.
@@ -36,28 +37,31 @@ pub(super) async fn run(args: cli::Rehearse) -> Result<Answer> {
 
 /// All accounts with billing, each with its present report: one call each.
 async fn all(settings: &Settings, beside: &Beside, days: Option<u32>) -> Result<Vec<Rehearsal>> {
-    let accounts = forecast::chosen(&settings.accounts, None)?;
+    let accounts = forecast::configured(settings, None)?;
     let horizon =
         |account: &AccountSettings| account.horizon_days.max(days.map_or(0, |days| days + BEYOND_DAYS));
     let clock = Clock::default();
     let reports = reading::reports(&accounts, horizon, &clock).await;
-    let now = beside.time(&clock).await;
+    let known = beside.known().await;
+    // The daemon's clock may be the provider's.
+    let now = known.as_ref().map_or_else(|| clock.now(), |status| status.generated_at);
     let mail_writer = MailWriter::of(settings);
     let mut rehearsals = Vec::new();
     for (account, report) in accounts.into_iter().zip(reports) {
-        let off = off(account, beside, now).await.filter(|_| days.is_none());
+        let off = off(account, known.as_ref(), now).filter(|_| days.is_none());
         rehearsals.push(rehearse(account, settings, mail_writer.as_ref(), report, days, off, now));
     }
     Ok(rehearsals)
 }
 
 /// A past cut-off, if the running daemon knows of one.
-pub(super) async fn off(
+pub(super) fn off(
     account: &AccountSettings,
-    beside: &Beside,
+    known: Option<&Status>,
     now: DateTime<Utc>,
 ) -> Option<Disconnect> {
-    let known = beside.last_reading(account.name()).await?.cut_off?;
+    let known = known?.accounts.iter().find(|one| one.name == *account.name())?;
+    let known = known.billing.as_ref()?.facts.disconnect;
     Some(known).filter(|known| *known == Disconnect::Now || known.at().is_some_and(|at| at <= now))
 }
 

@@ -18,9 +18,7 @@ pub(super) async fn run(args: ListArgs) -> Result<Answer> {
             "what {daemon} answered is no status that this version knows; is the daemon of another version?"
         )
     })?;
-    let meant = beside.settings.ok();
-    let meant = meant.map(|settings| settings.accounts.iter().map(|one| one.name().clone()).collect());
-    if let Some(other) = meant.and_then(|meant| status.watches_others(&meant)) {
+    if let Some(other) = beside.watches_others(&status) {
         if args.json {
             warn(&format!("{daemon}: {other}"));
         }

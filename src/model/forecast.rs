@@ -111,7 +111,7 @@ pub(crate) fn held(report: &Report, doubt: Doubt) -> Option<String> {
 }
 
 /// One charge ahead.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct NextCharge {
     pub at: DateTime<Utc>,
     /// The sum of all charges at that moment.

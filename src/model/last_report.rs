@@ -1,5 +1,5 @@
-//! The last good report as the store keeps it and commands get it: everything that the forecast and the cut-off
-//! depend on, without the orders. Pure.
+//! The last good report as the store keeps it: everything that the forecast and the cut-off depend on, without
+//! the orders. Pure.
 
 use chrono::{DateTime, Duration, DurationRound as _, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -16,8 +16,6 @@ const MOST_CHARGES: usize = 5000;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct LastReport {
     pub read_at: DateTime<Utc>,
-    /// Charges of one hour are joined at the first of them, so that no amount is lower than in the report.
-    pub by_the_hour: bool,
     #[serde(flatten)]
     pub report: Report,
 }
@@ -26,15 +24,15 @@ impl LastReport {
     /// The short form of a report that was read at this time.
     pub(crate) fn of(report: &Report, read_at: DateTime<Utc>) -> Self {
         let same_moment = together(report, |one, other| one == other);
-        let by_the_hour = same_moment.len() > MOST_CHARGES;
         let hour = |at: DateTime<Utc>| at.duration_trunc(Duration::hours(1)).ok();
-        let charges = match by_the_hour {
+        let charges = match same_moment.len() > MOST_CHARGES {
+            // They are joined at the first of them, so that no amount is lower than in the report.
             true => together(report, |one, other| hour(one) == hour(other)),
             false => same_moment,
         };
         let moments = charges.into_iter().collect();
         let report = Report { error: None, orders: Vec::new(), moments, ..report.clone() };
-        Self { read_at, by_the_hour, report }
+        Self { read_at, report }
     }
 }
 
@@ -135,7 +133,6 @@ mod tests {
         ];
         for report in table {
             let kept = kept(&report);
-            assert!(!kept.by_the_hour);
             for days in [0, 3, 40] {
                 let now = t("2026-03-01T12:00:00") + Duration::days(days);
                 assert_eq!(told(&kept.report, now), told(&report, now), "{days} {report:?}");
@@ -167,7 +164,7 @@ mod tests {
     fn many_charges_are_kept_by_the_hour() {
         let report = busy(600, "3000");
         let kept = kept(&report);
-        assert!(kept.by_the_hour && kept.report.moments.len() <= 90 * 11, "{}", kept.report.moments.len());
+        assert!(kept.report.moments.len() <= 90 * 11, "{}", kept.report.moments.len());
         // If no hour is cut in two, both show the same values.
         let now = t("2026-03-04T11:59:00");
         assert_eq!(told(&kept.report, now), told(&report, now));

@@ -2,7 +2,7 @@
 
 mod value;
 
-pub(crate) use value::{AccountForecast, Forecasts, Outlook};
+pub(crate) use value::{AccountForecast, Forecasts};
 
 use chrono::{DateTime, Utc};
 
@@ -11,7 +11,7 @@ use super::layout::{Cell, Column, Emphasis, Layout, Style};
 use super::orders;
 use super::words::{EN, cut_off_in_full};
 use crate::model::PayBy;
-use crate::view::{Reader, cut_off, words};
+use crate::view::{Billing, Reader, cut_off, words};
 
 /// With more accounts only the table is shown.
 const MOST_IN_FULL: usize = 3;
@@ -44,15 +44,15 @@ impl Forecasts {
         ];
         let rows = self.accounts.iter().map(|account| {
             let reader = Reader::english(account.zone, self.generated_at);
-            let Ok(billing) = &account.billing else {
-                return vec![Cell::new(&account.account), Cell::toned("not known", Emphasis::Warn)];
+            let name = Cell::new(account.account.as_str());
+            let Some(billing) = &account.billing else {
+                return vec![name, Cell::toned("not known", Emphasis::Warn)];
             };
             let ends = reader.cut_off(billing.facts.disconnect);
             let pay_by = billing.facts.by(reader).map(|by| cut_off::day_to_pay(by, reader));
-            let pay = billing.pay.iter().find(|pay| pay.days == 30).and_then(|pay| pay.amount);
-            let pay = words::known_to_pay(pay, &account.currency, EN);
+            let pay = words::known_to_pay(billing.to_pay(30), &account.currency, EN);
             vec![
-                Cell::new(&account.account),
+                name,
                 Cell::new(words::known_spaced_amount(billing.facts.balance, &account.currency, EN)),
                 Cell::new(ends),
                 Cell::new(pay_by.unwrap_or_default()),
@@ -72,24 +72,23 @@ impl Forecasts {
 impl AccountForecast {
     /// A line that says that the account's row is not of now.
     fn as_of_line(&self, layout: &mut Layout, now: DateTime<Utc>) {
-        let Ok(Outlook { as_of: Some(at), not_read: Some(error), .. }) = &self.billing else { return };
-        let at = Reader::english(self.zone, now).moment(*at);
+        let Some((billing, error)) = self.billing.as_ref().zip(self.error.as_ref()) else { return };
+        let at = Reader::english(self.zone, now).moment(billing.read_at);
         let line = format!("{}: as of {at}; {}", self.account, is_not_known(error));
         layout.item(2, "!", Emphasis::Warn, &line);
     }
 
     fn text(&self, layout: &mut Layout, now: DateTime<Utc>) {
         match &self.billing {
-            Err(error) => {
+            None => {
                 layout.heading(format!("{}: not known", self.account));
-                layout.item(2, "?", Emphasis::Warn, error);
+                layout.item(2, "?", Emphasis::Warn, self.error.as_deref().unwrap_or_default());
             }
-            Ok(billing) => {
+            Some(billing) => {
                 let reader = Reader::english(self.zone, now);
-                let read = reader.moment(billing.as_of.unwrap_or(now));
-                let as_of = if billing.as_of.is_some() { "as of " } else { "" };
-                layout.heading(format!("Forecast of {}, {as_of}{read}", self.account));
-                if let Some(error) = &billing.not_read {
+                let read = reader.moment(billing.read_at);
+                layout.heading(format!("Forecast of {}, as of {read}", self.account));
+                if let Some(error) = &self.error {
                     let line = format!(
                         "{}; this is what the daemon read last, what to pay is counted from now",
                         is_not_known(error)
@@ -106,7 +105,7 @@ impl AccountForecast {
         }
     }
 
-    fn facts(&self, layout: &mut Layout, billing: &Outlook, reader: Reader) {
+    fn facts(&self, layout: &mut Layout, billing: &Billing, reader: Reader) {
         let money = |money| words::spaced_amount(money, &self.currency, EN);
         let mut pairs = Vec::new();
         let balance = words::known_spaced_amount(billing.facts.balance, &self.currency, EN);
@@ -125,7 +124,7 @@ impl AccountForecast {
         if let Some(by) = billing.facts.by(reader) {
             pairs.push(("Pay by", pay_by(by, billing.lead_days, reader)));
         }
-        if let Some(computed) = billing.disagrees {
+        if let Some(computed) = billing.disconnect_by_charges {
             let computed = reader.moment(computed);
             let text = format!("by the charges in the report the balance is used up {computed}");
             pairs.push(("But", Cell::toned(text, Emphasis::Warn)));
@@ -152,7 +151,7 @@ impl AccountForecast {
         layout.pairs(&pairs);
     }
 
-    fn spans(&self, layout: &mut Layout, billing: &Outlook) {
+    fn spans(&self, layout: &mut Layout, billing: &Billing) {
         const COLUMNS: [Column; 3] =
             [Column::left("For"), Column::right("Pay"), Column::right("Balance then if you do not pay")];
         let rows = billing.pay.iter().map(|pay| {

@@ -2,6 +2,8 @@
 //! and the dearest orders. Pure, without layout.
 
 use chrono::{DateTime, NaiveDate, Utc};
+use chrono_tz::Tz;
+use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 use super::chart::Chart;
@@ -9,10 +11,8 @@ use super::health;
 use super::incidents::{self, IncidentRow};
 use super::payer::Payer;
 use super::reader::Reader;
-use crate::model::forecast::{self, Disconnect, SPANS_DAYS};
-use crate::model::{
-    AccountState, Collector, Language, LastReport, Money, OrderId, PayBy, Report, sanitize, say,
-};
+use crate::model::forecast::{self, Disconnect, NextCharge, SPANS_DAYS};
+use crate::model::{AccountState, Collector, Language, Money, OrderId, PayBy, Report, sanitize, say};
 
 /// The number of orders that are listed.
 const TOP_ORDERS: usize = 20;
@@ -25,9 +25,26 @@ pub(crate) const LONGEST_ERROR: usize = 200;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Billing {
     pub read_at: DateTime<Utc>,
+    /// The reason why the report may not hold any more: no newer one could be read, or one contradicts it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     #[serde(flatten)]
     pub facts: BillingFacts,
+    /// The time at which the data of a cut-off account are deleted, if it is known.
+    pub data_deleted_at: Option<DateTime<Utc>>,
+    /// The number of days that a payment takes to arrive.
+    #[serde(default)]
+    pub lead_days: u32,
+    /// The date by the charges, if the report's own date differs by more than a day.
+    pub disconnect_by_charges: Option<DateTime<Utc>>,
+    /// The first moment whose balance is not the balance before it less its amount.
+    pub does_not_add_up: Option<DateTime<Utc>>,
+    #[serde(default)]
+    pub moments_rejected: u64,
     pub pay: Vec<Due>,
+    pub next_charge: Option<NextCharge>,
+    pub per_day: Option<Money>,
+    pub per_month: Option<Money>,
     #[serde(flatten)]
     pub orders: Orders,
     #[serde(skip)]
@@ -85,18 +102,6 @@ pub(crate) struct Orders {
     pub per_day: Money,
 }
 
-/// The last known report of an account, as the daemon hands it to commands.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct LastReading {
-    pub report: LastReport,
-    #[serde(flatten)]
-    pub orders: Orders,
-    /// The cut-off of an open incident that was mailed.
-    pub cut_off: Option<Disconnect>,
-    /// The reason why the report may not hold any more: no newer one could be read, or one contradicts it.
-    pub error: Option<String>,
-}
-
 /// One order and its cost.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OrderRow {
@@ -108,35 +113,35 @@ pub(crate) struct OrderRow {
 }
 
 impl Billing {
-    pub(super) fn new(
+    /// The contents of a report that was read at this time. `incident` is the open one of the cut-off.
+    pub(crate) fn new(
         report: &Report,
         read_at: DateTime<Utc>,
-        known: Option<Disconnect>,
+        incident: Option<&IncidentRow>,
         payer: &Payer<'_>,
     ) -> Self {
-        let facts = BillingFacts::of(report, payer).knowing(known, payer);
+        let facts = BillingFacts::of(report, payer).knowing(incident.and_then(|row| row.cut_off), payer);
+        let per_day = forecast::cost_per_day(report, read_at);
         Self {
             read_at,
+            error: None,
             facts,
+            data_deleted_at: incident.and_then(|row| row.deleted_at),
+            lead_days: payer.lead_days,
+            disconnect_by_charges: forecast::date_by_charges(report),
+            does_not_add_up: forecast::does_not_add_up(report),
+            moments_rejected: report.moments_rejected,
             pay: Due::of(report, payer.reader.now).into(),
+            next_charge: forecast::next_charge(report, payer.reader.now),
+            per_day: per_day.map(Money::rounded),
+            per_month: per_day.map(|day| day.times(Decimal::from(30)).rounded()),
             orders: Orders::of(report, read_at),
             chart: Chart::new(report, read_at, facts.disconnect.at(), payer.lead_days, payer.reader),
         }
     }
 
-    /// The amount that keeps the account running for a number of days.
-    pub(crate) fn to_pay(&self, days: u32) -> Option<Money> {
-        self.pay.iter().find(|pay| pay.days == days)?.amount
-    }
-}
-
-impl LastReading {
-    /// The billing facts of an account; `None` if no report was ever read.
-    pub(crate) fn of<'a>(
-        state: &AccountState,
-        incidents: impl IntoIterator<Item = &'a IncidentRow>,
-        reader: Reader,
-    ) -> Option<Self> {
+    /// The last known report of an account; `None` if none was ever read.
+    pub(super) fn of(state: &AccountState, incidents: &[&IncidentRow], reader: Reader) -> Option<Self> {
         let (report, read_at) = state.billing.last_known()?;
         let doubt =
             state.billing.unconfirmed().map(|_| match (state.billing.dateless, state.billing.error()) {
@@ -145,12 +150,20 @@ impl LastReading {
                 (None, None) => "a newer report contradicts it".to_owned(),
             });
         let unread = health::not_read(state, Collector::ExpectedBalance, reader.of(Some(state)));
-        Some(Self {
-            report: LastReport::of(report, read_at),
-            orders: Orders::of(report, read_at),
-            cut_off: incidents::disconnect_of(&state.profile.name, incidents).and_then(|row| row.cut_off),
-            error: unread.or(doubt),
-        })
+        let incident = incidents::disconnect_of(&state.profile.name, incidents.iter().copied());
+        let known = Self::new(report, read_at, incident, &Payer::of(state, reader));
+        Some(Self { error: unread.or(doubt), ..known })
+    }
+
+    /// Whether a payment that is made today may come too late, or nothing is left.
+    pub(crate) fn is_near(&self, zone: Tz, now: DateTime<Utc>) -> bool {
+        let is_used_up = self.facts.balance.is_some_and(|balance| !balance.is_positive());
+        self.facts.disconnect.is_near(is_used_up, self.lead_days, zone, now)
+    }
+
+    /// The amount that keeps the account running for a number of days.
+    pub(crate) fn to_pay(&self, days: u32) -> Option<Money> {
+        self.pay.iter().find(|pay| pay.days == days)?.amount
     }
 }
 
@@ -292,8 +305,6 @@ fn order_words(comment: Option<&str>, tariff: Option<&str>, id: u64, language: L
 
 #[cfg(test)]
 mod tests {
-    use chrono_tz::Tz;
-
     use super::*;
     use crate::model::forecast::tests::{report, t};
     use crate::model::{Edd, Order};

@@ -11,9 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::billing::Billing;
 use super::headline::{Headline, Urgency};
 use super::incident_rows::Alerting;
-use super::incidents::{IncidentList, IncidentRow, Mails, disconnect_of, soonest};
+use super::incidents::{IncidentList, IncidentRow, Mails, soonest};
 use super::links::Link;
-use super::payer::Payer;
 use super::reader::Reader;
 use super::resources::{Query, Resources};
 use super::said::{Line, Topic};
@@ -156,17 +155,13 @@ impl AccountStatus {
         let profile = &state.profile;
         let own: Vec<&IncidentRow> =
             incidents.iter().copied().filter(|row| row.account == profile.name).collect();
-        let report = state.billing.last_known();
         Self {
             name: profile.name.clone(),
             currency: profile.currency.clone(),
             time_zone: profile.zone(),
             resources: state.resource_count(),
             headline: Headline::of(&[state], &own, &[], reader),
-            billing: report.map(|(report, read_at)| {
-                let known = disconnect_of(&profile.name, own.iter().copied()).and_then(|row| row.cut_off);
-                Billing::new(report, read_at, known, &Payer::of(state, reader))
-            }),
+            billing: Billing::of(state, &own, reader),
             collectors: profile.collectors.iter().map(|&one| CollectorRow::of(state, one)).collect(),
             pay: Link::pay(&profile.guide, reader.language),
             panel: Link::panel(&profile.guide, None, reader.language),

@@ -188,7 +188,7 @@ fn amounts_outlive_a_restart() {
     let account = &json["accounts"][0];
     let amounts = [0, 1].map(|span| &account["billing"]["pay"][span]["amount"]);
     assert_eq!(amounts, [&json!("5.01"), &json!("235.01")], "{account}");
-    assert!(account["error"].is_string() && account["billing"]["as_of"].is_string(), "{account}");
+    assert!(account["error"].is_string() && account["billing"]["read_at"].is_string(), "{account}");
     // Only the daemon knows.
     world.daemon.stop();
     let (code, text, _) = world.daemon.command(&["forecast"]);

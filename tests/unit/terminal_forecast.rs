@@ -5,11 +5,12 @@ use super::account;
 
 use std::sync::Arc;
 
+use crate::alert::{Kind, Phase, Severity};
 use crate::model::forecast::Disconnect;
 use crate::model::*;
 use crate::terminal::forecast::AccountForecast;
 use crate::terminal::{Answer, Forecasts, Style};
-use crate::view::{LastReading, Reader};
+use crate::view::{About, Alerting, IncidentRow, Query, Reader, Status};
 use account::*;
 
 const HOSTILE: &str = "sh\u{1b}[2Jop\r\n\u{202e}\u{9b}31m and a name that goes on for longer than any line";
@@ -20,6 +21,26 @@ fn forecast(name: &str, report: Report) -> AccountForecast {
 
 fn of(accounts: Vec<AccountForecast>) -> Forecasts {
     Forecasts::new(accounts, read_at())
+}
+
+/// The forecasts of a daemon that has read these accounts and mailed these cut-offs.
+fn of_daemon(
+    books: &[KnownAccount],
+    incidents: impl IntoIterator<Item = IncidentRow>,
+    now: chrono::DateTime<chrono::Utc>,
+) -> Forecasts {
+    let alerting = Alerting { incidents: incidents.into_iter().collect(), ..Alerting::default() };
+    let about = About { version: "", commit: "", started_at: now };
+    let reader = Reader::new(Language::En, now);
+    let status = Status::new(&snapshot(books), &alerting, &about, &Query::default(), reader);
+    let accounts = status.accounts.into_iter().map(|account| AccountForecast::of_daemon(account, now));
+    Forecasts::new(accounts.collect(), now)
+}
+
+/// The incident of a cut-off that was mailed.
+fn mailed(at: chrono::DateTime<chrono::Utc>) -> IncidentRow {
+    let cut_off = Some(Disconnect::At { at, computed: false });
+    IncidentRow { cut_off, ..incident_row("main", Kind::Disconnect, Severity::Critical, Phase::Firing) }
 }
 
 fn text(forecasts: &Forecasts, width: usize) -> String {
@@ -50,56 +71,56 @@ fn an_account_that_is_paid_for() {
 
 #[test]
 fn the_data_of_an_account_that_is_off_are_deleted_on_a_day() {
-    let off = |deletion_days| {
-        let mut report = report("-5", "10");
-        report.edd = Edd::At(t("2026-02-25T11:00:00"));
-        let one = forecast("main", report).deleted_after(deletion_days, read_at());
-        let forecasts = of(vec![one]);
+    let off = |deleted_at| {
+        let incident = IncidentRow { deleted_at, ..mailed(t("2026-02-25T11:00:00")) };
+        let forecasts = of_daemon(&[known("main", report("-5", "10"))], [incident], read_at());
         let json =
             serde_json::to_value(&forecasts).unwrap()["accounts"][0]["billing"]["data_deleted_at"].take();
         (text(&forecasts, 80), json)
     };
-    let (said, json) = off(14);
+    let (said, json) = off(Some(t("2026-03-11T11:00:00")));
     assert!(said.contains("Data deleted  Wed 11 Mar 14:00 MSK (in 9 d 23 h)"), "{said}");
     assert_eq!(json, serde_json::json!("2026-03-11T11:00:00Z"));
-    let (said, json) = off(0);
+    let (said, json) = off(None);
     assert!(!said.contains("deleted") && json.is_null(), "{said}");
-    let ahead = forecast("main", running_dry()).deleted_after(14, read_at());
-    assert_eq!(ahead.billing.unwrap().data_deleted_at, None, "not cut off yet");
+}
+
+fn known(name: &str, report: Report) -> KnownAccount {
+    let mut known = book(profile(name));
+    known.apply(Read::ExpectedBalance(report), read_at());
+    known
 }
 
 #[test]
 fn the_daemons_last_reading() {
     let four_days_on = read_at() + chrono::Duration::days(4);
-    let of_daemon = |name: &str, balance: &str, error: Option<&str>| {
-        let mut known = KnownAccount::new(Arc::new(profile(name)));
-        known.apply(Read::ExpectedBalance(report(balance, "10.00")), read_at());
+    let read = |name: &str, balance: &str, error: Option<&str>| {
+        let mut known = known(name, report(balance, "10.00"));
         known.end(Collector::ExpectedBalance, ended(error), four_days_on);
-        LastReading::of(known.state(), [], Reader::new(Language::En, four_days_on)).unwrap()
+        known
     };
-    let forecasts = |of: &[(&str, LastReading)]| {
-        let of = of.iter().cloned();
-        let of = of.map(|(name, last)| AccountForecast::of_daemon(&profile(name), last, four_days_on));
-        Forecasts::new(of.collect(), four_days_on)
-    };
+    let forecasts = |books: &[KnownAccount]| of_daemon(books, [], four_days_on);
     let error = Some("no answer within 30 s");
-    assert_eq!(forecasts(&[("main", of_daemon("main", "5000.50", None))]).answer, Answer::Fine);
-    let paid = forecasts(&[("main", of_daemon("main", "5000.50", error))]);
+    assert_eq!(forecasts(&[read("main", "5000.50", None)]).answer, Answer::Fine);
+    let paid = forecasts(&[read("main", "5000.50", error)]);
     assert_eq!(paid.answer, Answer::Unknown, "nobody knows whether it still holds");
-    let day = |days| Disconnect::At { at: four_days_on + chrono::Duration::days(days), computed: false };
     for (days, answer) in [(20, Answer::Fine), (2, Answer::NeedsYou)] {
-        let mailed = LastReading { cut_off: Some(day(days)), ..of_daemon("main", "225.50", None) };
-        assert_eq!(forecasts(&[("main", mailed)]).answer, answer, "the mailed date holds");
+        let mailed = mailed(four_days_on + chrono::Duration::days(days));
+        let forecasts = of_daemon(&[read("main", "225.50", None)], [mailed], four_days_on);
+        assert_eq!(forecasts.answer, answer, "the mailed date holds");
     }
-    let dry = forecasts(&[("main", of_daemon("main", "75.50", error))]);
+    let unread = forecasts(&[book(profile("main"))]);
+    assert_eq!(unread.answer, Answer::Unknown);
+    assert_eq!(unread.accounts[0].error.as_deref(), Some("the daemon has not read the balance"));
+    let dry = forecasts(&[read("main", "75.50", error)]);
     assert_eq!(dry.answer, Answer::NeedsYou);
     insta::assert_snapshot!("forecast_as_of_80", text(&dry, 80));
-    let many = ["a", "b", "c", "d"].map(|name| (name, of_daemon(name, "75.50", error)));
+    let many = ["a", "b", "c", "d"].map(|name| read(name, "75.50", error));
     insta::assert_snapshot!("forecast_as_of_many_80", text(&forecasts(&many), 80));
     let json = serde_json::to_value(&dry).unwrap();
     let billing = &json["accounts"][0]["billing"];
     assert_eq!(
-        (&json["accounts"][0]["error"], &billing["as_of"]),
+        (&json["accounts"][0]["error"], &billing["read_at"]),
         (
             &"cannot read the balance since Thu 5 Mar 15:00 MSK: no answer within 30 s".into(),
             &serde_json::to_value(read_at()).unwrap()
@@ -110,13 +131,15 @@ fn the_daemons_last_reading() {
 /// A newer report that contradicts the known cut-off without a proof.
 #[test]
 fn a_reading_that_no_newer_report_confirms() {
-    let mut known = KnownAccount::new(Arc::new(profile("main")));
-    known.apply(Read::ExpectedBalance(report("75.50", "10.00")), read_at());
+    let mut known = known("main", report("75.50", "10.00"));
     let vague = Report { edd: Edd::Unknown, ..report("5000", "10.00") };
     known.apply(Read::ExpectedBalance(vague), read_at());
     known.end(Collector::ExpectedBalance, ended(None), read_at());
-    let last = LastReading::of(known.state(), [], Reader::new(Language::En, read_at())).unwrap();
-    assert_eq!(last.error.as_deref(), Some("the report's cut-off date is missing or not a date"));
+    let forecasts = of_daemon(&[known], [], read_at());
+    assert_eq!(
+        forecasts.accounts[0].error.as_deref(),
+        Some("the report's cut-off date is missing or not a date")
+    );
 }
 
 #[test]

@@ -44,11 +44,11 @@ pub(super) async fn run(args: cli::Doctor) -> Result<Answer> {
     print(&terminal::doctor::text(&sections, style))?;
 
     let writer = MailWriter::of(&settings);
-    let now = clock.now();
+    let (now, known) = (clock.now(), beside.known().await);
     let billed = settings.accounts.iter().zip(examined).filter(|(account, _)| account.has(Group::Billing));
     let mut rehearsals = Vec::new();
     for (account, one) in billed {
-        let off = rehearse::off(account, &beside, now).await;
+        let off = rehearse::off(account, known.as_ref(), now);
         rehearsals.push(rehearse::rehearse(account, &settings, writer.as_ref(), one.report, None, off, now));
     }
     if !rehearsals.is_empty() {

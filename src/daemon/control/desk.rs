@@ -12,7 +12,7 @@ use crate::daemon::pipeline::Message;
 use crate::http::{self, Answering, Control, Reload};
 use crate::model::freshness::state_collectors;
 use crate::model::{AccountName, Collector, Language, Snapshot};
-use crate::view::{About, LastReading, PolledRecords, Query, Reader, Status};
+use crate::view::{About, PolledRecords, Query, Reader, Status};
 
 /// The interval of checks whether a requested poll has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -54,9 +54,6 @@ impl Desk {
                 Ok(said) => Ok(Reply::Done(said.to_owned())),
                 Err((_, why)) => Err(why),
             },
-            Request::LastReading { account } => {
-                Ok(Reply::LastReading(self.last_reading(&account).map(Box::new)))
-            }
             other @ (Request::Incidents
             | Request::Outbox
             | Request::Silences
@@ -73,12 +70,6 @@ impl Desk {
     fn health(&self) -> DaemonHealth {
         let stuck = self.common.liveness.stuck().into_iter().map(str::to_owned).collect();
         DaemonHealth { started_at: self.about.started_at, now: self.common.clock.now(), stuck }
-    }
-
-    fn last_reading(&self, account: &AccountName) -> Option<LastReading> {
-        let (alerting, snapshot) = (self.common.alerting.get(), self.common.snapshot.get());
-        let reader = Reader::new(Language::En, self.common.clock.now());
-        LastReading::of(snapshot.accounts.get(account)?, alerting.incidents.iter(), reader)
     }
 
     /// Asks the pipeline, which answers between two of its messages.

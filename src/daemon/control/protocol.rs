@@ -7,10 +7,9 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::http::RELOAD_AT_MOST;
-use crate::model::AccountName;
+use crate::view::PolledRecords;
 use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecords};
 use crate::view::why::WhyRecord;
-use crate::view::{LastReading, PolledRecords};
 
 /// The longest wait for a requested poll.
 pub(super) const POLL_AT_MOST: Duration = Duration::from_secs(60);
@@ -26,10 +25,6 @@ pub(crate) enum Request {
     /// Polls an account now, or all.
     Poll {
         account: Option<String>,
-    },
-    /// The last report of an account's balance.
-    LastReading {
-        account: AccountName,
     },
     Incidents,
     Outbox,
@@ -70,7 +65,7 @@ pub(crate) enum Request {
 impl Request {
     /// Whether the request reads or writes the store.
     pub(crate) fn is_of_the_store(&self) -> bool {
-        !matches!(self, Self::Health | Self::Reload | Self::Poll { .. } | Self::LastReading { .. })
+        !matches!(self, Self::Health | Self::Reload | Self::Poll { .. })
     }
 
     /// Whether the request changes the store.
@@ -99,8 +94,6 @@ impl Request {
 pub(crate) enum Reply {
     Health(DaemonHealth),
     Polled(Box<PolledRecords>),
-    /// `None` if no report was ever read.
-    LastReading(Option<Box<LastReading>>),
     Incidents(IncidentRecords),
     Outbox(OutboxRecords),
     Silences(SilenceRecords),

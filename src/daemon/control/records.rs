@@ -40,7 +40,7 @@ pub(crate) fn answer(world: World<'_>, request: Request) -> Result<Reply, String
     let in_memory = world.store.is_in_memory();
     let mut world = world;
     let mut reply = match request {
-        Request::Health | Request::Reload | Request::Poll { .. } | Request::LastReading { .. } => {
+        Request::Health | Request::Reload | Request::Poll { .. } => {
             Err("that takes a running daemon".to_owned())
         }
         Request::Incidents => Ok(Reply::Incidents(world.incidents())),
