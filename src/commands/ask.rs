@@ -76,12 +76,13 @@ impl AskError {
 }
 
 impl DaemonSocket {
-    /// The text of the status (docs/api.md), unparsed.
+    /// The text of the status (docs/api.md) of all accounts, or one, unparsed.
     ///
     /// # Errors
     /// If no daemon answers, or not with success.
-    pub(super) async fn status(&self) -> Result<Vec<u8>, AskError> {
-        self.send("/api/v1/status", None, PATIENCE).await
+    pub(super) async fn status(&self, account: Option<&str>) -> Result<Vec<u8>, AskError> {
+        let query = account.map_or_else(String::new, |account| format!("?account={account}"));
+        self.send(&format!("/api/v1/status{query}"), None, PATIENCE).await
     }
 
     /// Sends a command's request over the daemon's socket. The inner error is the daemon's, in words for people.

@@ -45,13 +45,13 @@ impl Beside {
     }
 
     /// The status of the running daemon, unparsed, and the address that answered.
-    pub(super) async fn status(&self) -> Result<(DaemonSocket, Vec<u8>), AskError> {
-        self.first(async |socket| Ok((socket.clone(), socket.status().await?))).await
+    pub(super) async fn status(&self, account: Option<&str>) -> Result<(DaemonSocket, Vec<u8>), AskError> {
+        self.first(async |socket| Ok((socket.clone(), socket.status(account).await?))).await
     }
 
     /// The status of the running daemon, if it watches the accounts of the configuration.
     pub(super) async fn known(&self) -> Option<Status> {
-        let (_, json) = self.status().await.ok()?;
+        let (_, json) = self.status(None).await.ok()?;
         let status = Status::read(&json).ok()?;
         self.watches_others(&status).is_none().then_some(status)
     }

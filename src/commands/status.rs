@@ -11,14 +11,20 @@ use crate::terminal::{Answer, Status, harmless_json};
 /// Prints the status. The exit status is the daemon's verdict, or "not known" if the daemon of other accounts
 /// answers.
 pub(super) async fn run(args: ListArgs) -> Result<Answer> {
+    Ok(show(&args, None).await?.answer())
+}
+
+/// Prints the status of all accounts, or one.
+pub(super) async fn show(args: &ListArgs, account: Option<&str>) -> Result<Status> {
     let beside = Beside::of(&args.config.file);
-    let (daemon, json) = beside.status().await?;
+    let (daemon, json) = beside.status(account).await?;
     let mut status = Status::read(&json).with_context(|| {
         format!(
             "what {daemon} answered is no status that this version knows; is the daemon of another version?"
         )
     })?;
-    if let Some(other) = beside.watches_others(&status) {
+    let other = beside.watches_others(&status).filter(|_| account.is_none());
+    if let Some(other) = other {
         if args.json {
             warn(&format!("{daemon}: {other}"));
         }
@@ -29,5 +35,5 @@ pub(super) async fn run(args: ListArgs) -> Result<Answer> {
     } else {
         print(&status.text(output::style(args.screen)))?;
     }
-    Ok(status.answer())
+    Ok(status)
 }

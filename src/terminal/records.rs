@@ -1,15 +1,14 @@
-//! `hostwatch incidents`, `outbox`, `silence --list`, `why` and `poll` as text. Pure.
+//! `hostwatch incidents`, `outbox`, `silence --list` and `why` as text. Pure.
 
 use chrono::{DateTime, Utc};
 
 use super::layout::{Cell, Emphasis, Layout, Style};
-use super::words::{EN, cut_off_in_full, severity};
-use super::{Answer, text};
+use super::text;
+use super::words::{EN, severity};
 use crate::alert::{Debts, Phase};
-use crate::model::freshness::sees_states;
 use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecord, SilenceRecords};
 use crate::view::why::WhyRecord;
-use crate::view::{AccountStatus, CollectorRow, IncidentRow, PolledRecords, Reader, words};
+use crate::view::{IncidentRow, Reader, words};
 
 /// The number of listed incidents that a silence covers; others are counted.
 const MOST_COVERED: usize = 5;
@@ -206,49 +205,5 @@ impl WhyRecord {
             layout.text(2, line, Emphasis::Plain);
         }
         layout.finish()
-    }
-}
-
-/// The collectors that the requested poll could not read. It polls states and the balance only, so failures of
-/// others do not count.
-fn failed(account: &AccountStatus) -> impl Iterator<Item = &CollectorRow> {
-    account.collectors.iter().filter(|row| sees_states(row.collector) && row.success == Some(false))
-}
-
-impl PolledRecords {
-    /// The exit status: whether everything that was requested was read.
-    pub(crate) fn answer(&self) -> Answer {
-        let failed = |account: &AccountStatus| failed(account).next().is_some();
-        let well = self.unfinished.is_empty() && !self.status.accounts.iter().any(failed);
-        if well { Answer::Fine } else { Answer::NeedsYou }
-    }
-
-    /// The text.
-    pub(crate) fn text(&self, style: Style) -> String {
-        let mut layout = Layout::new(style);
-        for account in &self.status.accounts {
-            layout.heading(format!("{}: {}", account.name, account.headline.sentence));
-            self.account(&mut layout, account);
-        }
-        layout.finish()
-    }
-
-    fn account(&self, layout: &mut Layout, account: &AccountStatus) {
-        if let Some(billing) = &account.billing {
-            let reader = Reader::english(account.time_zone, self.status.generated_at);
-            let balance = words::known_spaced_amount(billing.facts.balance, &account.currency, EN);
-            let read = reader.distance(billing.read_at);
-            let cut_off = cut_off_in_full(&billing.facts, Emphasis::Warn, reader);
-            layout.pairs(&[("Balance", Cell::new(format!("{balance}, read {read}"))), ("Cut-off", cut_off)]);
-        }
-        for row in failed(account) {
-            let error = row.error.as_deref().unwrap_or("no reason was given");
-            layout.item(2, "✕", Emphasis::Bad, format!("cannot read {}: {error}", row.collector.words()));
-        }
-        let unfinished = self.unfinished.iter().filter(|(name, _)| *name == account.name);
-        let unfinished: Vec<&str> = unfinished.map(|(_, collector)| collector.words()).collect();
-        if !unfinished.is_empty() {
-            layout.item(2, "?", Emphasis::Warn, format!("still being read: {}", unfinished.join(", ")));
-        }
     }
 }

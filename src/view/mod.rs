@@ -40,7 +40,6 @@ pub(crate) use incidents::IncidentRow;
 pub(crate) use links::Link;
 pub(crate) use payer::Payer;
 pub(crate) use reader::Reader;
-pub(crate) use records::PolledRecords;
 pub(crate) use resources::{Query, ResourceRow, StateCount};
 pub(crate) use status::{About, AccountStatus, CollectorRow, Status};
 pub(crate) use troubles::MAIL_WAITS_AT_MOST;

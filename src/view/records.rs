@@ -12,8 +12,8 @@ use super::incidents::IncidentList;
 use super::{forms, words};
 use crate::alert::{Debts, Event, Incident, Silence};
 use crate::model::mails::SentMail;
-use crate::model::{AccountName, Collector, Language};
-use crate::view::{IncidentRow, Status};
+use crate::model::{AccountName, Language};
+use crate::view::IncidentRow;
 
 /// The time zones of accounts, by name.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -134,12 +134,4 @@ impl SilenceRecords {
         silences.sort_by_key(|one| (std::cmp::Reverse(one.covers.len()), one.until, one.id));
         Self { generated_at: now, silences }
     }
-}
-
-/// The answer of `hostwatch poll`: the status after it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct PolledRecords {
-    pub status: Status,
-    /// Collectors that did not finish in time.
-    pub unfinished: Vec<(AccountName, Collector)>,
 }

@@ -9,11 +9,10 @@ use crate::alert::{
     Silence, Subject, Watcher, Why,
 };
 use crate::model::mails::SentMail;
-use crate::model::{Collector, Language};
-use crate::terminal::{Answer, Style};
+use crate::terminal::Style;
+use crate::view::IncidentRow;
 use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecords, Zones};
 use crate::view::why::{DecisionRecord, Facts, WhyRecord};
-use crate::view::{About, Alerting, IncidentRow, PolledRecords, Query, Reader, Status};
 use account::*;
 use chrono::{DateTime, Duration, Utc};
 use chrono_tz::Tz;
@@ -280,24 +279,4 @@ fn where_nothing_is_mailed_the_configuration_says_why() {
         let why = WhyRecord::of(facts(key, watcher));
         assert_eq!(why.conclusion, ["No mail about it was sent.", want]);
     }
-}
-
-/// A poll does not ask for charges, so their failures of a week do not count.
-#[test]
-fn a_poll_is_judged_only_by_its_own_questions() {
-    let failing = |collector: Collector| {
-        let mut books = full("main");
-        books.end(collector, ended(Some("500 Internal Server Error")), read_at());
-        let about = About { version: "0.1.0", commit: "abcdef", started_at: read_at() };
-        let reader = Reader::new(Language::En, read_at());
-        let status =
-            Status::new(&snapshot([&books]), &Alerting::default(), &about, &Query::default(), reader);
-        PolledRecords { status, unfinished: Vec::new() }
-    };
-    let charges = failing(Collector::Charges);
-    assert_eq!(charges.answer(), Answer::Fine);
-    assert!(!charges.text(WIDE).contains("cannot read"), "{}", charges.text(WIDE));
-    let vms = failing(Collector::Vms);
-    assert_eq!(vms.answer(), Answer::NeedsYou);
-    assert!(vms.text(WIDE).contains("cannot read"), "{}", vms.text(WIDE));
 }

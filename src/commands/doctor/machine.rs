@@ -103,7 +103,7 @@ async fn mail_server(email: &MailSettings, recipients: &[String]) -> CheckVerdic
 
 async fn daemon(settings: &Settings) -> CheckVerdict {
     let socket = beside::socket(settings);
-    match (socket.status().await, Store::is_held(&settings.store_path)) {
+    match (socket.status(None).await, Store::is_held(&settings.store_path)) {
         (Ok(_), _) => CheckVerdict::ok(format!("running, answers at {socket}")),
         (Err(error), Ok(true)) => CheckVerdict::warn(format!("holds the store, but {error}")),
         (Err(_), Ok(false)) => CheckVerdict::skip("not running"),

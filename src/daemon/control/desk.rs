@@ -11,8 +11,8 @@ use crate::daemon::common::Common;
 use crate::daemon::pipeline::Message;
 use crate::http::{self, Answering, Control, Reload};
 use crate::model::freshness::state_collectors;
-use crate::model::{AccountName, Collector, Language, Snapshot};
-use crate::view::{About, PolledRecords, Query, Reader, Status};
+use crate::model::{AccountName, Collector, Snapshot};
+use crate::view::About;
 
 /// The interval of checks whether a requested poll has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -48,7 +48,7 @@ impl Desk {
     /// `Err` holds the reason in words for people.
     async fn ask(&self, request: Request) -> Result<Reply, String> {
         match request {
-            Request::Poll { account } => self.poll(account).await,
+            Request::Poll { account } => self.poll(account.as_deref()).await,
             Request::Health => Ok(Reply::Health(self.health())),
             Request::Reload => match http::reload(&self.reload).await {
                 Ok(said) => Ok(Reply::Done(said.to_owned())),
@@ -81,29 +81,24 @@ impl Desk {
     }
 
     /// Has states and the balance polled now, within the limits, and waits for the results.
-    async fn poll(&self, account: Option<String>) -> Result<Reply, String> {
-        let Common { snapshot, alerting, clock, polls, .. } = &*self.common;
+    async fn poll(&self, account: Option<&str>) -> Result<Reply, String> {
+        let Common { snapshot, clock, polls, .. } = &*self.common;
         let names: Vec<AccountName> = snapshot.get().accounts.keys().cloned().collect();
-        let meant = |name: &&AccountName| account.as_deref().is_none_or(|one| one == name.as_str());
+        let meant = |name: &&AccountName| account.is_none_or(|one| one == name.as_str());
         let asked: Vec<AccountName> = names.iter().filter(meant).cloned().collect();
-        if let Some(unknown) = account.as_deref().filter(|_| asked.is_empty()) {
+        if let Some(unknown) = account.filter(|_| asked.is_empty()) {
             let known: Vec<&str> = names.iter().take(20).map(AccountName::as_str).collect();
             return Err(format!("no account is called '{unknown}'; there is {}", known.join(", ")));
         }
         let (since, end) = (clock.now(), Instant::now() + POLL_AT_MOST);
         asked.iter().for_each(|name| polls.ask(name));
-        let unfinished = loop {
+        loop {
             let unfinished = unfinished(&snapshot.get(), &asked, since);
             if unfinished.is_empty() || Instant::now() > end {
-                break unfinished;
+                return Ok(Reply::Polled(unfinished));
             }
             tokio::time::sleep(LOOK_EVERY).await;
-        };
-        let query = Query { account, ..Query::default() };
-        let (snapshot, alerting) = (snapshot.get(), alerting.get());
-        let reader = Reader::new(Language::En, clock.now());
-        let status = Status::new(&snapshot, &alerting, &self.about, &query, reader);
-        Ok(Reply::Polled(Box::new(PolledRecords { status, unfinished })))
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::http::RELOAD_AT_MOST;
-use crate::view::PolledRecords;
+use crate::model::{AccountName, Collector};
 use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecords};
 use crate::view::why::WhyRecord;
 
@@ -93,7 +93,8 @@ impl Request {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Reply {
     Health(DaemonHealth),
-    Polled(Box<PolledRecords>),
+    /// The collectors that did not finish in time.
+    Polled(Vec<(AccountName, Collector)>),
     Incidents(IncidentRecords),
     Outbox(OutboxRecords),
     Silences(SilenceRecords),
