@@ -220,6 +220,9 @@ impl Incident {
                 (self.subject, self.value) = (subject, value);
             }
             (Recovering, Verdict::Bad { value, .. }) => {
+                if value != self.value {
+                    self.severity = settings.severity_of(&self.key, &value);
+                }
                 (self.phase, self.streak, self.why) = (Firing, 0, Cause::WrongAgain);
                 (self.subject, self.value) = (subject, value);
             }
