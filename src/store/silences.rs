@@ -8,13 +8,16 @@ use super::{Store, StoreError};
 use crate::alert::{Ack, Key, Muted, Silence};
 
 impl Store {
-    /// Writes people's decisions into a store that began empty.
+    /// Writes people's decisions into a store that began empty. Silences keep their numbers, by which people end them.
     pub(crate) fn decided(&mut self, muted: &Muted) -> Result<(), StoreError> {
         for (key, Ack { episode, at, comment }) in &muted.acks {
             acknowledge(&self.connection, key, *episode, comment, *at)?;
         }
-        for Silence { pattern, at, until, comment, .. } in &muted.silences {
-            silence(&self.connection, pattern, *until, comment, *at)?;
+        for Silence { id, pattern, at, until, comment } in &muted.silences {
+            self.connection.execute(
+                "INSERT INTO silences (id, pattern, created_at, until, comment) VALUES (?1, ?2, ?3, ?4, ?5)",
+                params![id, pattern, stamp(*at), stamp(*until), comment],
+            )?;
         }
         Ok(())
     }

@@ -108,6 +108,7 @@ impl Daemon {
         let was_read = self.store.fall_back(now).unwrap();
         if !was_read {
             self.log.lose_bytes(|_| false);
+            self.store.decided(&self.muted).unwrap();
         }
         self.engine.write_all();
         self.log.write_all();
