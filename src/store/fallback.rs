@@ -11,7 +11,7 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
 use super::ownership::uri;
-use super::place::{BESIDE, Place, set_aside, with_end};
+use super::place::{BESIDE, Place, itself, set_aside, with_end};
 use super::{Store, StoreError, schema, upgrade};
 
 /// The longest wait for the file.
@@ -120,7 +120,7 @@ impl StoreError {
 pub(super) fn copy_into_memory(path: &Path, now: DateTime<Utc>) -> Result<Connection, StoreError> {
     let place = uri(path);
     let copy_as = |mode: &str| copy(path, &format!("{place}?{mode}"), "NORMAL");
-    let journal = fs::metadata(with_end(path, BESIDE[0]));
+    let journal = fs::metadata(with_end(&itself(path), BESIDE[0]));
     let has_journal = journal.is_ok_and(|journal| !journal.is_file() || journal.len() > 0);
     // The first error names the cause.
     let mut memory = copy_as("mode=rw")

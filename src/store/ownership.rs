@@ -7,7 +7,7 @@ use std::path::Path;
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 use rusqlite::{Connection, OpenFlags};
 
-use super::place::{BESIDE, with_end};
+use super::place::{BESIDE, itself, with_end};
 use super::schema::{APPLICATION_ID, NEWEST};
 use super::{Store, StoreError};
 
@@ -57,7 +57,7 @@ impl Store {
 /// Its first page is then the header. Release 0.2 gave the header a version and no mark. If a power cut left zeros in
 /// the page's place, SQLite reads nothing of the journal.
 fn journal_begins_a_store(path: &Path) -> bool {
-    let begun = start(&with_end(path, BESIDE[0]), BEFORE_PAGE + HEADER_BYTES).unwrap_or_default();
+    let begun = start(&with_end(&itself(path), BESIDE[0]), BEFORE_PAGE + HEADER_BYTES).unwrap_or_default();
     let is_written = |page: &&[u8]| page.len() == HEADER_BYTES && page.iter().any(|&byte| byte != 0);
     let Some(header) = begun.get(BEFORE_PAGE..).filter(is_written) else {
         return true;

@@ -136,6 +136,7 @@ impl Store {
 
 /// Renames the file in the store's place, with its journals, so that it can be examined. Returns the new name.
 pub(super) fn set_aside(path: &Path, why: &str, now: DateTime<Utc>) -> Result<PathBuf, StoreError> {
+    let path = &itself(path);
     let stamp = now.format("%Y%m%dT%H%M%SZ");
     let name = |number: u32| match number {
         1 => with_end(path, &format!(".{why}-{stamp}")),
@@ -159,6 +160,7 @@ pub(super) fn set_aside(path: &Path, why: &str, now: DateTime<Utc>) -> Result<Pa
 
 /// Renames the journal beside the file, and removes its index. `None` without a journal.
 pub(super) fn set_journal_aside(path: &Path, now: DateTime<Utc>) -> Result<Option<PathBuf>, StoreError> {
+    let path = &itself(path);
     let journal = with_end(path, BESIDE[0]);
     if !journal.exists() {
         return Ok(None);
@@ -182,6 +184,11 @@ fn behind_links(path: &Path) -> PathBuf {
         Ok(target) if is_missing => behind_links(&path.parent().unwrap_or(Path::new("")).join(target)),
         Ok(_) | Err(_) => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
     }
+}
+
+/// The file at a path, and not a link to it: SQLite keeps the journal beside the file.
+pub(super) fn itself(path: &Path) -> PathBuf {
+    if path.is_symlink() { behind_links(path) } else { path.to_owned() }
 }
 
 fn id_of(path: &Path) -> Option<FileId> {

@@ -440,6 +440,26 @@ fn a_file_that_another_program_keeps_to_itself_is_not_taken_for_an_empty_one() {
     }
 }
 
+/// SQLite keeps the journal beside the file, and not beside a link to it.
+#[test]
+fn a_store_behind_a_link_is_read_with_its_journal_and_set_aside_in_its_own_directory() {
+    let ((_directory, path), (_links, link)) = (place(), place());
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let mut world = world(Some(&path));
+    world.vms(&[(1, "error")]);
+    drop(world);
+    let other = raw(&path);
+    let write = "PRAGMA locking_mode = EXCLUSIVE; BEGIN; INSERT INTO meta VALUES ('x', ''); COMMIT";
+    other.execute_batch(write).unwrap();
+    let error = Store::open(&link, now()).unwrap_err().to_string();
+    assert!(error.contains("end the other program that holds it"), "{error}");
+    drop(other);
+    overwrite(&path, 4096);
+    let aside = Store::open(&link, now()).unwrap().aside.unwrap();
+    assert_eq!(aside, beside(&path.canonicalize().unwrap(), ".damaged-20260302T120000Z"));
+    assert!(link.is_symlink() && path.is_file());
+}
+
 #[test]
 fn a_place_that_cannot_be_written_at_the_start_is_an_error_with_the_remedy() {
     let (_directory, path) = place();
