@@ -150,7 +150,8 @@ fn dates(notice: &Notice, context: &Context<'_>) -> Vec<(String, String)> {
 /// The mails that began the threads of its incidents, each once, starting with the worst.
 fn references(notice: &Notice) -> Vec<String> {
     // A beginning is no part of an old thread.
-    if parts::open_first(&notice.items).first().is_some_and(|worst| worst.thread.is_none()) {
+    let begins = |worst: &&Item| worst.thread.is_none() && !worst.event.is_end();
+    if parts::open_first(&notice.items).first().is_some_and(begins) {
         return Vec::new();
     }
     parts::unique(notice.items.iter().filter_map(|item| item.thread.clone()))
