@@ -159,3 +159,31 @@ fn copy_pages(from: &Connection, to: &mut Connection) -> rusqlite::Result<()> {
     // Another program holds the file.
     Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_BUSY), None))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn a_store_whose_journal_can_have_no_index_is_read_with_its_journal_and_left_as_it_is() {
+        let (directory, now) = (tempfile::tempdir().unwrap(), DateTime::UNIX_EPOCH);
+        let path = directory.path().join("hw.db");
+        let mut store = Store::open(&path, now).unwrap().store;
+        super::super::leave_as_it_is(&store.connection).unwrap();
+        let until = now + chrono::Duration::hours(1);
+        store.silence("main/*", until, "", now).unwrap();
+        drop(store);
+        let [journal, index] = BESIDE.map(|end| with_end(&path, end));
+        let before = fs::read(&journal).unwrap();
+        assert!(!before.is_empty());
+        // SQLite follows no link to an index.
+        let _ = fs::remove_file(&index);
+        std::os::unix::fs::symlink("nowhere", &index).unwrap();
+        let memory = copy_into_memory(&path, now).unwrap();
+        let silences = memory.query_row("SELECT count(*) FROM silences", [], |row| row.get::<_, i64>(0));
+        assert_eq!(silences, Ok(1));
+        assert_eq!(fs::read(&journal).unwrap(), before);
+    }
+}

@@ -1,6 +1,7 @@
 //! Recipients of accounts and rules who join and leave, and recipients to whom incidents are escalated.
 
 use super::{World, stories, stories_of};
+use crate::alert::{Kind, Rule, Severity};
 
 #[test]
 fn a_new_recipient_is_told_once_how_things_stand_and_nobody_else_is() {
@@ -78,6 +79,18 @@ fn a_recipient_of_a_rule_hears_the_incidents_of_that_rule_in_place_of_the_others
          to ops, vm1=active, vms => resolved
          severity: info",
     );
+}
+
+#[test]
+fn a_rule_that_changed_while_the_daemon_was_stopped_counts_from_the_start() {
+    let mut world = World::healthy();
+    world.live("vm1=error");
+    let rule = Rule { severity: Some(Severity::Info), ..Rule::default() };
+    world.settings.rules.insert(Kind::VmError, rule);
+    world.live("restart 30s, look, vm1=active, vms");
+    let told = world.received.iter().flat_map(|one| &one.mail.items);
+    let severities: Vec<Severity> = told.map(|told| told.severity).collect();
+    assert_eq!(severities, [Severity::Critical, Severity::Info]);
 }
 
 #[test]
