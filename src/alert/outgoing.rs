@@ -348,12 +348,16 @@ impl Log {
         self.note(&keys, facts);
     }
 
-    /// Whether a mail to this recipient was refused for its contents or had no reply, and still waits.
+    /// Whether a mail to this recipient was refused for its contents or had no reply, or a digest was not taken, and it
+    /// still waits.
     fn has_failed(&self, to: &str) -> bool {
         let mut flying = self.flights.iter().filter(|((other, _), _)| other == to);
         let mut entries = self.candidates.get(to).into_iter().flatten().filter_map(|key| self.entry(key, to));
-        let is_first = matches!(self.first(to), Some(First::Refused(_)));
-        is_first || flying.any(|(_, flight)| flight.tries > 0) || entries.any(|entry| entry.refused.is_some())
+        let is_held = self.addressees.get(to).is_some_and(|one| {
+            let is_digest = one.digest.is_some() && one.standing.backoff.contains_key(&Lane::Digest);
+            is_digest || matches!(one.first, Some(First::Refused(_)))
+        });
+        is_held || flying.any(|(_, flight)| flight.tries > 0) || entries.any(|entry| entry.refused.is_some())
     }
 
     /// The server refused the contents of a mail, which was taken back. Its incidents and the first mail are told in a

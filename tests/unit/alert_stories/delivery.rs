@@ -187,6 +187,23 @@ fn a_mail_that_is_held_for_its_contents_keeps_its_error_when_another_arrives() {
 }
 
 #[test]
+fn a_first_mail_or_digest_that_is_held_for_its_contents_keeps_its_error_when_another_arrives() {
+    let (mut first, mut digest) = (World::unborn(), World::healthy());
+    first.live("everybody rejects, look");
+    digest.system.log.owe_digest("ops", weekly_digest(digest.now));
+    digest.live("everybody rejects, idle 1m");
+    for (lane, mut world) in [(Lane::Other, first), (Lane::Digest, digest)] {
+        world.system.log.failed("ops", lane, "554 5.6.0 no", true, world.now);
+        world.live("everybody accepts, vm1=error");
+        assert!(world.take_events().contains(&"main/vm_error/1 opened".to_owned()), "{lane:?}");
+        let debts = world.system.log.debts(world.now);
+        assert!(debts.len() == 1 && debts[0].error.is_some(), "{lane:?}: {debts:?}");
+        world.live("idle 2h");
+        assert!(world.system.log.debts(world.now).is_empty(), "{lane:?}");
+    }
+}
+
+#[test]
 fn a_recipient_waits_since_its_oldest_debt() {
     let mut world = World::healthy();
     world.live("everybody defers, vm1=error, look");
