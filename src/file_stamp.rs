@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The state of a file just before it was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct FileStamp {
-    path: PathBuf,
+    pub path: PathBuf,
     /// `None` if the file does not exist.
     metadata: Option<Metadata>,
 }

@@ -81,7 +81,9 @@ pub(super) fn start(start: Start, stop: CancellationToken) -> Result<Running> {
     let mut collectors = Collectors::new(Arc::clone(&common), stop.child_token());
     let first = collectors.changed(&settings)?;
     first.iter().filter(|one| decided.engine.knows(one.name())).for_each(Prepared::was_read);
-    let secrets = SecretFiles::new(&settings, &common.refusals);
+    // All listeners of the network share one.
+    let guard = listeners.iter().find_map(http::Listener::guard).cloned();
+    let secrets = SecretFiles::new(&settings, guard.as_deref(), &common.refusals);
     let mut tasks = Tasks::new();
     let (reload, reloads) = mpsc::channel(4);
     let web = Arc::new(common.web(telemetry_path, lifecycle, reload, now));
@@ -99,7 +101,7 @@ pub(super) fn start(start: Start, stop: CancellationToken) -> Result<Running> {
     });
     part(&mut tasks, "watchdog", Watchdog(Arc::clone(&common)).run(stop.child_token()));
     collectors.start(first, &mut tasks);
-    let reloader = Reloader { read_settings, mails: settings.mails, collectors, secrets, common };
+    let reloader = Reloader { read_settings, guard, mails: settings.mails, collectors, secrets, common };
     Ok(Running { stop, tasks, reloader, reloads, hangups })
 }
 

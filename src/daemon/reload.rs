@@ -17,7 +17,7 @@ use super::pipeline::Message;
 use crate::config::Settings;
 use crate::failpoint;
 use crate::file_stamp::FileStamp;
-use crate::http::AllowedHosts;
+use crate::http::{AllowedHosts, Guard};
 use crate::mail::smtp::machine_names;
 
 /// Reads the configuration again; `Err` holds the reason why it was refused.
@@ -26,6 +26,8 @@ pub(crate) type ReadSettings = Arc<dyn Fn() -> Result<Settings, String> + Send +
 /// The parts that a reload replaces.
 pub(super) struct Reloader {
     pub(super) read_settings: ReadSettings,
+    /// The web server's access control.
+    pub(super) guard: Option<Arc<Guard>>,
     pub(super) common: Arc<Common>,
     /// Whether mail was on at the start.
     pub(super) mails: bool,
@@ -47,6 +49,7 @@ impl Reloader {
             return Err(format!("{what} was added or removed; that takes a restart"));
         }
         // All new parts must be sound before old ones end.
+        let web = self.guard.as_ref().map_or(Ok(None), |guard| guard.read_again())?;
         let heartbeat = Heartbeat::of(&settings).map_err(|error| error.to_string())?;
         let changed = self.collectors.changed(&settings).map_err(|error| format!("{error:#}"))?;
         for (shared, renewed) in self.common.carriers.values().zip(renewed.into_values()) {
@@ -57,7 +60,10 @@ impl Reloader {
         self.common.own.external_url(settings.web.external_url.as_ref().map(AsRef::as_ref));
         self.common.calendar_domain.set(mails::domain(&settings));
         self.common.hosts.set(AllowedHosts::new(&settings.web, machine_names()));
-        self.secrets = SecretFiles::new(&settings, &self.common.refusals);
+        if let Some((guard, web)) = self.guard.as_ref().zip(web) {
+            guard.renew(web);
+        }
+        self.secrets = SecretFiles::new(&settings, self.guard.as_deref(), &self.common.refusals);
         self.collectors.end_others(&settings, &changed).await;
         // The pipeline must know the accounts before their first readings. A closed channel means that the
         // daemon is stopping.
@@ -67,11 +73,11 @@ impl Reloader {
     }
 }
 
-/// The files of secrets are checked this often.
+/// The files are checked this often.
 const CHECK_EVERY: Duration = Duration::from_secs(10);
 
-/// The files that secrets came from, as they were at the last reading. A change of one is a reason to reload.
-/// This type reads only their stamps.
+/// The files that secrets came from, and those of the web configuration, as they were at the last reading. A change
+/// of one is a reason to reload. This type reads only their stamps.
 pub(super) struct SecretFiles {
     paths: Vec<PathBuf>,
     known: Vec<FileStamp>,
@@ -79,8 +85,9 @@ pub(super) struct SecretFiles {
 }
 
 impl SecretFiles {
-    pub(super) fn new(settings: &Settings, refusals: &Arc<Notify>) -> Self {
-        let paths = settings.secret_files.clone();
+    pub(super) fn new(settings: &Settings, guard: Option<&Guard>, refusals: &Arc<Notify>) -> Self {
+        let web = guard.map(Guard::files).unwrap_or_default();
+        let paths = settings.secret_files.iter().cloned().chain(web).collect();
         let mut files = Self { paths, known: Vec::new(), refusals: Arc::clone(refusals) };
         files.taken();
         files

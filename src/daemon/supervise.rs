@@ -49,7 +49,7 @@ impl Running {
                     None => continue,
                 },
                 () = self.reloader.secrets.changed() => {
-                    tracing::info!("a file that a secret came from has changed");
+                    tracing::info!("a file of secrets or of the web configuration has changed");
                     self.reloader.secrets.taken();
                     None
                 }

@@ -41,7 +41,7 @@ impl Listener {
         Self { guard: Some(guard), ..self }
     }
 
-    pub(super) fn guard(&self) -> Option<&Arc<Guard>> {
+    pub(crate) fn guard(&self) -> Option<&Arc<Guard>> {
         self.guard.as_ref()
     }
 

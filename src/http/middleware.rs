@@ -25,10 +25,7 @@ pub(super) async fn answer(
     let start = Instant::now();
     let (head, body) = request.into_parts();
     let request = &Request::from_parts(head, ());
-    let config = match guard {
-        Some(guard) => guard.config().await,
-        None => None,
-    };
+    let config = guard.and_then(|guard| guard.config());
     let refusal = misframed(request).or_else(|| {
         // No browser opens a Unix socket, and a listener without a guard is for the daemon's own commands.
         let authenticates = config.as_deref().is_some_and(WebConfig::authenticates);

@@ -130,10 +130,7 @@ struct Visit {
 
 impl Visit {
     async fn connection(self, stream: Box<dyn Stream>, client: Option<IpAddr>) {
-        let config = match &self.guard {
-            Some(guard) => guard.config().await,
-            None => None,
-        };
+        let config = self.guard.as_ref().and_then(|guard| guard.config());
         // A client that stalls must hold neither a connection nor a page.
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(self.limits.write_timeout));

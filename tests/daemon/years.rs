@@ -196,7 +196,7 @@ fn a_replaced_secret_is_read() {
     daemon.run();
     daemon.log.wait("message=\"cannot read\"");
     std::fs::write(&secret, "vm-api-key\n").unwrap();
-    daemon.log.wait("a file that a secret came from has changed");
+    daemon.log.wait("a file of secrets or of the web configuration has changed");
     daemon.log.wait("configuration reloaded");
     daemon.shows(r#"hostwatch_collector_success{account="main",collector="vms"} 1"#);
 }

@@ -7,7 +7,6 @@ use super::certificates;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::server::{LONG, Server};
 use crate::http::{ConnectionLimits, Guard, Listener, WebConfig};
@@ -62,20 +61,21 @@ impl Place {
     }
 
     /// Writes the file. `tls` is the text in `tls_server_config` beside the certificate.
-    fn config(&self, tls: &str, rest: &str) -> PathBuf {
+    fn config(&self, tls: &str) -> PathBuf {
         let pair = "cert_file: server.crt, key_file: server.key";
-        self.write("web.yml", &format!("tls_server_config: {{{pair}, {tls}}}\n{rest}\n"))
+        self.write("web.yml", &format!("tls_server_config: {{{pair}, {tls}}}\n"))
     }
 
     fn read(&self, tls: &str) -> Result<WebConfig, String> {
-        WebConfig::read(&self.config(tls, "")).map_err(|problems| problems.to_string())
+        WebConfig::read(&self.config(tls)).map_err(|problems| problems.to_string())
     }
 
-    async fn serve(&self, tls: &str, rest: &str) -> Server {
-        let path = self.config(tls, rest);
+    async fn serve(&self, tls: &str) -> (Server, Arc<Guard>) {
+        let path = self.config(tls);
         let guard = Arc::new(Guard::new(Some((&path, WebConfig::read(&path).unwrap()))));
-        let guarded = |listener: Listener| listener.guarded(guard);
-        Server::start_with(&[&full("main")], false, ConnectionLimits::default(), guarded).await
+        let guarded = |listener: Listener| listener.guarded(Arc::clone(&guard));
+        let server = Server::start_with(&[&full("main")], false, ConnectionLimits::default(), guarded).await;
+        (server, guard)
     }
 
     /// A client that trusts the servers' authority.
@@ -133,7 +133,7 @@ async fn only_allowed_versions_are_accepted() {
     let table =
         [("", [true, true]), ("min_version: TLS12", [true, true]), ("min_version: TLS13", [false, true])];
     for (tls, want) in table {
-        let server = place.serve(tls, "").await;
+        let (server, _) = place.serve(tls).await;
         let mut got = [false, false];
         for (index, versions) in [ONLY_12, ONLY_13].into_iter().enumerate() {
             got[index] = Client { versions, ..place.client() }.enters(&server).await;
@@ -151,7 +151,7 @@ async fn only_allowed_versions_are_accepted() {
 async fn lists_of_suites_and_curves_change_nothing() {
     let place = Place::new();
     let tls = "cipher_suites: [TLS_RSA_WITH_NULL], curve_preferences: [CurveP521], prefer_server_cipher_suites: false";
-    let server = place.serve(tls, "").await;
+    let (server, _) = place.serve(tls).await;
     for versions in [ONLY_12, ONLY_13] {
         assert!(Client { versions, ..place.client() }.enters(&server).await);
     }
@@ -173,7 +173,7 @@ async fn client_certificates_as_their_type_says() {
         ("RequireAndVerifyClientCert", ca, [false, true, false]),
     ];
     for (kind, ca, want) in table {
-        let server = place.serve(&format!("client_auth_type: {kind}, {ca}"), "").await;
+        let (server, _) = place.serve(&format!("client_auth_type: {kind}, {ca}")).await;
         for versions in [ONLY_12, ONLY_13] {
             let with = |identity| Client { identity, versions, ..place.client() };
             let ours = place.clients.issue(&["prometheus"], |_| {});
@@ -192,7 +192,7 @@ async fn client_certificates_as_their_type_says() {
 async fn certificates_and_clients_are_read_anew() {
     let place = Place::new();
     let tls = "client_auth_type: RequireAndVerifyClientCert, client_ca_file: clients.crt";
-    let server = place.serve(tls, "").await;
+    let (server, guard) = place.serve(tls).await;
     let ours = || Some(place.clients.issue(&["prometheus"], |_| {}));
     // A connection that stays open, like that of Prometheus.
     let mut kept = Client { identity: ours(), ..place.client() }.connect(&server).await.unwrap();
@@ -208,12 +208,9 @@ async fn certificates_and_clients_are_read_anew() {
     place.write_server(&renewed);
     place.write("clients.crt", &others.pem());
     let theirs = || Some(others.issue(&["prometheus"], |_| {}));
-    let seen = async {
-        while !(Client { authority: &renewed, identity: theirs(), ..place.client() }).enters(&server).await {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    timeout(LONG, seen).await.expect("the new certificates are in force");
+    guard.renew(guard.read_again().unwrap().expect("the files changed"));
+    assert!(guard.read_again().unwrap().is_none(), "nothing changed since");
+    assert!(Client { authority: &renewed, identity: theirs(), ..place.client() }.enters(&server).await);
     assert!(!Client { authority: &renewed, identity: ours(), ..place.client() }.enters(&server).await);
     assert!(
         !health().await.is_ok_and(|answer| answer.contains("200 OK")),
@@ -221,9 +218,10 @@ async fn certificates_and_clients_are_read_anew() {
     );
 
     // After a broken file, or one without TLS, the settings in force stay.
-    for text in ["nonsense: 1\n", "basic_auth_users: {}\n"] {
+    for (text, why) in [("nonsense: 1\n", "unknown key"), ("basic_auth_users: {}\n", "takes a restart")] {
         place.write("web.yml", text);
-        tokio::time::sleep(Duration::from_millis(1100)).await;
+        let refused = guard.read_again().unwrap_err();
+        assert!(refused.contains(why), "{refused}");
         let client = Client { authority: &renewed, identity: theirs(), ..place.client() };
         assert!(client.enters(&server).await, "{text}");
     }

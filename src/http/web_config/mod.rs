@@ -3,7 +3,6 @@
 
 mod file;
 mod findings;
-mod reload;
 mod tls;
 mod users;
 
@@ -15,7 +14,6 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use rustls::ServerConfig;
 use tokio_util::sync::CancellationToken;
 
-pub(super) use reload::ReloadingConfig;
 pub(super) use users::{Admission, Checks};
 
 use file::File;
@@ -47,7 +45,7 @@ pub(crate) struct WebConfig {
     /// Notes about valid settings that deserve attention, one a line.
     notes: Vec<String>,
     /// All files that were read.
-    files: Vec<FileStamp>,
+    pub(super) files: Vec<FileStamp>,
     /// Cancelled once another configuration is in force. Connections made under this one then end.
     pub(super) replaced: CancellationToken,
 }
