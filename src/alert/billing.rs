@@ -37,9 +37,6 @@ impl Engine {
         let is_cleared = cut_off.is_cleared(settings);
         self.changed.insert(key.clone());
         self.cut_offs.unsaved.insert(account.clone());
-        if self.incidents.get(&key).is_some_and(|one| one.phase == Phase::Unwatched) && is_cleared {
-            self.change(&key, |incident| incident.end(Phase::Resolved, reading.at, Cause::NoDisconnect));
-        }
         if is_open {
             self.change(&key, |incident| weigh_proof(incident, proof, is_cleared, reading, settings));
         }

@@ -74,8 +74,6 @@ fn over(case: &Case<'_>, told: &Told) -> Due {
     let lapsed = owed.is_some_and(|owed| case.now - ended(owed) > LAPSE);
     if told.is_open() {
         let event = match incident.phase {
-            // The incident is watched again: the next reading shows whether it is over.
-            Phase::Unwatched if case.evidence == Evidence::Unread => return nothing(Why::NotRead),
             Phase::Removed => Event::Removed,
             Phase::Unwatched => Event::Unwatched,
             Phase::Pending | Phase::Resolved | Phase::Firing | Phase::Recovering => Event::Resolved,

@@ -179,14 +179,6 @@ impl Engine {
         self.watchers.keys().all(tried)
     }
 
-    /// Whether the configuration watches an incident again that it had stopped watching.
-    pub(super) fn is_watched_again(&self, incident: &Incident, state: Option<&AccountState>) -> bool {
-        incident.phase == Phase::Unwatched
-            && incident.why != Cause::LeftReport
-            && !has_report_since(incident, state)
-            && watched::why_not(incident, self.watchers.get(&incident.key.account), state).is_none()
-    }
-
     /// Takes in readings of one account that are already in the snapshot, and the end of a poll.
     pub(crate) fn poll(
         &mut self,
@@ -344,10 +336,4 @@ impl Engine {
             }
         }
     }
-}
-
-/// Whether a report was read since a cut-off was no longer watched. One that stays closed is far.
-fn has_report_since(incident: &Incident, state: Option<&AccountState>) -> bool {
-    let read_at = state.and_then(|state| state.billing.latest()).map(|(_, read_at)| read_at);
-    incident.key.kind == Kind::Disconnect && read_at > incident.ended
 }

@@ -63,9 +63,6 @@ impl<'a> Facts<'a> {
     /// Whether the readings that an incident rests on count.
     pub(super) fn evidence(&self, incident: &Incident) -> Evidence {
         let state = self.snapshot.accounts.get(&incident.key.account).map(AsRef::as_ref);
-        if self.engine.is_watched_again(incident, state) {
-            return Evidence::Unread;
-        }
         let causes = state.map(|state| self.engine.causes(state, self.now));
         causes.map_or(Evidence::Sound, |causes| causes.evidence(incident))
     }

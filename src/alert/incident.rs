@@ -155,8 +155,7 @@ impl Incident {
         self.phase.is_open() && self.changes.len() >= FLAPPING_CHANGES
     }
 
-    /// Whether a reading may change it. That includes an incident that nothing watched: the next reading shows
-    /// its state.
+    /// Whether a reading may change it. That includes an incident that nothing watched: it may be watched again.
     pub(crate) fn goes_on(&self) -> bool {
         self.phase.is_open() || matches!(self.phase, Phase::Pending | Phase::Unwatched)
     }
@@ -194,8 +193,10 @@ impl Incident {
         use Phase::{Firing, Pending, Recovering, Removed, Resolved, Unwatched};
         match (self.phase, verdict) {
             (_, Verdict::Frozen)
-            | (Resolved | Removed, Verdict::Good | Verdict::Gone { .. })
-            | (Resolved | Removed | Unwatched, Verdict::Other | Verdict::Unwatched(_)) => {}
+            | (
+                Resolved | Removed | Unwatched,
+                Verdict::Good | Verdict::Gone { .. } | Verdict::Other | Verdict::Unwatched(_),
+            ) => {}
             (Resolved | Removed, Verdict::Bad { hold, value }) => {
                 (self.phase, self.subject, self.value) = (Pending, subject, value);
                 self.severity = settings.severity_of(&self.key, &self.value);
@@ -226,15 +227,13 @@ impl Incident {
                 (self.phase, self.streak, self.why) = (Firing, 0, Cause::WrongAgain);
                 (self.subject, self.value) = (subject, value);
             }
-            // It was confirmed before, and no reading showed it right since.
+            // It was confirmed before.
             (Unwatched, Verdict::Bad { value, .. }) => {
                 self.severity = settings.severity_of(&self.key, &value);
                 (self.subject, self.value) = (subject, value);
                 self.run_since = reading.at;
                 self.open(Cause::WatchedAgain, reading.at);
             }
-            (Unwatched, Verdict::Good) => self.end(Resolved, reading.at, Cause::SeenRight),
-            (Unwatched, Verdict::Gone { .. }) => self.end(Removed, reading.at, Cause::NoLongerListed),
             (Firing | Recovering, Verdict::Other) => {
                 (self.phase, self.streak) = (Firing, 0);
                 self.why = Cause::NoRecovery { detail: self.detail.clone() };

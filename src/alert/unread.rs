@@ -134,8 +134,8 @@ impl Engine {
                 Phase::Firing | Phase::Recovering => {
                     incident.phase = if is_failing { Phase::Firing } else { Phase::Recovering };
                 }
-                Phase::Unwatched if is_failing => {}
-                Phase::Resolved | Phase::Removed | Phase::Unwatched | Phase::Pending => {
+                Phase::Unwatched => {}
+                Phase::Resolved | Phase::Removed | Phase::Pending => {
                     incident.phase = if is_failing { Phase::Pending } else { Phase::Resolved };
                 }
             }

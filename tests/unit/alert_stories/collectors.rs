@@ -215,6 +215,8 @@ fn a_collector_whose_rule_is_off_is_not_told_or_watched_no_longer() {
         World::healthy,
         "fail vms, rule collector_failing off, idle 1h =>
 
+         fail vms, 20m, unwatch vms, 5m => opened unwatched
+
          fail vms, 20m, rule collector_failing off, 3m => opened unwatched
          heal vms, 40m =>",
     );

@@ -38,22 +38,21 @@ fn unwatched_is_told_to_those_who_knew_the_incident_and_it_begins_anew_when_it_i
 }
 
 #[test]
-fn an_unwatched_that_could_not_leave_lapses_if_it_is_watched_again() {
+fn an_unwatched_that_could_not_leave_lapses_if_the_problem_is_seen_again() {
     stories_of(
         World::healthy,
         &["rule vm_error off, idle 5m, rule vm_error on", "leave, idle 1h, come-back"],
         "vm1=error, everybody away, {}, look, everybody accepts, look, 2h => opened opened
          vm1=active, vms => resolved
 
-         vm1=error, everybody away, {}, vm1=active, look, everybody accepts, look, 2h => opened resolved
+         vm1=error, everybody away, {}, vm1=active, look, everybody accepts, look, 2h => opened unwatched
 
          everybody defers, vm1=error, {}, look, everybody accepts, idle 31m => opened",
     );
     stories(
         World::healthy,
         "vm1=error, everybody away, rule vm_error off, idle 5m, rule vm_error on, vm1=blocked, everybody accepts, 2h \
-         => ops[vm_error]: opened
-         vm1=active => ops[vm_error]: resolved
+         => ops[vm_error]: opened unwatched
 
          vm1=error, everybody defers, vm1=active, vms, vm1=error, leave, everybody accepts, idle 31m \
          => opened unwatched",
