@@ -54,8 +54,7 @@ impl Log {
         if !is_first && self.is_limited(lane, to, facts) {
             return None;
         }
-        let mut limited = false;
-        self.change_standing(to, |standing| limited = standing.limited.insert(lane, false) == Some(true));
+        let limited = lane == Lane::Other && self.standing(to).is_some_and(|standing| standing.limited);
         let form = if is_first {
             Form::Started(self.started_numbers(to, &items, facts))
         } else if limited && items.len() > 1 {
@@ -130,12 +129,11 @@ impl Log {
     /// Whether the first mail is owed and can leave. After a start or a sleep it waits for the first readings,
     /// as all mails do.
     fn is_first_due(&self, to: &str, facts: &Facts<'_>) -> bool {
-        let is_due = match self.first(to) {
-            Some(First::Owed(_)) => true,
-            Some(First::Refused(hold)) => hold.until() <= facts.now,
-            Some(First::Told) | None => false,
+        let is_due = |first| match first {
+            First::Owed(_) => true,
+            First::Refused(hold) => hold.until() <= facts.now,
         };
-        is_due && facts.recipients().contains(to) && !facts.is_looking()
+        self.first(to).is_some_and(is_due) && facts.recipients().contains(to) && !facts.is_looking()
     }
 
     /// Whether a recipient gets the mail about the first start. A recipient that only rules name gets mails
@@ -149,7 +147,7 @@ impl Log {
     pub(super) fn hold(&self, lane: Lane, to: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let standing = self.standing(to)?;
         let refused = standing.refused.filter(|hold| now < hold.until()).map(|hold| hold.since);
-        let backoff = standing.backoff.get(&lane).filter(|one| now < one.until());
+        let backoff = standing.backoff.get(&lane).filter(|one| now < one.soon());
         let held = standing.held.filter(|_| standing.held_until().is_some_and(|until| now < until));
         refused.max(backoff.map(|one| one.since)).max(held)
     }
@@ -162,10 +160,9 @@ impl Log {
         }
         let mut is_limited = false;
         self.change_standing(to, |standing| {
-            standing.sent.values_mut().for_each(|sent| sent.retain(|at| facts.now - *at < HOUR));
-            is_limited = standing.sent.values().flatten().count() >= facts.max_per_hour;
-            let was_limited = standing.limited.get(&lane) == Some(&true);
-            standing.limited.insert(lane, is_limited || was_limited);
+            standing.sent.retain(|at| facts.now - *at < HOUR);
+            is_limited = standing.sent.len() >= facts.max_per_hour;
+            standing.limited |= is_limited;
         });
         is_limited
     }

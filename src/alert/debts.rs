@@ -95,7 +95,7 @@ impl Log {
         let refused = entries.filter_map(|one| one.refused);
         let first = match self.first(to) {
             Some(First::Refused(hold)) => Some(hold.until()),
-            Some(First::Owed(_) | First::Told) | None => None,
+            Some(First::Owed(_)) | None => None,
         };
         let all = again.chain(holds).chain(limits).chain(refused.map(|hold| hold.until())).chain(first);
         all.filter(|at| *at >= now).min()
@@ -118,10 +118,8 @@ impl Log {
         };
         let owed: Vec<OwedEvent> = candidates.filter_map(event).collect();
         let standing = self.standing(&recipient);
-        let first = match self.first(&recipient) {
-            Some(First::Owed(since) | First::Refused(Hold { since, .. })) => Some(since),
-            Some(First::Told) | None => None,
-        };
+        let first = self.first(&recipient);
+        let first = first.map(|(First::Owed(since) | First::Refused(Hold { since, .. }))| since);
         let flying =
             self.flights.iter().filter(|((other, _), _)| *other == recipient).map(|(_, flight)| flight);
         let keys = |flight: &Flight| flight.items.iter().map(|item| item.key.clone()).collect();

@@ -88,11 +88,10 @@ pub(crate) struct NotReached {
     pub error: String,
 }
 
-/// The first mail to a recipient.
+/// The first mail to a recipient, until it was told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum First {
     Owed(DateTime<Utc>),
-    Told,
     /// The server refused the contents of the first mail: it is owed again after the hold, in its light form. Other mails
     /// do not wait for it.
     Refused(Hold),
@@ -112,11 +111,8 @@ impl First {
     }
 
     pub(super) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
-        match self {
-            Self::Owed(at) | Self::Refused(Hold { since: at, .. }) => Some(at),
-            Self::Told => None,
-        }
-        .into_iter()
+        let (Self::Owed(at) | Self::Refused(Hold { since: at, .. })) = self;
+        std::iter::once(at)
     }
 }
 
@@ -128,11 +124,11 @@ pub(crate) struct Standing {
     /// The time at which the server refused us with a mail to this recipient.
     pub(super) held: Option<DateTime<Utc>>,
     /// Temporary failures of the last attempts, by lane.
-    pub(super) backoff: BTreeMap<Lane, Backoff>,
-    /// Times of the mails of the last hour, by lane. Mails about money do not count.
-    pub(super) sent: BTreeMap<Lane, Vec<DateTime<Utc>>>,
+    pub(super) backoff: BTreeMap<Lane, Hold>,
+    /// Times of the mails of the last hour. Mails about money do not count.
+    pub(super) sent: Vec<DateTime<Utc>>,
     /// Whether the hourly limit held something back, so that the next mail is a summary.
-    pub(super) limited: BTreeMap<Lane, bool>,
+    pub(super) limited: bool,
     /// The last error, until a mail arrives.
     pub(super) error: Option<String>,
     pub(super) unreached: Option<Unreached>,
@@ -150,29 +146,6 @@ pub(crate) struct Addressee {
     pub first: Option<First>,
     /// The digest that is owed to this recipient.
     pub digest: Option<Digest>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) struct Backoff {
-    pub since: DateTime<Utc>,
-    pub times: usize,
-}
-
-impl Backoff {
-    /// The pause after `before`. News that was tried within that pause makes it no longer.
-    pub(super) fn after(before: Option<&Self>, now: DateTime<Utc>) -> Self {
-        let times = before.map_or(0, |before| before.times - usize::from(now < before.until()));
-        Self { since: now, times: times + 1 }
-    }
-
-    pub(super) fn until(&self) -> DateTime<Utc> {
-        self.since + pause(self.times)
-    }
-
-    /// The longest pause.
-    pub(super) fn longest(since: DateTime<Utc>) -> Self {
-        Self { since, times: PAUSES.len() }
-    }
 }
 
 /// The result of an attempt.
@@ -219,8 +192,8 @@ const PAUSES: [Duration; 5] = [
 const PROBED_EVERY: Duration = Duration::minutes(5);
 
 /// The pause after this number of temporary failures in a row, at least one.
-pub(crate) fn pause(times: usize) -> Duration {
-    failpoint::hasten(PAUSES[times.clamp(1, PAUSES.len()) - 1])
+pub(crate) fn pause(times: u32) -> Duration {
+    failpoint::hasten(PAUSES[(times as usize).clamp(1, PAUSES.len()) - 1])
 }
 
 impl Flight {
@@ -264,13 +237,12 @@ impl Standing {
 
     /// Whether the hourly limit holds back mails that are not about money, and no mail failed.
     pub(super) fn is_held_by_limit(&self) -> bool {
-        self.error.is_none() && self.limited.get(&Lane::Other) == Some(&true)
+        self.error.is_none() && self.limited
     }
 
     /// The moments at which the hourly limit allows the next mail.
     pub(super) fn limit_ends(&self) -> impl Iterator<Item = DateTime<Utc>> {
-        let is_held = self.limited.values().any(|is_held| *is_held);
-        self.sent.values().flatten().filter(move |_| is_held).map(|at| *at + HOUR)
+        self.sent.iter().filter(move |_| self.limited).map(|at| *at + HOUR)
     }
 
     /// The end of the pause after the server refused us.
@@ -280,7 +252,7 @@ impl Standing {
 
     /// The moments from which on a mail may leave again.
     pub(super) fn holds(&self) -> impl Iterator<Item = DateTime<Utc>> {
-        let backoff = self.backoff.values().map(Backoff::until);
+        let backoff = self.backoff.values().map(Hold::soon);
         self.refused.iter().map(Hold::until).chain(backoff).chain(self.held_until())
     }
 
@@ -291,7 +263,7 @@ impl Standing {
         refused
             .chain(&mut self.held)
             .chain(backoff)
-            .chain(self.sent.values_mut().flatten())
+            .chain(&mut self.sent)
             .chain(&mut self.unsure_since)
             .chain(unreached)
     }

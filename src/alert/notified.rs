@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::flight::pause;
 use super::key::Key;
 use super::kind::{Event, Severity};
 use crate::failpoint;
@@ -96,7 +97,7 @@ pub(crate) struct Owed {
     pub event_since: DateTime<Utc>,
 }
 
-/// A pause of 1, 2, 4 … 24 hours. There is none until something failed twice.
+/// A pause, which grows with each failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Hold {
     pub since: DateTime<Utc>,
@@ -104,17 +105,23 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// The pause after `before`. News that was tried within that pause makes it no longer.
-    pub(crate) fn after(before: Option<Self>, now: DateTime<Utc>) -> Self {
-        let times = before.map_or(0, |before| before.times + u32::from(before.until() <= now));
+    /// The pause after `before`, which ended at `until`. News that was tried within that pause makes it no longer.
+    pub(crate) fn after(before: Option<Self>, now: DateTime<Utc>, until: fn(&Self) -> DateTime<Utc>) -> Self {
+        let times = before.map_or(0, |before| before.times.saturating_add(u32::from(until(&before) <= now)));
         Self { since: now, times: times.max(1) }
     }
 
     /// The pause after the contents were refused. There is none before the light form.
     pub(super) fn after_light(before: Option<Self>, now: DateTime<Utc>) -> Self {
-        before.map_or(Self { since: now, times: 0 }, |before| Self::after(Some(before), now))
+        before.map_or(Self { since: now, times: 0 }, |before| Self::after(Some(before), now, Self::until))
     }
 
+    /// The end of a pause after a temporary failure.
+    pub(super) fn soon(&self) -> DateTime<Utc> {
+        self.since + pause(self.times)
+    }
+
+    /// The end of a pause of 1, 2, 4 … 24 hours after a refusal.
     pub(crate) fn until(&self) -> DateTime<Utc> {
         let hours = match self.times {
             0 => 0,

@@ -10,7 +10,7 @@ use super::compose::is_webhook;
 use super::due;
 use super::facts::{Facts, is_money};
 use super::flight::{
-    Addressee, Attempt, Backoff, First, Flight, Flown, Lane, NotReached, Outgoing, Standing, Unreached, pause,
+    Addressee, Attempt, First, Flight, Flown, Lane, NotReached, Outgoing, Standing, Unreached, pause,
 };
 use super::incident::Incident;
 use super::key::Key;
@@ -263,10 +263,11 @@ impl Log {
         let unreached = self.unreached_by(&to, &notice.accounts, facts);
         let mut digest = None;
         self.change_addressee(&to, |one| {
-            one.first = first.map(|_| First::Told).or(one.first);
+            one.first = one.first.filter(|_| first.is_none());
             digest = one.digest.take_if(|_| lane == Lane::Digest);
             if lane != Lane::Money && !is_webhook(&to) {
-                one.standing.sent.entry(lane).or_default().push(facts.now);
+                one.standing.sent.push(facts.now);
+                one.standing.limited = false;
             }
         });
         let flight = Flight {
@@ -329,13 +330,15 @@ impl Log {
             Attempt::Away => self.take_back(&place),
             Attempt::Deferred => {
                 self.change_standing(to, |standing| {
-                    let backoff = Backoff::after(standing.backoff.get(&lane), now);
+                    let backoff = Hold::after(standing.backoff.get(&lane).copied(), now, Hold::soon);
                     standing.backoff.insert(lane, backoff);
                 });
                 self.take_back(&place);
             }
             Attempt::RecipientRefused => {
-                self.change_standing(to, |one| one.refused = Some(Hold::after(one.refused, now)));
+                self.change_standing(to, |one| {
+                    one.refused = Some(Hold::after(one.refused, now, Hold::until))
+                });
                 self.take_back(&place);
                 self.give_up_left(to, facts);
             }
@@ -370,7 +373,7 @@ impl Log {
         self.change_addressee(to, |one| {
             one.first = flight.first.map(|first| first.refused(now)).or(one.first);
             if flight.digest.is_some() {
-                one.standing.backoff.insert(*lane, Backoff::longest(now));
+                one.standing.backoff.insert(*lane, Hold { since: now, times: u32::MAX });
             }
         });
     }
@@ -390,7 +393,7 @@ impl Log {
         self.flights.change(place, |flight| {
             flight.tries += 1;
             flight.lost_replies += lost_replies;
-            flight.again = Some(now + pause(usize::try_from(flight.tries).unwrap_or(usize::MAX)));
+            flight.again = Some(now + pause(flight.tries));
         });
     }
 
@@ -414,8 +417,11 @@ impl Log {
                 Some(newer) => Some(newer.instead_of(flight.digest)),
                 None => flight.digest,
             };
-            if flight.tries == 0 {
-                one.standing.sent.get_mut(&place.1).and_then(Vec::pop);
+            if flight.tries == 0 && place.1 != Lane::Money {
+                let sent = &mut one.standing.sent;
+                if let Some(index) = sent.iter().rposition(|at| *at == flight.first_try) {
+                    sent.remove(index);
+                }
             }
         });
     }
@@ -468,7 +474,7 @@ impl Log {
     /// All recipients to whom something may have to leave.
     pub(crate) fn recipients(&self) -> Vec<String> {
         let owed = self.candidates.iter().filter(|(_, keys)| !keys.is_empty()).map(|(to, _)| to);
-        let waits = |one: &Addressee| one.digest.is_some() || one.first.is_some_and(|one| one != First::Told);
+        let waits = |one: &Addressee| one.digest.is_some() || one.first.is_some();
         let waiting = self.addressees.iter().filter(|(_, one)| waits(one)).map(|(to, _)| to);
         let flying = self.flights.keys().map(|(to, _)| to);
         let all: BTreeSet<&String> = owed.chain(waiting).chain(flying).collect();

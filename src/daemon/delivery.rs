@@ -104,7 +104,7 @@ impl From<SendError> for SendFailure {
 /// A server that cannot be used. No mail is handed to it until the hold ends, and then one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct ServerHold {
-    failures: usize,
+    failures: u32,
     since: DateTime<Utc>,
     until: DateTime<Utc>,
     why: Fault,
@@ -116,7 +116,7 @@ impl ServerHold {
     /// The hold after a failure; `before` is the hold before it. Mails to several recipients fail together, which is one
     /// failure of the server.
     pub(super) fn after(before: Option<&Self>, failure: &SendFailure, now: DateTime<Utc>) -> Self {
-        let failures = before.map_or(0, |hold| hold.failures - usize::from(hold.is_on(now))) + 1;
+        let failures = before.map_or(0, |hold| hold.failures - u32::from(hold.is_on(now))) + 1;
         let pause = if failure.fault.refuses_us() {
             failpoint::hasten(REFUSED_HOLD)
         } else if let Fault::Busy(wait) = failure.fault

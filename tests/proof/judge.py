@@ -57,7 +57,7 @@ class Rows:
             if entry["owed"]:
                 self.owed.append(f"{key} to {to}")
         for to, body in store.execute("SELECT recipient, body FROM standings"):
-            if json.loads(body)["first"] not in (None, "Told"):
+            if json.loads(body)["first"]:
                 self.owed.append(f"the first mail to {to}")
         for name, to, told in store.execute("SELECT message_id, recipient, told FROM sent"):
             self.mails[name, to] = "sent", None
