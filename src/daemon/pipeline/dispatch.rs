@@ -109,7 +109,7 @@ impl Senders {
 impl Pipeline {
     /// Hands over every mail that can leave now.
     pub(super) fn dispatch(&mut self) {
-        if self.mail_writer.is_none() || self.looking.is_catching_up {
+        if self.mail_writer.is_none() {
             return;
         }
         if self.log.take_news() {

@@ -2,15 +2,13 @@
 //! its clock was set. Then all collectors that see states poll again, and time alone causes no mail until they
 //! have, for two minutes at most. This module also reports clocks that differ.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::Pipeline;
+use crate::model::PollEnd;
 use crate::model::freshness::{AWAITED_FOR, all_looked};
-use crate::model::{AccountName, Collector};
-use crate::provider::poll::Update;
 
 /// The loop is woken twice a second. If it did not run for this long, the machine slept.
 const SLEPT: Duration = Duration::from_secs(60);
@@ -28,24 +26,12 @@ pub(in crate::daemon) struct Looking {
     sure: bool,
     /// The last message about the clocks.
     clock_said: Option<(String, bool)>,
-    /// Polls that failed while the clock was doubted, and that were not repeated since.
-    of_no_time: BTreeMap<(AccountName, Collector), Update>,
-    /// These polls are taken in now; no mail is made meanwhile.
-    pub(super) is_catching_up: bool,
 }
 
 impl Looking {
     /// The state at the start.
     pub(in crate::daemon) fn new(wall: DateTime<Utc>, steady: Instant) -> Self {
-        Self {
-            wall,
-            steady,
-            since: Some(steady),
-            sure: false,
-            clock_said: None,
-            of_no_time: BTreeMap::new(),
-            is_catching_up: false,
-        }
+        Self { wall, steady, since: Some(steady), sure: false, clock_said: None }
     }
 
     /// Whether this loop did not run for a while, or the wall clock was set, since the last call.
@@ -58,7 +44,7 @@ impl Looking {
 
     /// Whether a poll that ended then, after so long, began before the machine slept. It shows nothing of the present,
     /// however long it waited for the pipeline.
-    pub(super) fn slept_since(&self, ended: Instant, took: Duration) -> bool {
+    fn slept_since(&self, ended: Instant, took: Duration) -> bool {
         self.since.is_some_and(|since| ended < since + took)
     }
 }
@@ -79,16 +65,13 @@ impl Pipeline {
             let now = self.now;
             self.for_all_accounts(|known| known.look_again(now));
             self.known.keys().for_each(|account| self.common.polls.ask(account));
+        } else if (self.now - before).abs().to_std().unwrap_or_default() > SLEPT {
+            // A clock that was set is followed only now. What failed meanwhile is timed from now on.
+            self.wake();
         }
         if self.looking.since.is_some_and(|since| steady.saturating_duration_since(since) >= AWAITED_FOR) {
             // From now on the clock is followed, even if it was set.
             self.follow_clock();
-            // All kept failures are taken in before a mail is made, so that each mail shows all of them as old.
-            self.looking.is_catching_up = true;
-            for update in std::mem::take(&mut self.looking.of_no_time).into_values() {
-                self.take_in(Update { at: self.now, ..update });
-            }
-            self.looking.is_catching_up = false;
             self.for_all_accounts(|known| known.stop_looking());
             self.have_looked();
         }
@@ -136,20 +119,11 @@ impl Pipeline {
         }
     }
 
-    /// Keeps a poll that failed while the clock is doubted, since the failure would get a wrong time, and so
-    /// would all mails that time alone makes due. The poll is repeated. If it fails again, the failure counts
-    /// once the clock is followed.
-    pub(super) fn keep_for_later(&mut self, update: Update) -> Option<Update> {
-        let failed = update.end.as_ref().is_some_and(|end| end.failure.is_some());
-        let place = (update.account.clone(), update.collector);
-        if self.is_looking() && failed && update.reads.is_empty() && self.common.clock.is_doubted() {
-            let _span = super::span(&update.account, update.collector).entered();
-            tracing::info!("cannot read, and the clock was set: read again before that counts");
-            self.looking.of_no_time.insert(place, update);
-            return None;
-        }
-        self.looking.of_no_time.remove(&place);
-        Some(update)
+    /// Whether a poll that ended then shows nothing of the present: it began before the machine slept, or it failed while
+    /// the clock is doubted, so that all mails that time alone makes due would get a wrong time.
+    pub(super) fn has_not_looked(&self, end: &PollEnd, ended: Instant) -> bool {
+        let is_of_no_time = || self.is_looking() && end.failure.is_some() && self.common.clock.is_doubted();
+        self.looking.slept_since(ended, end.duration) || is_of_no_time()
     }
 
     fn for_all_accounts(&mut self, change: impl Fn(&mut crate::model::KnownAccount)) {

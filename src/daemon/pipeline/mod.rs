@@ -168,14 +168,8 @@ impl Pipeline {
     }
 
     fn update(&mut self, update: Update) {
-        if let Some(update) = self.keep_for_later(update) {
-            self.take_in(update);
-        }
-    }
-
-    fn take_in(&mut self, update: Update) {
         let Update { account, collector, at, steady, reads, end, rejected, problems } = update;
-        let too_old = end.as_ref().is_some_and(|end| self.looking.slept_since(steady, end.duration));
+        let too_old = end.as_ref().is_some_and(|end| self.has_not_looked(end, steady));
         let Some(known) = self.known.get(&account) else { return };
         let before = known.state().collectors.get(&collector).cloned().unwrap_or_default();
         let changed = !reads.is_empty();
