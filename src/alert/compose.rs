@@ -1,5 +1,5 @@
-//! The contents of one mail to one recipient: everything owed of one form, or a summary if an hourly limit held
-//! it back.
+//! The contents of one mail to one recipient: everything that is owed in a lane, or a summary if an hourly limit held it
+//! back.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ pub(super) fn is_webhook(to: &str) -> bool {
 }
 
 impl Log {
-    /// One mail of what is owed: everything of one form, or a summary if the hourly limit held it back.
+    /// One mail of what is owed: everything of the lane, or a summary if the hourly limit held it back.
     pub(super) fn notice(
         &mut self,
         lane: Lane,
@@ -61,14 +61,14 @@ impl Log {
             let owed = items.iter().filter_map(|item| self.entry(&item.key, to)?.owed.as_ref());
             let since = owed.map(|owed| owed.event_since).min().unwrap_or(now);
             Form::Summary(Summary { max_per_hour: facts.max_per_hour, since })
+        } else if items.is_empty() {
+            return None;
         } else {
-            let form = items.iter().map(Item::form).min()?;
-            items.retain(|item| item.form() == form);
-            form
+            Form::News
         };
         sort(&mut items);
         // Receivers keep a ticket for each group of alerts, and close it when all of the group is over.
-        let is_alone = form == Form::Disconnect || (is_webhook(to) && !matches!(form, Form::Started(_)));
+        let is_alone = lane == Lane::Money || (is_webhook(to) && !is_first);
         items.truncate(if is_alone { 1 } else { usize::MAX });
         Some(Notice { accounts: accounts(&form, &items, to, facts), form, items, to: to.to_owned() })
     }

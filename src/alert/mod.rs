@@ -4,7 +4,7 @@
 //! by `engine` with `billing` and `unread`. The notification log has one entry for each recipient and incident
 //! (`notified`, kept by `log`), which holds what this recipient was told. When a mail can leave, `due` (for a
 //! cut-off `money`) compares the two: it takes a `case` and returns one event, or a reason why there is none. A
-//! mail holds everything of one form that one recipient is owed: `compose` makes it, `outgoing` follows its
+//! mail holds everything that one recipient is owed, a cut-off alone: `compose` makes it, `outgoing` follows its
 //! `flight` and takes in the result. `changes` knows what a store has still to write of all this.
 //!
 //! Promises: a mail that waits is never outdated, since only the debt waits. An end is mailed to the recipients

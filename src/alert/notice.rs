@@ -23,15 +23,13 @@ pub(crate) struct Notice {
     pub accounts: Vec<AccountName>,
 }
 
-/// The sort of a mail. Mails leave in this order.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+/// The sort of a mail.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Form {
     /// The mail at the first start.
     Started(Started),
-    /// A mail about one cut-off; it has no other item.
-    Disconnect,
-    /// A mail about all other news of incidents: beginnings, ends, reminders.
-    Incidents,
+    /// News of incidents: beginnings, ends, reminders. An item that stands alone has no other beside it.
+    News,
     /// Events that an hourly limit held back.
     Summary(Summary),
     /// All incidents that are open or ended lately, once a week.
@@ -41,7 +39,7 @@ pub(crate) enum Form {
 }
 
 /// The facts of a first mail apart from its items.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Started {
     pub resources: usize,
     /// The number of problems, listed or not, the cut-off included.
@@ -55,7 +53,7 @@ pub(crate) struct Started {
 }
 
 /// The hourly limit that held the items of a summary back.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Summary {
     pub max_per_hour: usize,
     /// The time since when the oldest item was owed.
@@ -63,7 +61,7 @@ pub(crate) struct Summary {
 }
 
 /// The facts of a digest apart from its items.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Digest {
     /// The digest's day in the accounts' time zone; its events have this day.
     pub date: NaiveDate,
@@ -118,17 +116,10 @@ pub(crate) struct Item {
     pub deleted_at: Option<DateTime<Utc>>,
 }
 
-impl Form {
-    /// The form of the mail that reports an event of an incident.
-    fn of(key: &Key, event: &Event) -> Self {
-        let is_alone = key.kind == Kind::Disconnect && *event != Event::Unwatched;
-        if is_alone { Self::Disconnect } else { Self::Incidents }
-    }
-}
-
 impl Item {
-    pub(crate) fn form(&self) -> Form {
-        Form::of(&self.key, &self.event)
+    /// Whether it is about a cut-off, and so stands alone in its mail.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.key.kind == Kind::Disconnect && self.event != Event::Unwatched
     }
 
     /// The resource's name, as the subject shows it behind the noun.

@@ -210,7 +210,7 @@ impl Log {
             let refused = self.entry(key, to).and_then(|entry| entry.refused);
             refused.is_none_or(|hold| hold.until() <= facts.now || is_news(key, hold.since))
         });
-        // An event whose mail was refused because of its contents is sent alone.
+        // Events whose mail was refused because of its contents go apart from others.
         let is_suspect = |key: &Key| self.entry(key, to).is_some_and(|entry| entry.refused.is_some());
         if owed.iter().any(|(key, ..)| !is_suspect(key)) {
             owed.retain(|(key, ..)| !is_suspect(key));

@@ -9,7 +9,7 @@ use super::beside::Beside;
 use super::output::print;
 use super::{forecast, output, reading};
 use crate::alert::rehearsal::{self, Told};
-use crate::alert::{Kind, Notice};
+use crate::alert::{Form, Kind, Notice};
 use crate::cli;
 use crate::clock::Clock;
 use crate::config::{AccountSettings, Settings};
@@ -112,7 +112,7 @@ fn mail(told: Told, mail_writer: &MailWriter) -> Mail {
     let Told { at, to, item, snapshot } = told;
     let severity = item.severity;
     let notice = Notice {
-        form: item.form(),
+        form: Form::News,
         accounts: vec![item.key.account.clone()],
         items: vec![item],
         to: String::new(),

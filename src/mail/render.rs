@@ -37,10 +37,10 @@ pub(crate) fn first_lines_of(notice: &Notice, context: &Context<'_>) -> (String,
 pub(super) fn content(notice: &Notice, context: &Context<'_>) -> (Subject, Body) {
     let (subject, mut body) = match (&notice.form, notice.items.as_slice()) {
         (Form::Started(facts), _) => started::write(notice, facts, context),
-        (Form::Disconnect, [item]) => disconnect::write(item, context),
+        (Form::News, [item]) if item.is_alone() => disconnect::write(item, context),
         (Form::Digest(facts), _) => digest::write(notice, facts, context),
         (Form::Test, _) => sample::write(notice, context),
-        (Form::Disconnect | Form::Incidents | Form::Summary(_), _) => resources::write(notice, context),
+        (Form::News | Form::Summary(_), _) => resources::write(notice, context),
     };
     body.language = context.language;
     body.links = links(notice, context);
@@ -133,7 +133,7 @@ fn head(account: Option<&AccountName>, what: &str, event: &str) -> (String, Stri
 
 /// The calendar files of the cut-offs in a mail.
 fn dates(notice: &Notice, context: &Context<'_>) -> Vec<(String, String)> {
-    if !matches!(notice.form, Form::Disconnect | Form::Incidents | Form::Summary(_)) {
+    if !matches!(notice.form, Form::News | Form::Summary(_)) {
         return Vec::new();
     }
     let cut_offs = notice.items.iter().filter(|item| item.key.kind == Kind::Disconnect);

@@ -187,8 +187,8 @@ fn facts(notice: &Notice, body: &Body, context: &Context<'_>) -> Vec<String> {
         return body.notes.iter().cloned().chain(sections).collect();
     }
     let mut facts = match (&notice.form, notice.items.as_slice()) {
-        (Form::Disconnect, [item]) => disconnect::lines(item, context),
-        (Form::Disconnect, _) | (_, []) => Vec::new(),
+        (_, []) => Vec::new(),
+        (Form::News, [item]) if item.is_alone() => disconnect::lines(item, context),
         (_, [item]) => about(item, context),
         (_, items) => vec![names(items, context.language)],
     };

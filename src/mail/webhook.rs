@@ -89,7 +89,7 @@ pub(crate) fn render_webhook(
         Form::Started(_) => std::iter::once(about_all(Event::Started))
             .chain(listed.map(|item| alone(item, context)))
             .collect(),
-        Form::Disconnect | Form::Incidents | Form::Summary(_) => {
+        Form::News | Form::Summary(_) => {
             notice.items.iter().map(|item| incident_alert(item, about(&item.event), context)).collect()
         }
     };
@@ -104,7 +104,7 @@ pub(crate) fn render_webhook(
 /// A problem of a first mail as an alert of its own.
 fn alone(item: &Item, context: &Context<'_>) -> WebhookAlert {
     let alone = Notice {
-        form: item.form(),
+        form: Form::News,
         items: vec![item.clone()],
         accounts: vec![item.key.account.clone()],
         to: String::new(),

@@ -47,7 +47,7 @@ fn the_last_mail_says_so() {
         let tightest_rungs = tightest.map(|rung| ("main".parse().unwrap(), rung)).into_iter().collect();
         let lives_on = Some(overview::here(account, vm));
         let context = Context { lives_on, tightest_rungs, ..context(&from, &snapshot) };
-        text(&render(&notice(Form::Disconnect, vec![item]), ID, &context).unwrap())
+        text(&render(&notice(Form::News, vec![item]), ID, &context).unwrap())
             .contains("hostwatch itself runs on db-1: no mail after")
     };
     for (rung, account, tightest, want) in [
@@ -98,7 +98,7 @@ fn the_end_of_a_cut_off_after_a_payment_is_a_receipt() {
 #[test]
 fn mails_about_money_name_the_place_to_pay() {
     for kind in [Kind::BalanceDrop, Kind::OrderSuspended] {
-        for (event, form) in [(Event::Opened, Form::Incidents), (Event::Resolved, Form::Incidents)] {
+        for (event, form) in [(Event::Opened, Form::News), (Event::Resolved, Form::News)] {
             let pays = event == Event::Opened;
             let one = item(kind, 71, "Order 71", event);
             let text = text(&catalogue::billing::with_links(&notice(form, vec![one])));

@@ -11,14 +11,14 @@ use account::*;
 use mail_support::*;
 
 fn one() -> Notice {
-    notice(Form::Incidents, vec![item(Kind::VmError, 17, "VM web-1", Event::Opened)])
+    notice(Form::News, vec![item(Kind::VmError, 17, "VM web-1", Event::Opened)])
 }
 
 #[test]
 fn a_pair_for_each_incident_in_the_order_of_the_notice() {
     let other = item(Kind::ResourceGone, "vm:8", "VM state x", Event::Opened);
     let items = vec![item(Kind::VmError, 17, "VM web-1", Event::Opened), of_account("shop", other)];
-    let rendered = mail(&notice(Form::Incidents, items), &Snapshot::default());
+    let rendered = mail(&notice(Form::News, items), &Snapshot::default());
     let pairs: Vec<(String, String)> = headers_in_order(&rendered);
     let want = [
         ("X-Hostwatch-Incident", "main/vm_error/17"),
@@ -51,7 +51,7 @@ fn replies_refer_to_the_mails_that_began_the_threads_the_worst_last() {
     let items = vec![over(17, Some("a@example.com")), over(18, Some("b@example.com")), over(19, None)];
     let again = over(20, Some("a@example.com"));
     let items = items.into_iter().chain([again]).collect();
-    let rendered = mail(&notice(Form::Incidents, items), &snapshot([&full("main")]));
+    let rendered = mail(&notice(Form::News, items), &snapshot([&full("main")]));
     assert_eq!(headers(&rendered, "In-Reply-To"), ["<a@example.com>"]);
     assert_eq!(headers(&rendered, "References"), ["<b@example.com> <a@example.com>"]);
     // A mail that begins with a beginning is no reply, one of ends alone is.
@@ -62,7 +62,7 @@ fn replies_refer_to_the_mails_that_began_the_threads_the_worst_last() {
         assert_eq!(!headers(&rendered, "In-Reply-To").is_empty(), replies);
     }
     let many = (1..=30).map(|id| over(id, Some(&format!("m{id}@example.com")))).collect();
-    let rendered = mail(&notice(Form::Incidents, many), &snapshot([&full("main")]));
+    let rendered = mail(&notice(Form::News, many), &snapshot([&full("main")]));
     let references = headers(&rendered, "References").concat();
     let want: Vec<String> = (1..=10).rev().map(|id| format!("<m{id}@example.com>")).collect();
     assert_eq!(references, want.join(" "));
@@ -104,7 +104,7 @@ fn the_head_is_bounded_however_many_there_are() {
         let thread = Some(format!("{}.{id}@example.com", "m".repeat(800)));
         Item { thread, ..item(Kind::ResourceGone, gone, "container", Event::Opened) }
     };
-    let many = notice(Form::Incidents, (0..600).map(item_of).collect());
+    let many = notice(Form::News, (0..600).map(item_of).collect());
     let (from, snapshot) = (from(), snapshot([&full("main")]));
     let rendered = render(&many, ID, &context(&from, &snapshot)).unwrap();
     let head = rendered.raw.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
@@ -126,7 +126,7 @@ fn no_line_of_a_readable_part_begins_with_from_and_a_blank() {
         let note = format!("{}From {}", "–".repeat(length % 5) + &"x".repeat(length), "y".repeat(90));
         let notes = [format!("From {note}")];
         let (from, snapshot) = (from(), Snapshot::default());
-        let notice = notice(Form::Incidents, vec![item(Kind::VmError, 17, "VM web-1", Event::Opened)]);
+        let notice = notice(Form::News, vec![item(Kind::VmError, 17, "VM web-1", Event::Opened)]);
         let context = crate::mail::Context { notes: &notes, ..context(&from, &snapshot) };
         let rendered = crate::mail::render(&notice, ID, &context).unwrap();
         let raw = String::from_utf8(rendered.raw.clone()).unwrap();

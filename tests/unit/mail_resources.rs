@@ -84,11 +84,8 @@ fn named(text: &str, names: impl Iterator<Item = String>) -> usize {
 
 #[test]
 fn a_mail_about_hundreds_names_fifty_and_counts_the_rest() {
-    let forms = [
-        (Form::Incidents, Event::Opened),
-        (Form::Incidents, Event::Reminder(1)),
-        (Form::Incidents, Event::Resolved),
-    ];
+    let forms =
+        [(Form::News, Event::Opened), (Form::News, Event::Reminder(1)), (Form::News, Event::Resolved)];
     for (form, event) in forms {
         for (count, pairs, rows) in [(50, 50, 0), (51, 50, 51), (600, 50, 600)] {
             let items = (0..count).map(|id| {
@@ -114,7 +111,7 @@ fn many_sites_are_listed_by_container() {
     let mut items: Vec<Item> =
         (0..600).map(|id| item(Kind::SiteError, 1000 + id, &format!("Site s{id}"), Event::Opened)).collect();
     items.extend((0..20).map(|id| item(Kind::VmBlocked, 1 + id, &format!("VM vm-{id}"), Event::Opened)));
-    let rendered = mail(&notice(Form::Incidents, items), &snapshot([&main]));
+    let rendered = mail(&notice(Form::News, items), &snapshot([&main]));
     assert_eq!(in_bounds(&rendered), (50, 620));
     let text = text(&rendered).replace("\n    ", " ");
     assert!(text.contains("\n600 sites in error in shop\n") && text.contains("\n  and 570 more\n"), "{text}");
@@ -133,7 +130,7 @@ fn consequences_of_many_containers_are_counted() {
     }
     let items =
         (31..71).map(|id| item(Kind::ContainerDisabled, id, &format!("Container c{id}"), Event::Opened));
-    let rendered = mail(&notice(Form::Incidents, items.collect()), &snapshot([&main]));
+    let rendered = mail(&notice(Form::News, items.collect()), &snapshot([&main]));
     let text = text(&rendered);
     assert!(
         text.contains("\n  c32   32  30\n") && text.contains("Also offline: 1202 sites (no separate mails):"),
@@ -172,13 +169,13 @@ fn a_subject_names_a_resource_once_and_each_of_its_problems_has_a_part() {
         item
     };
     let of = |id| [remind(Kind::VmError, id, Some("blocked")), remind(Kind::VmBlocked, id, None)];
-    let one = mail(&notice(Form::Incidents, of(17).into()), &snapshot_of_main());
+    let one = mail(&notice(Form::News, of(17).into()), &snapshot_of_main());
     assert_eq!(one.subject, "[CRITICAL] VM web-17 still blocked, was in error (main)");
     let said = text(&one);
     let parts = ["\nVM web-17 not OK (now blocked, was in error)\n", "\nVM web-17 blocked\n"];
     assert!(parts.iter().all(|part| said.contains(part)), "{said}");
     let items = (17..20).flat_map(of).chain([remind(Kind::VmStuck, 40, None)]).collect();
-    let several = mail(&notice(Form::Incidents, items), &snapshot_of_main());
+    let several = mail(&notice(Form::News, items), &snapshot_of_main());
     let want = "[CRITICAL] 4 problems: 3 VMs still blocked, were in error, VM web-40 still stuck (main)";
     assert_eq!(several.subject, want);
     let said = text(&several);
@@ -192,18 +189,18 @@ fn a_subject_names_a_resource_once_and_each_of_its_problems_has_a_part() {
     assert_eq!(headers(&several, "X-Hostwatch-Incident").len(), 7, "a pair each");
     // Two problems that have nothing to do with each other.
     let both = vec![remind(Kind::VmError, 17, None), remind(Kind::VmStuck, 17, None)];
-    let both = mail(&notice(Form::Incidents, both), &snapshot_of_main());
+    let both = mail(&notice(Form::News, both), &snapshot_of_main());
     assert_eq!(both.subject, "[CRITICAL] VM web-17 still in error and stuck (main)");
     // An incident that ended is not listed as going on.
     let over = |kind| item(kind, 17, "VM web-17", Event::Resolved);
-    let mixed = notice(Form::Incidents, vec![over(Kind::VmStuck), over(Kind::VmError)]);
+    let mixed = notice(Form::News, vec![over(Kind::VmStuck), over(Kind::VmError)]);
     let mixed = mail(&mixed, &snapshot_of_main());
     assert_eq!(mixed.subject.matches("web-17").count(), 1, "{}", mixed.subject);
     let both = vec![over(Kind::VmError), item(Kind::VmError, 18, "VM web-18", Event::Opened)];
-    let both = mail(&notice(Form::Incidents, both), &snapshot_of_main());
+    let both = mail(&notice(Form::News, both), &snapshot_of_main());
     assert_eq!(both.subject, "[CRITICAL] 2 changes: VM web-18 in error, VM web-17 active again (main)");
     let left = vec![over(Kind::VmError), item(Kind::VmError, 18, "VM web-18", Event::Unwatched)];
-    let left = mail(&notice(Form::Incidents, left), &snapshot_of_main());
+    let left = mail(&notice(Form::News, left), &snapshot_of_main());
     assert!(left.subject.contains("2 changes: "), "{}", left.subject);
 }
 
@@ -222,7 +219,7 @@ fn a_mail_names_each_consequence_once() {
         ],
         ..item(Kind::ContainerDisabled, 31, "Container shop", Event::Opened)
     };
-    let of = |items: Vec<Item>| text(&mail(&notice(Form::Incidents, items), &snapshot([&main])));
+    let of = |items: Vec<Item>| text(&mail(&notice(Form::News, items), &snapshot([&main])));
     let said = of(vec![blocked]);
     assert!(!said.contains("was in error") && !said.contains("Causes"), "{said}");
     let said = of(vec![disabled.clone()]);
@@ -240,7 +237,7 @@ fn ends_of_one_table_have_both_times() {
         let item = item(Kind::VmError, id, &format!("VM web-{id}"), Event::Resolved);
         ago(chrono::Duration::minutes(minutes), item)
     };
-    let said = text(&mail(&notice(Form::Incidents, vec![over(0, 17), over(60, 18)]), &snapshot_of_main()));
+    let said = text(&mail(&notice(Form::News, vec![over(0, 17), over(60, 18)]), &snapshot_of_main()));
     let table = said.lines().find(|line| line.contains("Name")).unwrap_or_default();
     assert!(table.contains("From") && !table.contains("When"), "{said}");
 }

@@ -69,28 +69,28 @@ fn messages() {
         since: now(),
         error: "550 no such user".to_owned(),
     }];
-    put("a VM", &notice(Form::Incidents, vec![vm(17, Event::Opened)]), &owner, &[]);
-    put("others that are not reached", &notice(Form::Incidents, vec![vm(17, Event::Opened)]), &owner, &lost);
+    put("a VM", &notice(Form::News, vec![vm(17, Event::Opened)]), &owner, &[]);
+    put("others that are not reached", &notice(Form::News, vec![vm(17, Event::Opened)]), &owner, &lost);
     put(
         "a warning",
-        &notice(Form::Incidents, vec![item(Kind::VmStopped, 17, "VM web-1", Event::Opened)]),
+        &notice(Form::News, vec![item(Kind::VmStopped, 17, "VM web-1", Event::Opened)]),
         &main,
         &[],
     );
-    put("its end", &notice(Form::Incidents, vec![vm(17, Event::Resolved)]), &owner, &[]);
-    put("no longer watched", &notice(Form::Incidents, vec![vm(17, Event::Unwatched)]), &main, &[]);
-    let both = notice(Form::Incidents, vec![vm(17, Event::Opened), vm(18, Event::Opened)]);
+    put("its end", &notice(Form::News, vec![vm(17, Event::Resolved)]), &owner, &[]);
+    put("no longer watched", &notice(Form::News, vec![vm(17, Event::Unwatched)]), &main, &[]);
+    let both = notice(Form::News, vec![vm(17, Event::Opened), vm(18, Event::Opened)]);
     put("several", &both, &main, &[]);
     put("several, and others that are not reached", &both, &main, &lost);
     let near = disconnect(Event::Rung(3), Severity::Critical, Some(computed("2026-03-04T11:00:00")));
-    put("a cut-off", &notice(Form::Disconnect, vec![near.clone()]), &owner, &[]);
+    put("a cut-off", &notice(Form::News, vec![near.clone()]), &owner, &[]);
     let dearer = Item { says: vec![resources::dearer_order()], ..near.clone() };
-    put("and a dearer order", &notice(Form::Disconnect, vec![dearer]), &owner, &[]);
+    put("and a dearer order", &notice(Form::News, vec![dearer]), &owner, &[]);
     let deleted = Item { deleted_at: Some(t("2026-03-20T11:00:00")), ..near };
-    put("with the day of deletion", &notice(Form::Disconnect, vec![deleted]), &running_dry(), &[]);
+    put("with the day of deletion", &notice(Form::News, vec![deleted]), &running_dry(), &[]);
     let arrived = paid(cut_off("2026-03-04T11:00:00"), "3000", now());
     let paid = disconnect(Event::Resolved, Severity::Critical, Some(arrived));
-    put("paid", &notice(Form::Disconnect, vec![paid]), &owner, &[]);
+    put("paid", &notice(Form::News, vec![paid]), &owner, &[]);
     let needs = Started { resources: 5, needs: 1, ..Started::default() };
     put("the first", &notice(Form::Started(needs), vec![vm(17, Event::Started)]), &main, &[]);
     put(
@@ -129,7 +129,7 @@ fn no_name_is_too_long_or_begins_a_line() {
             let mut book = of_owner();
             let vms = (17..17 + count).map(|id| super::account::vm(id, "error", name)).collect();
             book.apply(Read::Vms(all(vms)), read_at());
-            let rendered = message(&notice(Form::Incidents, items), &book, &[]);
+            let rendered = message(&notice(Form::News, items), &book, &[]);
             fits(&rendered);
             let edited = over(&rendered.raw, &format!("Over {name}")).unwrap();
             let edited: Value = serde_json::from_slice(&edited).unwrap();
@@ -143,7 +143,7 @@ fn no_name_is_too_long_or_begins_a_line() {
         Guide { pay_link: Some(format!("https://pay.example.com/{}", "x".repeat(5000))), ..Guide::default() };
     book = book.with_profile(std::sync::Arc::new(Profile { guide, ..profile("main") }));
     let near = disconnect(Event::Rung(3), Severity::Critical, Some(computed("2026-03-04T11:00:00")));
-    let rendered = message(&notice(Form::Disconnect, vec![near]), &book, &[]);
+    let rendered = message(&notice(Form::News, vec![near]), &book, &[]);
     fits(&rendered);
     assert!(
         !text(&rendered).contains("Pay: ") && text(&rendered).contains("Status page: "),
@@ -154,7 +154,7 @@ fn no_name_is_too_long_or_begins_a_line() {
 
 #[test]
 fn an_edit_adds_a_line_and_takes_buttons_away() {
-    let rendered = message(&notice(Form::Incidents, vec![vm(17, Event::Opened)]), &full("main"), &[]);
+    let rendered = message(&notice(Form::News, vec![vm(17, Event::Opened)]), &full("main"), &[]);
     assert_eq!(labels(&rendered.raw), ["Seen", "Silent for 4 h"]);
     let seen = noted(&rendered.raw, "Seen by\nAnn", &[Press::Seen]).unwrap();
     assert_eq!(labels(&seen), ["Silent for 4 h"]);

@@ -32,7 +32,7 @@ fn vm(id: u64, event: Event) -> Item {
 fn the_same_bytes_have_one_key_and_others_another() {
     let key = |since: &str| {
         let item = Item { began: t(since), ..vm(17, Event::Opened) };
-        posted(Form::Incidents, vec![item]).0.sender
+        posted(Form::News, vec![item]).0.sender
     };
     assert_eq!(key("2026-03-01T11:00:00"), key("2026-03-01T11:00:00"));
     assert_ne!(key("2026-03-01T11:00:00"), key("2026-03-01T11:00:01"));
@@ -40,7 +40,7 @@ fn the_same_bytes_have_one_key_and_others_another() {
 
 #[test]
 fn one_incident_in_full() {
-    let (rendered, json) = posted(Form::Incidents, vec![vm(17, Event::Opened)]);
+    let (rendered, json) = posted(Form::News, vec![vm(17, Event::Opened)]);
     assert_eq!(rendered.sender.len(), 32, "the Idempotency-Key");
     assert_eq!(rendered.message_id, ID);
     assert_eq!(rendered.subject, "[CRITICAL] VM web-17 in error (main)");
@@ -109,7 +109,7 @@ fn one_incident_in_full() {
 #[test]
 fn a_post_that_was_refused_has_less_text() {
     let (from, snapshot) = (from(), snapshot([&full("main")]));
-    let notice = Notice { to: "webhook:team".into(), ..notice(Form::Incidents, vec![vm(17, Event::Opened)]) };
+    let notice = Notice { to: "webhook:team".into(), ..notice(Form::News, vec![vm(17, Event::Opened)]) };
     let context = Context { is_light: true, ..context(&from, &snapshot) };
     let rendered = render_webhook(&notice, ID, &context).unwrap();
     let json: Value = serde_json::from_slice(&rendered.raw).unwrap();
@@ -122,12 +122,12 @@ fn a_post_that_was_refused_has_less_text() {
 #[test]
 fn ends_resolve_alerts_and_the_end_of_watching_does_not() {
     let table = [
-        (Form::Incidents, Event::Resolved, "resolved", "critical"),
-        (Form::Incidents, Event::Removed, "resolved", "critical"),
-        (Form::Incidents, Event::WasDown, "resolved", "critical"),
-        (Form::Incidents, Event::Unwatched, "firing", "info"),
-        (Form::Incidents, Event::Reminder(1), "firing", "critical"),
-        (Form::Incidents, Event::Escalated, "firing", "critical"),
+        (Form::News, Event::Resolved, "resolved", "critical"),
+        (Form::News, Event::Removed, "resolved", "critical"),
+        (Form::News, Event::WasDown, "resolved", "critical"),
+        (Form::News, Event::Unwatched, "firing", "info"),
+        (Form::News, Event::Reminder(1), "firing", "critical"),
+        (Form::News, Event::Escalated, "firing", "critical"),
     ];
     for (form, event, status, severity) in table {
         let (_, json) = posted(form, vec![vm(17, event.clone())]);
@@ -141,7 +141,7 @@ fn ends_resolve_alerts_and_the_end_of_watching_does_not() {
     // No further message comes about these: a day later, a receiver drops them from its open alerts.
     let mut drop = vm(17, Event::Opened);
     drop.key = Key::account_wide(&"main".parse().unwrap(), Kind::BalanceDrop);
-    for (form, item) in [(Form::Incidents, drop), (Form::Incidents, vm(17, Event::Unwatched))] {
+    for (form, item) in [(Form::News, drop), (Form::News, vm(17, Event::Unwatched))] {
         let at = item.at;
         let (_, json) = posted(form, vec![item]);
         let ends = json["alerts"][0]["endsAt"].as_str().unwrap().parse::<DateTime<Utc>>().unwrap();
@@ -182,7 +182,7 @@ fn each_problem_of_a_first_mail_is_an_alert_behind_the_notice() {
         alerts.iter().map(|alert| alert["labels"]["alertname"].as_str().unwrap()).collect();
     assert_eq!(names, ["HostwatchNotice", "HostwatchVmError", "HostwatchVmError"]);
     assert_eq!((&alerts[1]["status"], &json["truncatedAlerts"]), (&"firing".into(), &0.into()));
-    let (_, over) = posted(Form::Incidents, vec![vm(17, Event::Resolved)]);
+    let (_, over) = posted(Form::News, vec![vm(17, Event::Resolved)]);
     assert_eq!(over["alerts"][0]["fingerprint"], alerts[1]["fingerprint"]);
     assert_eq!(alerts[1]["annotations"]["summary"], "VM web-17 in error (main)");
     let notes: Vec<bool> = alerts
@@ -200,7 +200,7 @@ fn each_problem_of_a_first_mail_is_an_alert_behind_the_notice() {
 fn the_page_of_a_resource_is_below_the_path_of_the_status_page() {
     let (from, snapshot) = (from(), snapshot([&full("main")]));
     for page in ["https://watch.example.com/hw", "https://watch.example.com/hw/"] {
-        let notice = notice(Form::Incidents, vec![vm(17, Event::Opened)]);
+        let notice = notice(Form::News, vec![vm(17, Event::Opened)]);
         let notice = Notice { to: "webhook:team".into(), ..notice };
         let context = Context { page: Some(page), ..context(&from, &snapshot) };
         let rendered = render_webhook(&notice, ID, &context).unwrap();
@@ -216,7 +216,7 @@ fn the_recipe_for_ntfy_names_posted_fields() {
     let page = super::tools::read("docs/webhooks.md");
     let (_, recipe) = page.split_once("url = 'https://ntfy.sh/TOPIC?template=yes").unwrap();
     let recipe = recipe.split('\'').next().unwrap();
-    let (_, json) = posted(Form::Incidents, vec![vm(17, Event::Opened)]);
+    let (_, json) = posted(Form::News, vec![vm(17, Event::Opened)]);
     // `.status` and `.alerts` belong to the post; names after `$a` or `0)` belong to an alert.
     let words: Vec<&str> = recipe.split([' ', '}', '{', '(']).filter(|word| word.contains('.')).collect();
     assert!(words.len() >= 8, "{words:?}");

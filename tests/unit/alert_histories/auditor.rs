@@ -42,8 +42,8 @@ pub struct Auditor {
     lost_for_good: BTreeSet<String>,
     /// Mails that may have arrived and count for the hourly limit.
     sent: BTreeMap<String, Vec<DateTime<Utc>>>,
-    /// Forms of the mails that each recipient took in this step, without those about money: time and recipient.
-    forms: BTreeSet<(DateTime<Utc>, String, &'static str)>,
+    /// Recipients who took a mail in this step, but a first one or one about money, and when.
+    served: BTreeSet<(DateTime<Utc>, String)>,
     /// Recipients of the account since the start: each has a first mail. Recipients of a rule or of
     /// `escalate_to` may have none.
     awaits_first: Vec<String>,
@@ -101,7 +101,7 @@ impl Auditor {
             refused_facts: BTreeMap::new(),
             lost_for_good: BTreeSet::new(),
             sent: BTreeMap::new(),
-            forms: BTreeSet::new(),
+            served: BTreeSet::new(),
             awaits_first: config.to.clone(),
             has_begun: false,
             begun: BTreeSet::new(),
@@ -115,7 +115,7 @@ impl Auditor {
     /// A step ended, with this evidence.
     pub fn look(&mut self, evidence: &Evidence, now: DateTime<Utc>) {
         self.now = now;
-        self.forms.clear();
+        self.served.clear();
         // Even if the clock is set later, the hour of these is over.
         self.sent.values_mut().for_each(|sent| sent.retain(|sent| now - *sent < HOUR));
         let silences = self.silences.clone();
@@ -235,16 +235,13 @@ impl Auditor {
             is_first || is_of_cut_offs || may_have_none || self.has_begun,
             "only a cut-off is told before the first mail: {mail:#?}"
         );
-        if !is_repeated && !is_money {
+        if !is_repeated && !is_money && !is_first {
             // A fact that was refused for its mail's content is sent alone.
             let is_suspect = |item: &Told| {
                 self.refused_facts.keys().any(|(to, key, _)| *to == mail.to && *key == item.key)
             };
-            let is_new = !self.forms.contains(&(at, mail.to.clone(), mail.form));
-            assert!(
-                is_new || mail.items.iter().any(is_suspect),
-                "two mails of one form from one step: {mail:#?}"
-            );
+            let is_new = !self.served.contains(&(at, mail.to.clone()));
+            assert!(is_new || mail.items.iter().any(is_suspect), "two mails from one step: {mail:#?}");
         }
         let mut keys: Vec<&Key> = mail.items.iter().map(|item| &item.key).collect();
         keys.dedup();
@@ -467,7 +464,8 @@ impl Auditor {
             Fate::Accept | Fate::LoseReply { .. } => {
                 if fate == Fate::Accept {
                     self.refused.remove(to);
-                    self.forms.extend((!is_repeated && !is_money).then(|| (at, to.clone(), mail.form)));
+                    let counts = !is_repeated && !is_money && mail.form != "started";
+                    self.served.extend(counts.then(|| (at, to.clone())));
                     for item in &mail.items {
                         self.refused_facts.retain(|(one, key, _), _| one != to || *key != item.key);
                     }

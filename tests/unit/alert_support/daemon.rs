@@ -348,17 +348,17 @@ fn as_sent(id: &str, notice: &Notice, facts: &Facts<'_>) -> Mail {
     Mail {
         id: id.to_owned(),
         to: notice.to.clone(),
-        form: name_of(&notice.form),
+        form: name_of(notice),
         items: notice.items.iter().map(|item| as_told(item, facts)).collect(),
         started,
     }
 }
 
-const fn name_of(form: &Form) -> FormName {
-    match form {
+fn name_of(notice: &Notice) -> FormName {
+    match &notice.form {
         Form::Started(_) => "started",
-        Form::Disconnect => "disconnect",
-        Form::Incidents => "incidents",
+        Form::News if notice.items.iter().any(Item::is_alone) => "disconnect",
+        Form::News => "incidents",
         Form::Summary(_) => "summary",
         Form::Digest(_) => "digest",
         Form::Test => "test",

@@ -207,7 +207,7 @@ pub fn mail(notice: &Notice, snapshot: &Snapshot) -> Rendered {
 /// The mail about a cut-off, based on the report of this account.
 pub fn mail_about(item: Item, book: &KnownAccount) -> Rendered {
     let as_of = item.cut_off.as_ref().and_then(|one| one.as_of(book.state(), now()));
-    mail(&notice(Form::Disconnect, vec![Item { as_of, ..item }]), &snapshot([book]))
+    mail(&notice(Form::News, vec![Item { as_of, ..item }]), &snapshot([book]))
 }
 
 pub fn context<'a>(from: &'a Mailbox, snapshot: &'a Snapshot) -> Context<'a> {

@@ -122,17 +122,17 @@ pub fn mails(names: &[String]) -> Vec<Rendered> {
     let digest =
         Digest { date, from: now() - Duration::days(7), to: now(), accounts: vec!["main".parse().unwrap()] };
     let mut notices: Vec<Notice> = [
-        (Form::Incidents, Event::Opened),
-        (Form::Incidents, Event::Resolved),
-        (Form::Incidents, Event::Reminder(1)),
+        (Form::News, Event::Opened),
+        (Form::News, Event::Resolved),
+        (Form::News, Event::Reminder(1)),
         (Form::Started(started), Event::Started),
         (summary(3), Event::Opened),
-        (Form::Incidents, Event::Unwatched),
+        (Form::News, Event::Unwatched),
         (Form::Digest(digest), Event::Digest(date)),
     ]
     .map(|(form, event)| notice(form, items(names, &event)))
     .into();
-    notices.push(notice(Form::Disconnect, vec![dark]));
+    notices.push(notice(Form::News, vec![dark]));
     notices.push(notice(Form::Test, vec![]));
     notices.iter().map(|notice| mail(notice, &snapshot)).collect()
 }
@@ -190,7 +190,7 @@ proptest! {
     /// A word of any script stands unchanged in the subject and both parts, except for invisible letters.
     #[test]
     fn a_name_is_told_as_it_is(name in "[\\p{L}\\p{N}&&[^\u{115f}\u{1160}\u{3164}\u{ffa0}]]{1,20}") {
-        let rendered = mail(&notice(Form::Incidents, items(std::slice::from_ref(&name), &Event::Opened)), &Snapshot::default());
+        let rendered = mail(&notice(Form::News, items(std::slice::from_ref(&name), &Event::Opened)), &Snapshot::default());
         check(&rendered);
         let page = html(&rendered).replace("\r\n", "\n");
         let words = markup::read(page.trim_end(), &MARKUP).map_err(TestCaseError::fail)?;
@@ -219,7 +219,7 @@ proptest! {
         let svg = chart.map(|chart| svg(&chart, "R<B", reader)).unwrap_or_default();
         prop_assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", svg);
         let dark = disconnect(Event::Rung(3), Severity::Critical, Some(believed));
-        check(&mail(&notice(Form::Disconnect, vec![dark]), &account::snapshot([&book])));
+        check(&mail(&notice(Form::News, vec![dark]), &account::snapshot([&book])));
     }
 }
 

@@ -64,7 +64,7 @@ pub fn all() -> Vec<Entry> {
         as_of: Some(now() - Duration::hours(30)),
         ..disconnect(Event::Rung(0), Severity::Critical, past)
     };
-    put("not_readable", mail(&notice(Form::Disconnect, vec![past]), &snapshot([&silent])));
+    put("not_readable", mail(&notice(Form::News, vec![past]), &snapshot([&silent])));
 
     // Each rung of the default ladder. For the day before, the report itself names the date.
     for (rung, edd, balance, severity, why) in [
@@ -137,7 +137,7 @@ pub fn all() -> Vec<Entry> {
     put("was_down", mail_about(missed, &full("main")));
 
     let near = || reasoned(Event::Rung(3), Severity::Critical, cut_off("2026-03-04T11:00:00"), crossed(3));
-    put("with_links", with_links(&notice(Form::Disconnect, vec![near()])));
+    put("with_links", with_links(&notice(Form::News, vec![near()])));
 
     let mut book = running_dry();
     book.end(Collector::ExpectedBalance, ended(Some("GET expected-balance: 502")), now());
@@ -151,7 +151,7 @@ pub fn all() -> Vec<Entry> {
     let (from, snapshot) = (from(), snapshot([&left("5.50", Edd::At(t("2026-03-02T11:00:00")))]));
     let context = Context { lives_on: Some(overview::here("main", "web-1")), ..context(&from, &snapshot) };
     let last = reasoned(Event::Rung(1), Severity::Critical, cut_off("2026-03-02T11:00:00"), crossed(1));
-    put("last_mail", written(&notice(Form::Disconnect, vec![last]), &context));
+    put("last_mail", written(&notice(Form::News, vec![last]), &context));
     all
 }
 

@@ -23,7 +23,7 @@ pub fn all() -> Vec<Entry> {
                 incident(Kind::SiteBlocked, 101, "Site site101.example.com"),
             ];
         }
-        all.push((format!("{kind}_opened"), mail(&notice(Form::Incidents, vec![opened]), &account_of(kind))));
+        all.push((format!("{kind}_opened"), mail(&notice(Form::News, vec![opened]), &account_of(kind))));
         if kind == Kind::BalanceDrop {
             // It is told once, and does not stay open.
             continue;
@@ -31,33 +31,33 @@ pub fn all() -> Vec<Entry> {
         let over = over(item(kind, resource, subject, Event::Resolved), good);
         all.push((
             format!("{kind}_resolved"),
-            mail(&notice(Form::Incidents, vec![over]), &snapshot([&full("main")])),
+            mail(&notice(Form::News, vec![over]), &snapshot([&full("main")])),
         ));
     }
     all.push(("order_cost_dearer".to_owned(), dearer()));
     let main = snapshot([&full("main")]);
     let web_1 = |event| item(Kind::VmError, 17, "VM web-1", event);
-    let links = super::billing::with_links(&notice(Form::Incidents, vec![web_1(Event::Opened)]));
+    let links = super::billing::with_links(&notice(Form::News, vec![web_1(Event::Opened)]));
     all.push(("vm_error_with_links".to_owned(), links));
     let mut put = |name: &str, form, items| all.push((name.to_owned(), mail(&notice(form, items), &main)));
 
     let gone = over(web_1(Event::Removed), "no longer listed by the provider");
     let gone = Item { why: Cause::NoLongerListed, ..gone };
-    put("vm_error_removed", Form::Incidents, vec![gone]);
+    put("vm_error_removed", Form::News, vec![gone]);
     let missed = Item { episodes: 3, ..over(web_1(Event::WasDown), "its state is now active") };
-    put("vm_error_was_down_thrice", Form::Incidents, vec![missed]);
+    put("vm_error_was_down_thrice", Form::News, vec![missed]);
 
     let reminder = ago(Duration::days(3), web_1(Event::Reminder(3)));
     let why = Cause::Reminder { count: 3, most: 3 };
-    put("reminder_3", Form::Incidents, vec![Item { why, is_reminded: false, ..reminder }]);
+    put("reminder_3", Form::News, vec![Item { why, is_reminded: false, ..reminder }]);
 
     let mut stable = over(web_1(Event::Resolved), "its state is now active");
     stable.why = Cause::Stable;
-    put("flapping_over", Form::Incidents, vec![stable]);
+    put("flapping_over", Form::News, vec![stable]);
 
     let mut retired = ago(Duration::hours(5), web_1(Event::Unwatched));
     retired.why = Cause::RuleOff;
-    put("no_longer_watched", Form::Incidents, vec![retired]);
+    put("no_longer_watched", Form::News, vec![retired]);
 
     all.push(four_at_once());
     all.push(two_accounts());
@@ -70,7 +70,7 @@ fn dearer() -> Rendered {
     let day = now().date_naive();
     let item = ago(Duration::zero(), item(Kind::OrderCost, "71", "Order shop", Event::Dearer(day)));
     let item = Item { why: Cause::Dearer, incident: dearer_order(), ..item };
-    mail(&notice(Form::Incidents, vec![item]), &account_of(Kind::OrderCost))
+    mail(&notice(Form::News, vec![item]), &account_of(Kind::OrderCost))
 }
 
 /// Its incident.
@@ -205,7 +205,7 @@ fn four_at_once() -> Entry {
     let site = Site { state: SiteState::StoppedByQuota, ..site(104, 31, "Active") };
     book.apply(Read::Sites(ContainerId::new(31), all_of(vec![site])), read_at());
     let web_1 = item(Kind::VmError, 17, "VM web-1", Event::Opened);
-    let notice = notice(Form::Incidents, vec![web_1, blocked, failing, stuck]);
+    let notice = notice(Form::News, vec![web_1, blocked, failing, stuck]);
     ("group_of_four".to_owned(), mail(&notice, &snapshot([&book])))
 }
 
@@ -213,7 +213,7 @@ fn two_accounts() -> Entry {
     let other = item(Kind::SiteError, 104, "Site site104.example.com", Event::Opened);
     let other = of_account("shop", seen("its state is Error", other));
     let web_1 = item(Kind::VmError, 17, "VM web-1", Event::Opened);
-    let notice = notice(Form::Incidents, vec![web_1, other]);
+    let notice = notice(Form::News, vec![web_1, other]);
     ("group_of_two_accounts".to_owned(), mail(&notice, &snapshot([&full("main"), &full("shop")])))
 }
 
@@ -230,6 +230,6 @@ fn attack() -> Entry {
         book.apply(Read::Sites(ContainerId::new(31), all_of(vec![site.clone()])), read_at());
     }
     let disabled = item(Kind::ContainerDisabled, 31, &format!("Container {NASTY}"), Event::Opened);
-    let notice = notice(Form::Incidents, vec![one, disabled]);
+    let notice = notice(Form::News, vec![one, disabled]);
     ("names_that_attack".to_owned(), mail(&notice, &snapshot([&book])))
 }
