@@ -5,8 +5,8 @@ use chrono::{DateTime, Duration, Utc};
 use crate::model::forecast::{self, LATE_CHARGE};
 use crate::model::{Money, Report};
 
-/// The forecasts of the good reports of the last 24 hours, the oldest first. They are not stored; after a start
-/// the stored last report takes their place.
+/// What the good reports of the last 24 hours foresaw, the oldest first, each for a day. It is not stored; after a
+/// start and after a day without reports the last report takes its place.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Foreseen(Vec<Line>);
 
@@ -17,7 +17,7 @@ struct Line {
     /// The cut-off that it foresees.
     date: Option<DateTime<Utc>>,
     balance: Money,
-    /// The balance after each moment at which something is charged.
+    /// The balance after each moment of the day ahead at which something is charged.
     steps: Vec<(DateTime<Utc>, Money)>,
 }
 
@@ -28,8 +28,8 @@ const SAME_DATE: Duration = Duration::hours(12);
 
 impl Foreseen {
     /// Takes in a good report that was read at `now`. Returns the amount by which its balance is above what every
-    /// report of the last 24 hours foresaw for now: a payment. If there is none, the last report counts, of any age; `last`
-    /// is the one from before the start. A report without charges counts if `is_sure`.
+    /// report of the last 24 hours foresaw for now: a payment. If there is none, `last`, the report before this one,
+    /// counts, of any age. A report without charges counts if `is_sure`.
     pub(crate) fn payment(
         &mut self,
         report: &Report,
@@ -40,14 +40,11 @@ impl Foreseen {
         let is_good = report.moments_rejected == 0 && (is_sure || !forecast::is_bare(report));
         let balance = forecast::balance_now(report).filter(|_| is_good)?;
         let line = Line::of(report, balance, now);
-        let newest = self.0.last().map(|before| before.highest(now, &line));
         self.0.retain(|before| now - before.read_at < DAY);
         let of_day = self.0.iter().map(|before| before.highest(now, &line)).max();
-        let highest =
-            of_day.or(newest).or_else(|| last.and_then(|last| forecast::highest_foreseen(last, now)));
+        let highest = of_day.or_else(|| last.and_then(|last| forecast::highest_foreseen(last, now)));
         // A report that foresaw this very balance adds nothing to this one.
         self.0.retain(|before| before.at(now) != balance);
-        self.0.iter_mut().for_each(Line::shorten);
         self.0.push(line);
         highest.map(|highest| balance - highest).filter(|paid| paid.is_positive())
     }
@@ -61,19 +58,14 @@ impl Foreseen {
 impl Line {
     fn of(report: &Report, balance: Money, now: DateTime<Utc>) -> Self {
         let mut steps: Vec<(DateTime<Utc>, Money)> = Vec::new();
-        for moment in report.moments.iter() {
+        for moment in report.moments.iter().take_while(|moment| moment.at <= now + DAY) {
             match steps.last_mut().filter(|(at, _)| *at == moment.at) {
                 Some((_, left)) => *left = moment.balance,
                 None => steps.push((moment.at, moment.balance)),
             }
         }
+        steps.shrink_to_fit();
         Self { read_at: now, date: forecast::disconnect(report).at(), balance, steps }
-    }
-
-    /// Drops days that only a newer forecast is asked about.
-    fn shorten(&mut self) {
-        self.steps.retain(|(at, _)| *at <= self.read_at + DAY);
-        self.steps.shrink_to_fit();
     }
 
     fn at(&self, at: DateTime<Utc>) -> Money {

@@ -337,7 +337,7 @@ impl Log {
             }
             Attempt::RecipientRefused => {
                 self.change_standing(to, |one| {
-                    one.refused = Some(Hold::after(one.refused, now, Hold::until))
+                    one.refused = Some(Hold::after(one.refused, now, Hold::until));
                 });
                 self.take_back(&place);
                 self.give_up_left(to, facts);

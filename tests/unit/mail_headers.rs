@@ -58,7 +58,7 @@ fn replies_refer_to_the_mails_that_began_the_threads_the_worst_last() {
     let new = |event| Item { thread: None, ..item(Kind::VmError, 21, "VM web-21", event) };
     for (event, replies) in [(Event::Opened, false), (Event::WasDown, true)] {
         let items = vec![new(event), over(17, Some("a@example.com"))];
-        let rendered = mail(&notice(Form::Incidents, items), &snapshot([&full("main")]));
+        let rendered = mail(&notice(Form::News, items), &snapshot([&full("main")]));
         assert_eq!(!headers(&rendered, "In-Reply-To").is_empty(), replies);
     }
     let many = (1..=30).map(|id| over(id, Some(&format!("m{id}@example.com")))).collect();
