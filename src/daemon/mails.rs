@@ -78,13 +78,13 @@ impl MailWriter {
         &self,
         notice: &Notice,
         id: &str,
-        context: mail::Context<'_>,
+        context: &mail::Context<'_>,
     ) -> Result<Rendered, RenderError> {
         match Way::to(&notice.to) {
-            Way::Smtp => mail::render(notice, id, &context),
-            Way::Named(Service::Webhook, _) => mail::render_webhook(notice, id, &context),
+            Way::Smtp => mail::render(notice, id, context),
+            Way::Named(Service::Webhook, _) => mail::render_webhook(notice, id, context),
             Way::Named(Service::Telegram, name) => {
-                mail::render_telegram(notice, id, self.buttons.contains(&name), &context)
+                mail::render_telegram(notice, id, self.buttons.contains(&name), context)
             }
         }
     }
@@ -98,7 +98,7 @@ impl MailWriter {
         let mut context = self.context(&snapshot, &[], now);
         context.language = self.language(to, self.languages.keys());
         let notice = Notice { form: Form::Test, items: Vec::new(), to: to.to_owned(), accounts: Vec::new() };
-        self.write(&notice, &self.new_id(), context)
+        self.write(&notice, &self.new_id(), &context)
     }
 
     /// The context in which a notice is rendered.

@@ -203,7 +203,7 @@ impl Pipeline {
         let lives_on = lives_on(&snapshot, &self.addresses);
         let context = writer.context(&snapshot, &notes, self.now);
         let context = mail::Context { language, lives_on, unreached, is_light, ..context };
-        match writer.write(notice, id, context) {
+        match writer.write(notice, id, &context) {
             Ok(mail) => Some(mail),
             Err(error) => {
                 tracing::error!(%error, to = notice.to, "no mail can be made of a notice");
