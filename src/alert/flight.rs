@@ -179,22 +179,8 @@ pub(crate) struct Outgoing {
     pub is_light: bool,
 }
 
-/// Pauses after temporary failures.
-const PAUSES: [Duration; 5] = [
-    Duration::seconds(30),
-    Duration::minutes(2),
-    Duration::minutes(5),
-    Duration::minutes(15),
-    Duration::minutes(30),
-];
-
 /// A recipient's first mail finds out this often whether the server takes mail from us again.
 const PROBED_EVERY: Duration = Duration::minutes(5);
-
-/// The pause after this number of temporary failures in a row, at least one.
-pub(crate) fn pause(times: u32) -> Duration {
-    failpoint::hasten(PAUSES[(times as usize).clamp(1, PAUSES.len()) - 1])
-}
 
 impl Flight {
     /// The time at which the oldest item was first owed.

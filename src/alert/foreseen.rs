@@ -1,14 +1,20 @@
 //! Recognises a payment: compares a balance with what the good reports of the last 24 hours foresaw for now.
 
+use std::sync::Arc;
+
 use chrono::{DateTime, Duration, Utc};
 
 use crate::model::forecast::{self, LATE_CHARGE};
 use crate::model::{Money, Report};
 
-/// What the good reports of the last 24 hours foresaw, the oldest first, each for a day. It is not stored; after a
-/// start and after a day without reports the last report takes its place.
+/// What good reports foresaw. It is not stored; after a start the stored last report takes its place.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Foreseen(Vec<Line>);
+pub(crate) struct Foreseen {
+    /// Those of the last 24 hours, the oldest first, each for a day.
+    of_day: Vec<Line>,
+    /// The newest, of any age.
+    newest: Option<Arc<Report>>,
+}
 
 /// The balances that one report foresees, from its reading on.
 #[derive(Clone, Debug)]
@@ -28,11 +34,11 @@ const SAME_DATE: Duration = Duration::hours(12);
 
 impl Foreseen {
     /// Takes in a good report that was read at `now`. Returns the amount by which its balance is above what every
-    /// report of the last 24 hours foresaw for now: a payment. If there is none, `last`, the report before this one,
-    /// counts, of any age. A report without charges counts if `is_sure`.
+    /// report of the last 24 hours foresaw for now: a payment. If there is none, the last report counts, of any age; `last`
+    /// is the one from before the start. A report without charges counts if `is_sure`.
     pub(crate) fn payment(
         &mut self,
-        report: &Report,
+        report: &Arc<Report>,
         last: Option<&Report>,
         is_sure: bool,
         now: DateTime<Utc>,
@@ -40,18 +46,19 @@ impl Foreseen {
         let is_good = report.moments_rejected == 0 && (is_sure || !forecast::is_bare(report));
         let balance = forecast::balance_now(report).filter(|_| is_good)?;
         let line = Line::of(report, balance, now);
-        self.0.retain(|before| now - before.read_at < DAY);
-        let of_day = self.0.iter().map(|before| before.highest(now, &line)).max();
-        let highest = of_day.or_else(|| last.and_then(|last| forecast::highest_foreseen(last, now)));
+        self.of_day.retain(|before| now - before.read_at < DAY);
+        let of_day = self.of_day.iter().map(|before| before.highest(now, &line)).max();
+        let newest = self.newest.replace(report.clone());
+        let highest = of_day.or_else(|| forecast::highest_foreseen(newest.as_deref().or(last)?, now));
         // A report that foresaw this very balance adds nothing to this one.
-        self.0.retain(|before| before.at(now) != balance);
-        self.0.push(line);
+        self.of_day.retain(|before| before.at(now) != balance);
+        self.of_day.push(line);
         highest.map(|highest| balance - highest).filter(|paid| paid.is_positive())
     }
 
     /// All past moments. The caller corrects those that lie ahead of the clock.
     pub(super) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
-        self.0.iter_mut().map(|line| &mut line.read_at)
+        self.of_day.iter_mut().map(|line| &mut line.read_at)
     }
 }
 
@@ -88,7 +95,7 @@ mod tests {
     use crate::model::forecast::tests::{money, report, t};
 
     /// A report with this balance and charges of 10 a day, read after this number of days.
-    fn read(balance: &str, days: i64) -> (Report, DateTime<Utc>) {
+    fn read(balance: &str, days: i64) -> (Arc<Report>, DateTime<Utc>) {
         let mut report = report(balance, "10", 30, Edd::Null);
         report.moments = report
             .moments
@@ -98,7 +105,7 @@ mod tests {
                 moment
             })
             .collect();
-        (report, t("2026-03-01T12:00:00") + Duration::days(days))
+        (Arc::new(report), t("2026-03-01T12:00:00") + Duration::days(days))
     }
 
     #[test]
@@ -118,7 +125,7 @@ mod tests {
             for &(balance, days, want) in story {
                 let (report, now) = read(balance, days);
                 assert_eq!(
-                    foreseen.payment(&report, last.as_ref(), false, now).is_some(),
+                    foreseen.payment(&report, last.as_deref(), false, now).is_some(),
                     want,
                     "{story:?}: {balance} on day {days}"
                 );
@@ -135,13 +142,13 @@ mod tests {
         let (report, now) = read("100", 0);
         let due = report.moments.get(0).map(|moment| moment.at).unwrap();
         let cut_off = |days| Edd::At(due + Duration::days(days));
-        let before = Report { edd: cut_off(1), ..report };
+        let before = Arc::new(Report { edd: cut_off(1), ..(*report).clone() });
         // A payment of that charge brings the balance back too, and moves the date.
         for (minutes, days, want) in [(10, 1, false), (61, 1, true), (10, 2, true)] {
             let mut foreseen = Foreseen::default();
             foreseen.payment(&before, None, false, now);
             // The balance is the one from before the charge.
-            let later = Report { edd: cut_off(days), ..before.clone() };
+            let later = Arc::new(Report { edd: cut_off(days), ..(*before).clone() });
             let paid = foreseen.payment(&later, Some(&before), false, due + Duration::minutes(minutes));
             assert_eq!(paid.is_some(), want, "{minutes} min, {days} d");
         }

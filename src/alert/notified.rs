@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::flight::pause;
 use super::key::Key;
 use super::kind::{Event, Severity};
 use crate::failpoint;
@@ -95,6 +94,20 @@ pub(crate) struct Owed {
     /// The event that is owed now; `event_since` is the time of this event.
     pub event: Option<Event>,
     pub event_since: DateTime<Utc>,
+}
+
+/// Pauses after temporary failures.
+const PAUSES: [Duration; 5] = [
+    Duration::seconds(30),
+    Duration::minutes(2),
+    Duration::minutes(5),
+    Duration::minutes(15),
+    Duration::minutes(30),
+];
+
+/// The pause after this number of temporary failures in a row, at least one.
+pub(crate) fn pause(times: u32) -> Duration {
+    failpoint::hasten(PAUSES[(times as usize).clamp(1, PAUSES.len()) - 1])
 }
 
 /// A pause, which grows with each failure.

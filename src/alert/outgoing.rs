@@ -10,14 +10,14 @@ use super::compose::is_webhook;
 use super::due;
 use super::facts::{Facts, is_money};
 use super::flight::{
-    Addressee, Attempt, First, Flight, Flown, Lane, NotReached, Outgoing, Standing, Unreached, pause,
+    Addressee, Attempt, First, Flight, Flown, Lane, NotReached, Outgoing, Standing, Unreached,
 };
 use super::incident::Incident;
 use super::key::Key;
 use super::kind::{Event, Severity};
 use super::log::Log;
 use super::notice::{Form, Notice};
-use super::notified::{Hold, Notified, Told, What};
+use super::notified::{Hold, Notified, Told, What, pause};
 use super::noting::Arrived;
 use super::reason::Cause;
 use crate::model::AccountName;

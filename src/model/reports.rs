@@ -74,9 +74,9 @@ impl Reports {
     }
 
     /// The last report since the start, of any worth.
-    pub(crate) fn latest(&self) -> Option<(&Report, DateTime<Utc>)> {
-        let doubted = self.doubted.as_ref().map(|(report, at)| (&**report, *at));
-        doubted.or_else(|| self.report.as_deref().zip(self.read_at))
+    pub(crate) fn latest(&self) -> Option<(&Arc<Report>, DateTime<Utc>)> {
+        let doubted = self.doubted.as_ref().map(|(report, at)| (report, *at));
+        doubted.or_else(|| self.report.as_ref().zip(self.read_at))
     }
 
     /// The time of the last report, if that tells of the cut-off or proves that there is none.
