@@ -7,12 +7,12 @@ use chrono::{DateTime, Duration, Utc};
 use crate::model::forecast::{self, LATE_CHARGE};
 use crate::model::{Money, Report};
 
-/// What good reports foresaw. It is not stored; after a start the stored last report takes its place.
+/// The forecasts of good reports. They are not stored; after a start the stored last report takes their place.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Foreseen {
-    /// Those of the last 24 hours, the oldest first, each for a day.
+    /// The forecasts of the last 24 hours, the oldest first, each for a day.
     of_day: Vec<Line>,
-    /// The newest, of any age.
+    /// The newest report, of any age.
     newest: Option<Arc<Report>>,
 }
 

@@ -58,8 +58,8 @@ pub(crate) struct Restored {
 }
 
 impl Store {
-    /// Writes all changes in one transaction, and that the daemon watched until now. Each mail that is on its way from now on needs its bytes in
-    /// `mails`. `reports` were read since the last call.
+    /// Writes all changes in one transaction, and that the daemon watched until now. Each mail that is on its way
+    /// from now on needs its bytes in `mails`. `reports` were read since the last call.
     ///
     /// # Errors
     /// If the store cannot be written, or a mail has no bytes. Then nothing is written.

@@ -66,7 +66,7 @@ impl Pipeline {
             self.for_all_accounts(|known| known.look_again(now));
             self.known.keys().for_each(|account| self.common.polls.ask(account));
         } else if (self.now - before).abs().to_std().unwrap_or_default() > SLEPT {
-            // A clock that was set is followed only now. What failed meanwhile is timed from now on.
+            // A clock that was set is followed only now. A failure meanwhile counts from now on.
             self.wake();
         }
         if self.looking.since.is_some_and(|since| steady.saturating_duration_since(since) >= AWAITED_FOR) {
@@ -120,7 +120,7 @@ impl Pipeline {
     }
 
     /// Whether a poll that ended then shows nothing of the present: it began before the machine slept, or it failed while
-    /// the clock is doubted, so that all mails that time alone makes due would get a wrong time.
+    /// the clock is doubted. That failure would have a wrong time.
     pub(super) fn has_not_looked(&self, end: &PollEnd, ended: Instant) -> bool {
         let is_of_no_time = || self.is_looking() && end.failure.is_some() && self.common.clock.is_doubted();
         self.looking.slept_since(ended, end.duration) || is_of_no_time()

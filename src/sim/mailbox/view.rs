@@ -26,7 +26,7 @@ pub(super) fn index(mails: &[Caught]) -> String {
          content=\"width=device-width\"><title>Mail caught</title><style>body{{font:16px/1.5 system-ui,sans-serif;\
          margin:2em auto;max-width:60em;padding:0 1em}}table{{border-collapse:collapse}}td,th{{text-align:left;\
          vertical-align:top;padding:.2em 1em .2em 0}}</style></head><body><h1>Mails caught: {}</h1>\
-         <p>Nothing here was delivered.</p><table><tr><th>No.</th><th>Subject</th><th>To</th><th></th></tr>",
+         <p>Nothing here was delivered.</p><table><tr><th>#</th><th>Subject</th><th>To</th><th></th></tr>",
         mails.len()
     );
     for mail in mails {
