@@ -84,7 +84,7 @@ impl Reports {
         self.read_at.filter(|_| self.doubted.is_none() && self.dateless.is_none())
     }
 
-    /// The time of the report that mails are based on, if a newer one contradicts it without a proof.
+    /// The time of the report that mails are based on, if a newer one contradicts it without a proof, or carries an error.
     pub(crate) fn unconfirmed(&self) -> Option<DateTime<Utc>> {
         self.read_at.filter(|_| self.doubted.is_some())
     }

@@ -144,10 +144,9 @@ impl Billing {
     pub(super) fn of(state: &AccountState, incidents: &[&IncidentRow], reader: Reader) -> Option<Self> {
         let (report, read_at) = state.billing.last_known()?;
         let doubt =
-            state.billing.unconfirmed().map(|_| match (state.billing.dateless, state.billing.error()) {
-                (Some(dateless), _) => dateless.doubt.to_string(),
-                (None, Some(error)) => sanitize::one_line(error, 200),
-                (None, None) => "a newer report contradicts it".to_owned(),
+            state.billing.unconfirmed().and_then(|_| match (state.billing.dateless, state.billing.error()) {
+                (Some(dateless), _) => Some(dateless.doubt.to_string()),
+                (None, error) => error.map(|error| sanitize::one_line(error, 200)),
             });
         let unread = health::not_read(state, Collector::ExpectedBalance, reader.of(Some(state)));
         let incident = incidents::disconnect_of(&state.profile.name, incidents.iter().copied());

@@ -73,9 +73,9 @@ pub(crate) fn answer_from_store(
     request: Request,
     now: DateTime<Utc>,
 ) -> Result<Reply, String> {
-    let Restored { incidents, cut_offs, mut log, .. } = store.restore().map_err(failed)?;
+    let Restored { incidents, cut_offs, mut log, known, .. } = store.restore().map_err(failed)?;
     let muted = store.silences(now).map_err(failed)?;
-    let mut engine = Engine::new(watchers, incidents, cut_offs, now);
+    let mut engine = Engine::new(watchers, incidents, cut_offs, now).knowing(known);
     // The daemon will write these changes, not the command.
     engine.saved();
     let snapshot = &Snapshot::default();
