@@ -1,6 +1,6 @@
 //! Sends requests to a running daemon over its Unix socket. The answer is not parsed here.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::config_error::ConfigErrors;
@@ -85,9 +85,17 @@ impl DaemonSocket {
         self.send(&format!("/api/v1/status{query}"), None, PATIENCE).await
     }
 
-    /// Sends a command's request over the daemon's socket. The inner error is the daemon's, in words for people.
-    pub(super) async fn ask(&self, request: &Request) -> Result<Result<Reply, String>, AskError> {
-        let json = serde_json::to_string(request);
+    /// Sends a command's request over the daemon's socket, for one store alone if `store` is given. The inner
+    /// error is the daemon's, in words for people.
+    pub(super) async fn ask(
+        &self,
+        request: &Request,
+        store: Option<&Path>,
+    ) -> Result<Result<Reply, String>, AskError> {
+        let json = match store {
+            Some(store) => serde_json::to_string(&request.clone().addressed(store)),
+            None => serde_json::to_string(request),
+        };
         let json = json.map_err(|error| AskError::Setup(error.to_string()))?;
         let other_release = || AskError::OtherRelease { place: self.to_string() };
         let sent = self.send("/control/v1", Some(json), request.patience()).await;

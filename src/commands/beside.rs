@@ -41,7 +41,11 @@ impl Beside {
     /// # Errors
     /// The reason why none answers. Of several places it is the first reason that outranks "not found".
     pub(super) async fn ask(&self, request: &Request) -> Result<Result<Reply, String>, AskError> {
-        self.first(async |socket| socket.ask(request).await).await
+        let ask = async |socket: &DaemonSocket| {
+            let store = self.store_of(socket).filter(|_| request.is_of_the_store());
+            socket.ask(request, store).await
+        };
+        self.first(ask).await
     }
 
     /// The status of the running daemon, unparsed, and the address that answered.
@@ -72,6 +76,14 @@ impl Beside {
             }
         }
         Err(kept.unwrap_or_else(|| self.nobody()))
+    }
+
+    /// The store whose daemon is meant, since several daemons may be tried at one socket. `None` at the
+    /// packaged daemon's socket, which is tried for any store.
+    fn store_of(&self, socket: &DaemonSocket) -> Option<&Path> {
+        let settings = self.settings.as_ref().ok()?;
+        let is_its = |place: PathBuf| DaemonSocket(place) == *socket;
+        places(settings).into_iter().any(is_its).then_some(settings.store_path.as_path())
     }
 
     /// The error that no daemon has a socket, or that the configuration does not say where it would be.

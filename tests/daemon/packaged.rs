@@ -314,6 +314,37 @@ fn only_the_control_socket_answers_commands() {
 }
 
 #[test]
+fn a_command_about_another_store_is_refused() {
+    let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
+    let runtime = tempfile::tempdir().unwrap();
+    let of_runtime = || ("RUNTIME_DIRECTORY", runtime.path().display().to_string());
+    let mut ours = Daemon::prepare(&provider, smtp.address, "");
+    let mut other = Daemon::prepare(&provider, smtp.address, "");
+    ours.environment.push(of_runtime());
+    other.environment.push(of_runtime());
+    ours.run();
+    let store = |daemon: &Daemon| daemon.directory.path().canonicalize().unwrap().join("hostwatch.db");
+    let silence = ["silence", "main/*", "--for", "1h"];
+    for args in
+        [&silence[..], &["outbox", "drop", "all"], &["incidents"], &["why", "main/disconnect/account"]]
+    {
+        let (status, said, error) = other.command(args);
+        let both =
+            [store(&ours), store(&other)].iter().all(|path| error.contains(&path.display().to_string()));
+        assert!(status == 1 && both && error.contains("nothing was done"), "{args:?}: {said}{error}");
+    }
+    assert_eq!(ours.command(&["silence", "--list"]).1, "no silences\n");
+    // The store is its own by any path.
+    let link = runtime.path().join("link");
+    std::os::unix::fs::symlink(ours.directory.path(), &link).unwrap();
+    let (by_name, by_link) = (ours.directory.path().join("hostwatch.db"), link.join("hostwatch.db"));
+    ours.configure(&by_name.display().to_string(), &by_link.display().to_string());
+    let (status, said, error) = ours.command(&silence);
+    assert_eq!(status, 0, "{said}{error}");
+    assert!(ours.command(&["silence", "--list"]).1.contains("main/*"));
+}
+
+#[test]
 fn an_unanswered_request_is_not_repeated() {
     let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
     let mut daemon = Daemon::start(&provider, smtp.address);

@@ -1,12 +1,13 @@
 //! The daemon's side of the control socket: answers commands from the daemon's state.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 use tokio::sync::{mpsc, oneshot};
 
-use super::protocol::{DaemonHealth, POLL_AT_MOST, Reply, Request};
+use super::protocol::{Asked, DaemonHealth, POLL_AT_MOST, Reply, Request, whole};
 use crate::daemon::common::Common;
 use crate::daemon::pipeline::Message;
 use crate::http::{self, Answering, Control, Reload};
@@ -31,13 +32,20 @@ pub(in crate::daemon) struct Question {
     pub(in crate::daemon) reply: oneshot::Sender<Result<Reply, String>>,
 }
 
-/// The error for a request that the pipeline did not answer.
+/// The error for work on a thread of its own that did not return.
 const FAILED: &str = "the daemon failed at this; its log may say why";
 
 impl Control for Desk {
     fn answer<'a>(&'a self, request: &'a str) -> Answering<'a> {
         Box::pin(async move {
-            let answer = self.ask(serde_json::from_str(request).ok()?).await;
+            let (request, store) = serde_json::from_str::<Asked>(request).ok()?.parts();
+            let answer = match store {
+                Some(store) => match self.is_about_ours(store).await {
+                    Ok(()) => self.ask(request).await,
+                    Err(refused) => Err(refused),
+                },
+                None => self.ask(request).await,
+            };
             // Every answer can be written as JSON.
             serde_json::to_string(&answer).ok()
         })
@@ -45,6 +53,24 @@ impl Control for Desk {
 }
 
 impl Desk {
+    /// Refuses a request for another store: commands look for several daemons at one socket.
+    async fn is_about_ours(&self, store: PathBuf) -> Result<(), String> {
+        let ours = self.common.store_path.clone();
+        let look = move || {
+            let (theirs, ours) = (whole(&store), whole(&ours));
+            if theirs == ours {
+                return Ok(());
+            }
+            Err(format!(
+                "the daemon that answers has the store {}, and this is about {}: nothing was done. Does the daemon of \
+                 that one run?",
+                ours.display(),
+                store.display()
+            ))
+        };
+        tokio::task::spawn_blocking(look).await.unwrap_or_else(|_| Err(FAILED.to_owned()))
+    }
+
     /// `Err` holds the reason in words for people.
     async fn ask(&self, request: Request) -> Result<Reply, String> {
         match request {

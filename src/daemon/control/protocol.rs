@@ -1,6 +1,7 @@
 //! The requests of commands to a running daemon, and its replies: JSON both ways, for this release and its
 //! neighbours. A daemon refuses requests that it does not know; the command then uses the store.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -62,7 +63,37 @@ pub(crate) enum Request {
     },
 }
 
+/// A request and the store that it is about.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Addressed {
+    store: String,
+    request: Request,
+}
+
+/// A request as it arrives. A client of another sort may name no store.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Asked {
+    Addressed(Addressed),
+    Bare(Request),
+}
+
+impl Asked {
+    /// The request, and its store if it names one.
+    pub(super) fn parts(self) -> (Request, Option<PathBuf>) {
+        match self {
+            Self::Addressed(Addressed { store, request }) => (request, Some(store.into())),
+            Self::Bare(request) => (request, None),
+        }
+    }
+}
+
 impl Request {
+    /// The request for the daemon of this store alone.
+    pub(crate) fn addressed(self, store: &Path) -> Addressed {
+        Addressed { store: whole(store).to_string_lossy().into_owned(), request: self }
+    }
+
     /// Whether the request reads or writes the store.
     pub(crate) fn is_of_the_store(&self) -> bool {
         !matches!(self, Self::Health | Self::Reload | Self::Poll { .. })
@@ -86,6 +117,13 @@ impl Request {
             Duration::from_secs(5)
         }
     }
+}
+
+/// A store's path for comparisons: without symbolic links, even if only its directory exists.
+pub(crate) fn whole(store: &Path) -> PathBuf {
+    let in_directory = || Some(store.parent()?.canonicalize().ok()?.join(store.file_name()?));
+    let found = store.canonicalize().ok().or_else(in_directory).or_else(|| std::path::absolute(store).ok());
+    found.unwrap_or_else(|| store.to_owned())
 }
 
 /// The reply.

@@ -30,7 +30,6 @@ const RUNTIME: &str = "/run";
 const STATE: &str = "/var/lib";
 /// The name of both directories in the unit.
 const DIRECTORY: &str = "hostwatch";
-const STORE: &str = "hostwatch.db";
 const IN_RUNTIME: &str = "control.sock";
 /// The socket's owner and group may read and write, and nobody else.
 const MODE: u32 = 0o660;
@@ -54,11 +53,10 @@ fn beside(store: &Path) -> PathBuf {
 /// The places in which the daemon of a store may have its socket, for commands that do not share the daemon's
 /// environment. Without a store, the places of the packaged daemon.
 pub(crate) fn places(store: Option<&Path>) -> Vec<PathBuf> {
-    let packaged = Path::new(STATE).join(DIRECTORY).join(STORE);
+    let packaged = Path::new(STATE).join(DIRECTORY).join("hostwatch.db");
     let store = store.unwrap_or(&packaged);
-    // /var/lib/hostwatch/hostwatch.db belongs to the daemon with /run/hostwatch, and no other store does.
-    let of_service = store.strip_prefix(STATE).ok().filter(|path| path.ends_with(STORE));
-    let of_service = of_service.and_then(|path| path.components().next());
+    // /var/lib/hostwatch/hostwatch.db belongs to the daemon with /run/hostwatch.
+    let of_service = store.strip_prefix(STATE).ok().and_then(|path| path.components().next());
     let runtime = of_service.map(|name| Path::new(RUNTIME).join(name).join(IN_RUNTIME));
     [beside(store)].into_iter().chain(runtime).collect()
 }
@@ -152,12 +150,6 @@ mod tests {
         let both = ["/var/lib/hostwatch/hostwatch.db.sock", "/run/hostwatch/control.sock"];
         assert_eq!(listed(Some(packaged)), both);
         assert_eq!(listed(Some(Path::new("/srv/x.db"))), ["/srv/x.db.sock"]);
-        let other = Path::new("/var/lib/hostwatch/x.db");
-        assert_eq!(
-            listed(Some(other)),
-            ["/var/lib/hostwatch/x.db.sock"],
-            "another daemon has /run/hostwatch"
-        );
         assert_eq!(listed(None), both);
     }
 
