@@ -38,6 +38,12 @@ pub(super) struct Reloader {
 impl Reloader {
     /// Reads the configuration and puts it in force; `Err` holds the reason why the old one stays.
     pub(super) async fn reload(&mut self, tasks: &mut Tasks) -> Result<(), String> {
+        // A renewed certificate counts whatever the rest of the configuration holds: the old one would expire meanwhile.
+        if let Some(guard) = &self.guard
+            && let Some(web) = guard.read_again()?
+        {
+            guard.renew(web);
+        }
         let settings = (self.read_settings)()?;
         if settings.store_path != self.common.store_path {
             let (new, old) = (settings.store_path.display(), self.common.store_path.display());
@@ -49,7 +55,6 @@ impl Reloader {
             return Err(format!("{what} was added or removed; that takes a restart"));
         }
         // All new parts must be sound before old ones end.
-        let web = self.guard.as_ref().map_or(Ok(None), |guard| guard.read_again())?;
         let heartbeat = Heartbeat::of(&settings).map_err(|error| error.to_string())?;
         let changed = self.collectors.changed(&settings).map_err(|error| format!("{error:#}"))?;
         for (shared, renewed) in self.common.carriers.values().zip(renewed.into_values()) {
@@ -60,9 +65,6 @@ impl Reloader {
         self.common.own.external_url(settings.web.external_url.as_ref().map(AsRef::as_ref));
         self.common.calendar_domain.set(mails::domain(&settings));
         self.common.hosts.set(AllowedHosts::new(&settings.web, machine_names()));
-        if let Some((guard, web)) = self.guard.as_ref().zip(web) {
-            guard.renew(web);
-        }
         self.secrets = SecretFiles::new(&settings, self.guard.as_deref(), &self.common.refusals);
         self.collectors.end_others(&settings, &changed).await;
         // The pipeline must know the accounts before their first readings. A closed channel means that the

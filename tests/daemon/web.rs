@@ -106,6 +106,10 @@ fn tls_and_passwords_follow_their_file() {
     assert_eq!(code, 0, "{error}");
     assert_eq!(status(get("/", Some("bob:hunter-three"))), Some(200));
     assert_eq!(status(get("/", Some("alice:hunter-one"))), Some(401));
+    // It counts beside a broken configuration, too.
+    std::fs::write(daemon.config(), "nonsense = true\n").unwrap();
+    write_users(&path, &[("carol", "hunter-four")]);
+    until("carol gets in", || status(get("/", Some("carol:hunter-four"))) == Some(200));
     assert_eq!(daemon.stop(), 0);
     let secrets = ["hunter", "$2b$", "PRIVATE", &STANDARD.encode("alice:hunter-one"), "Authorization"];
     for secret in secrets {
