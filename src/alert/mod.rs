@@ -55,7 +55,7 @@ pub(crate) use case::Due;
 pub(crate) use case::Why;
 pub(crate) use changes::Stored;
 pub(crate) use cut_off::CutOff;
-pub(crate) use days::days_until;
+pub(crate) use days::{days_until, deletion};
 pub(crate) use debts::Debts;
 #[cfg(test)]
 pub(crate) use debts::{MailOnItsWay, OwedEvent};

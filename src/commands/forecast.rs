@@ -42,7 +42,9 @@ async fn of_provider(file: &Path, name: Option<&str>) -> Result<Forecasts> {
     let reports = reading::reports(&accounts, |account| account.horizon_days, &clock).await;
     let now = clock.now();
     let all = accounts.into_iter().zip(reports);
-    let all = all.map(|(account, report)| AccountForecast::new(&account.profile, report, now));
+    let all = all.map(|(account, report)| {
+        AccountForecast::new(&account.profile, report, now).deleted_after(account.alert.deletion_days, now)
+    });
     Ok(Forecasts::new(all.collect(), now))
 }
 

@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::Serialize;
 
+use crate::alert::deletion;
 use crate::model::forecast::Disconnect;
 use crate::model::{AccountName, Collector, Profile, Report};
 use crate::terminal::Answer;
@@ -66,6 +67,14 @@ impl AccountForecast {
             billing: billing.ok(),
         }
         .answered(now)
+    }
+
+    /// Adds the day on which the data are deleted, this many days after the cut-off.
+    pub(crate) fn deleted_after(mut self, deletion_days: u32, now: DateTime<Utc>) -> Self {
+        if let Some(billing) = &mut self.billing {
+            billing.data_deleted_at = deletion(billing.facts.disconnect.at(), deletion_days, now);
+        }
+        self
     }
 
     /// The forecast of the running daemon.
