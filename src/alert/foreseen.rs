@@ -49,7 +49,12 @@ impl Foreseen {
         self.of_day.retain(|before| now - before.read_at < DAY);
         let of_day = self.of_day.iter().map(|before| before.highest(now, &line)).max();
         let newest = self.newest.replace(report.clone());
-        let highest = of_day.or_else(|| forecast::highest_foreseen(newest.as_deref().or(last)?, now));
+        let of_newest = || {
+            let before = newest.as_deref().or(last)?;
+            let late = late(forecast::disconnect(before).at(), line.date);
+            forecast::highest_foreseen(before, now, late)
+        };
+        let highest = of_day.or_else(of_newest);
         // A report that foresaw this very balance adds nothing to this one.
         self.of_day.retain(|before| before.at(now) != balance);
         self.of_day.push(line);
@@ -80,12 +85,16 @@ impl Line {
         made.checked_sub(1).map_or(self.balance, |last| self.steps[last].1)
     }
 
-    /// The highest balance that it foresaw for `now`, as a later report is compared with it. A charge may be late.
+    /// The highest balance that it foresaw for `now`, as a later report is compared with it.
     fn highest(&self, now: DateTime<Utc>, later: &Self) -> Money {
-        let has_moved = self.date.zip(later.date).is_some_and(|(one, later)| later - one > SAME_DATE);
-        let late = if has_moved { Duration::zero() } else { LATE_CHARGE };
-        self.at(now).max(self.at(now - late))
+        self.at(now).max(self.at(now - late(self.date, later.date)))
     }
+}
+
+/// A charge may be late by so much, if the cut-off moved from one date to another.
+fn late(before: Option<DateTime<Utc>>, after: Option<DateTime<Utc>>) -> Duration {
+    let has_moved = before.zip(after).is_some_and(|(before, after)| after - before > SAME_DATE);
+    if has_moved { Duration::zero() } else { LATE_CHARGE }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::daemon::plan;
 use crate::model::{Group, Report};
 use crate::provider::poll::{self, AccountPlan};
 use crate::provider::{ApiError, Client, Code, Hosts, Observer};
+use crate::terminal::forecast::BILLING_OFF;
 
 /// The longest wait for one reading, since a person waits at the terminal.
 pub(super) const PATIENCE: Duration = Duration::from_secs(90);
@@ -87,10 +88,7 @@ pub(super) async fn in_order<T: Send + 'static>(
 
 fn planned(account: &AccountSettings, hosts: &Hosts, horizon_days: u32) -> Result<AccountPlan, String> {
     if !account.has(Group::Billing) {
-        return Err(
-            "billing is off; set panel_url, billing_username and billing_password to read the balance"
-                .to_owned(),
-        );
+        return Err(BILLING_OFF.to_owned());
     }
     let client = client(account, &Arc::default(), hosts).map_err(|error| error.to_string())?;
     Ok(plan(account, client, horizon_days))

@@ -372,11 +372,11 @@ pub(crate) fn foreseen_balance(report: &Report, at: DateTime<Utc>) -> Option<Mon
     balance_after(report, at)
 }
 
-/// The highest balance that a report of any age foresaw for now, or for its end if that is past. A charge may be late.
-pub(crate) fn highest_foreseen(report: &Report, now: DateTime<Utc>) -> Option<Money> {
+/// The highest balance that a report of any age foresaw for now, or for its end if that is past. A charge may be `late`.
+pub(crate) fn highest_foreseen(report: &Report, now: DateTime<Utc>, late: Duration) -> Option<Money> {
     let end = || report.moments.last().map(|last| last.balance);
     let at = |at| foreseen_balance(report, at).or_else(end);
-    at(now).max(at(now - LATE_CHARGE))
+    at(now).max(at(now - late))
 }
 
 /// The balance after the last charge up to `at`.

@@ -2,7 +2,7 @@
 
 mod value;
 
-pub(crate) use value::{AccountForecast, Forecasts};
+pub(crate) use value::{AccountForecast, BILLING_OFF, Forecasts};
 
 use chrono::{DateTime, Utc};
 

@@ -77,7 +77,8 @@ impl Transport {
                         .into(),
                 );
             }
-            chat.ask(Stage::Connection, "STARTTLS", b"2").await?;
+            let begun = chat.ask(Stage::Connection, "STARTTLS", b"2").await;
+            begun.map_err(|failure| failure.map(|reason| format!("STARTTLS: {reason}")))?;
             (chat, tls_version) = self.encrypted(tls, chat).await?;
             // The server waits for EHLO without another greeting (RFC 3207, section 4.2).
             extensions = ehlo(&mut chat, &greeting, false).await?;

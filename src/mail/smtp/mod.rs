@@ -116,8 +116,9 @@ impl Transport {
         failpoint::reach("connected");
         let mut outcome = session.deliver(envelope_from, recipient, raw, past).await;
         if is_kept && session.another_may_take_it(&outcome) {
-            let ended = std::mem::replace(&mut session, self.open().await?);
-            drop(tokio::spawn(ended.close()));
+            // Some servers allow one connection at a time.
+            session.close().await;
+            session = self.open().await?;
             outcome = session.deliver(envelope_from, recipient, raw, past).await;
         }
         match &outcome {

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use lettre::Address;
 use secrecy::ExposeSecret as _;
+use tokio::time::{Duration, timeout};
 
 use super::blame::{Blame, Past, Stage};
 use super::chat::Chat;
@@ -13,6 +14,9 @@ use super::error::{End, SendError};
 use super::{Capabilities, Timing};
 use crate::failpoint;
 use crate::mail::Login;
+
+/// The limit of the reply to QUIT.
+const QUIT_LIMIT: Duration = Duration::from_secs(5);
 
 /// A conversation after EHLO.
 pub(super) struct Session {
@@ -81,11 +85,14 @@ impl Session {
 
     async fn answer_challenges(&mut self, mut said: String, answers: Vec<String>) -> Result<(), SendError> {
         let mut answers = answers.into_iter();
-        while self.chat.ask(Stage::Login, &said, b"23").await?.code[0] == b'3' {
-            let too_much = || no_login("it asks for more than user and password".to_owned());
-            said = answers.next().ok_or_else(too_much)?;
+        loop {
+            let reply = self.chat.ask(Stage::Login, &said, b"23").await?;
+            said = match (reply.code, answers.next()) {
+                ([b'2', ..], _) => return Ok(()),
+                ([b'3', b'3', b'4'], Some(answer)) => answer,
+                _ => return Err(no_login("it asks for more than user and password".to_owned())),
+            };
         }
-        Ok(())
     }
 
     /// Sends one mail to one recipient, up to its 250. `raw` is sent as it is, with CRLF line ends. `past`: what the
@@ -173,9 +180,9 @@ impl Session {
         Ok(Capabilities { tls_version, login, greeting, refused })
     }
 
-    /// Sends QUIT. Its reply does not matter.
+    /// Sends QUIT. Its reply does not matter, and some servers give none.
     pub(super) async fn close(mut self) {
-        let _ = self.chat.ask(Stage::Connection, "QUIT", b"2").await;
+        let _ = timeout(QUIT_LIMIT, self.chat.ask(Stage::Connection, "QUIT", b"2")).await;
     }
 
     /// The command that names the sender, with SMTPUTF8 if an address needs it.

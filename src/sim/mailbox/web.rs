@@ -47,13 +47,17 @@ impl Mailbox {
 
 async fn answer(mailbox: &Mailbox, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     const HTML: &str = "text/html; charset=utf-8";
+    const TEXT: &str = "text/plain; charset=utf-8";
     let path = request.uri().path().trim_matches('/').to_owned();
     let parts: Vec<&str> = path.split('/').collect();
     let mail = parts.get(1).and_then(|n| n.parse().ok()).and_then(|n| mailbox.mail(n));
     let found: Option<(&str, &str, Vec<u8>)> = match (parts.as_slice(), &mail) {
         ([""], _) => Some((HTML, OURS, view::index(&mailbox.caught()).into_bytes())),
-        (["mail", _], Some(mail)) => view::html(mail).map(|html| (HTML, THEIRS, html.into_bytes())),
-        (["mail", _, "raw"], Some(mail)) => Some(("text/plain; charset=utf-8", OURS, mail.raw.to_vec())),
+        (["mail", _], Some(mail)) => Some(match view::html(mail) {
+            Some(html) => (HTML, THEIRS, html.into_bytes()),
+            None => (TEXT, OURS, mail.raw.to_vec()),
+        }),
+        (["mail", _, "raw"], Some(mail)) => Some((TEXT, OURS, mail.raw.to_vec())),
         _ => None,
     };
     let allowed = request.method() == Method::GET;

@@ -14,6 +14,10 @@ use crate::terminal::words::EN;
 use crate::view::incidents::soonest;
 use crate::view::{AccountStatus, Billing, Payer, Reader};
 
+/// The remedy of an account without billing.
+pub(crate) const BILLING_OFF: &str =
+    "billing is off; set panel_url, billing_username and billing_password to read the balance";
+
 /// The forecasts of accounts, the most urgent first.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Forecasts {
@@ -84,7 +88,7 @@ impl AccountForecast {
             Some(billing) => billing.error.take(),
             None => {
                 let row = collectors.into_iter().find(|row| row.collector == Collector::ExpectedBalance);
-                let error = row.and_then(|row| row.error);
+                let error = row.map_or_else(|| Some(BILLING_OFF.to_owned()), |row| row.error);
                 Some(error.unwrap_or_else(|| "the daemon has not read the balance".to_owned()))
             }
         };

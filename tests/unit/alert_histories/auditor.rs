@@ -16,6 +16,7 @@ use super::ops::{Bill, Config, EXCLUDED_VM};
 
 pub struct Auditor {
     settings: AlertSettings,
+    past_settings: Vec<AlertSettings>,
     to: Vec<String>,
     max_per_hour: usize,
     now: DateTime<Utc>,
@@ -86,6 +87,7 @@ impl Auditor {
             belief: Belief::new(settings.confirm_polls, settings.recover_polls, now),
             account: Account::new(&settings),
             settings,
+            past_settings: Vec::new(),
             to: config.to.clone(),
             max_per_hour: config.max_per_hour,
             now,
@@ -184,7 +186,7 @@ impl Auditor {
     }
 
     pub fn reloaded(&mut self, settings: &AlertSettings, to: &[String], now: DateTime<Utc>) {
-        self.settings = settings.clone();
+        self.past_settings.push(std::mem::replace(&mut self.settings, settings.clone()));
         self.belief.retire(|key| is_off(settings, key), now);
         self.lost_for_good.retain(|one| !to.contains(one));
         self.awaits_first.retain(|one| to.contains(one));
@@ -319,7 +321,9 @@ impl Auditor {
             assert!(self.was_set_back, "no order is dearer: {}", what());
         } else if event.is_end() {
             // It may be watched again, and says no more than that it was not watched.
-            let is_over = maybe.may_be_over || *event == Event::Unwatched;
+            let mut past = self.past_settings.iter().chain([&self.settings]);
+            let was_off = *event == Event::Unwatched && past.any(|settings| is_off(settings, key));
+            let is_over = maybe.may_be_over || was_off;
             assert!(is_over, "it is not over: {} {maybe:#?}", what());
         } else if key.kind != Kind::Disconnect {
             assert!(maybe.may_be_open, "it is not wrong: {} {maybe:#?}", what());
