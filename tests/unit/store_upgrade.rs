@@ -3,11 +3,9 @@
 //! Each fixture is named after the event before the stop of 0.2; accounts are otherwise healthy.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::alert_support::{Fate, NOTHING, World, cut_off_in, moment, money, report, rich, start};
-use crate::alert::{Event, Kind};
 use crate::model::{Collector, Edd, FailureKind, Report};
 use chrono::{DateTime, Duration, Utc};
 
@@ -271,50 +269,4 @@ fn an_amount_is_believed_as_it_was() {
     look_at(&mut world, &WELL, "ENABLED", super::alert_support::modest());
     let balance = world.system.engine.cut_offs().values().next().unwrap().balance;
     assert_eq!(balance, Some(money("8.00")));
-}
-
-/// Once all is well and mails are delivered, each beginning that was told has exactly one end, for every event
-/// before the update.
-#[test]
-fn each_beginning_from_before_the_update_has_one_end() {
-    for number in 0..40 {
-        let fixture = format!("random/{number:02}");
-        let mut world = World::updated(&fixture, &BOTH);
-        let from = world.now;
-        for _ in 0..4 {
-            world.report(rich());
-            world.vms(&WELL);
-            world.containers(&[(10, "ENABLED"), (11, "ENABLED")]);
-            world.sites(10, &[(100, "Active"), (101, "Active")]);
-            world.sites(11, &[(110, "Active")]);
-            world.end(Collector::Sites, None);
-            world.pass(Duration::minutes(40));
-        }
-        for to in BOTH {
-            each_beginning_has_one_end(&world, to, from, &fixture);
-        }
-    }
-}
-
-fn each_beginning_has_one_end(world: &World, to: &str, from: DateTime<Utc>, fixture: &str) {
-    let mut told: BTreeMap<String, Vec<(Event, DateTime<Utc>)>> = BTreeMap::new();
-    let mut log = String::new();
-    let mine = world.received.iter().filter(|one| one.mail.to == to);
-    let since = mine.flat_map(|received| {
-        received.mail.items.iter().map(|item| (received.at, item.key.clone(), item.event.clone()))
-    });
-    for (at, key, event) in world.told_before_the_update(to).into_iter().chain(since) {
-        // All collectors of an account now share one incident.
-        let is_of_collectors = key.kind == Kind::CollectorFailing;
-        let key = if is_of_collectors { "collectors".to_owned() } else { key.to_string() };
-        log.push_str(&format!("{at} {key} {event}\n"));
-        told.entry(key).or_default().push((event, at));
-    }
-    for (key, events) in told.iter().filter(|(key, _)| !key.contains("balance_drop")) {
-        assert!(events.last().unwrap().0.is_end(), "{fixture}, {to}, {key}: {events:?}\n{log}");
-        let is_twice = |pair: &[(Event, DateTime<Utc>)]| {
-            pair[0].0.is_end() && pair[1].0.is_end() && pair[1].0 != Event::WasDown && pair[1].1 >= from
-        };
-        assert!(!events.windows(2).any(is_twice), "{fixture}, {to}, {key}: {events:?}\n{log}");
-    }
 }

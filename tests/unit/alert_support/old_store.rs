@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{Daemon, World};
-use crate::alert::{AlertSettings, Event, Key};
+use crate::alert::AlertSettings;
 use crate::store::Store;
 use chrono::{DateTime, Duration, Utc};
 use rusqlite::Connection;
@@ -43,30 +43,6 @@ impl World {
         // Message-IDs are unique.
         world.system.mails = 1000;
         world
-    }
-
-    /// The events that 0.2 told a recipient, with the time at which each mail arrived.
-    pub fn told_before_the_update(&self, to: &str) -> Vec<(DateTime<Utc>, Key, Event)> {
-        let old = self.before_the_update();
-        let sql = "SELECT e.ended_at, m.told FROM envelopes e JOIN messages m USING (message_id)
-          WHERE e.state = 'sent' AND e.recipient = ?1 ORDER BY e.ended_at, e.id";
-        let mut mails = old.prepare(sql).unwrap();
-        let mails = mails.query_map([to], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
-        let told = mails.map(Result::unwrap).flat_map(|(at, told): (String, String)| {
-            let told: Vec<(Key, String)> = serde_json::from_str(&told).unwrap();
-            // 0.2 called an open incident flapping, and had a mail of what else an incident caused.
-            let told = told.into_iter().filter(|(_, event)| !event.starts_with("covered:"));
-            told.map(move |(key, event)| {
-                (at.parse().unwrap(), key, event.replace("flapping", "opened").parse().unwrap())
-            })
-        });
-        told.collect()
-    }
-
-    /// The copy of the old store, which the update keeps.
-    fn before_the_update(&self) -> Connection {
-        let directory = self.system.directory.as_ref().unwrap().path();
-        Connection::open(directory.join("hw.db.v7")).unwrap()
     }
 }
 
