@@ -245,27 +245,3 @@ fn a_removed_account_has_no_open_incidents() {
     }
     assert!(!daemon.page().contains("account=\"main\""));
 }
-
-/// All episodes are there, not only the last.
-#[test]
-fn the_pages_past_outlives_a_restart() {
-    let (provider, smtp, mut daemon) = watching("");
-    provider.set_vm(10001, "error");
-    wait_for(&smtp, "main/vm_error/10001 opened");
-    provider.set_vm(10001, "active");
-    wait_for(&smtp, "main/vm_error/10001 resolved");
-    provider.set_vm(10001, "error");
-    let past = |daemon: &Daemon| daemon.request("GET", "/incidents?days=30").1;
-    let both = |page: &str| {
-        page.matches("kind=vm&#38;id=10001").count() == 2 && page.contains("<strong>open</strong>")
-    };
-    until("it is open again", || both(&past(&daemon)));
-    assert_eq!(daemon.stop(), 0);
-    daemon.run();
-    until("it is told after the restart", || both(&past(&daemon)));
-    let resource = "/resource?account=main&kind=vm&id=10001";
-    until("VMs were read", || !daemon.request("GET", resource).1.contains("not read yet"));
-    let (_, page) = daemon.request("GET", resource);
-    assert_eq!(page.matches("<th scope=\"row\"").count(), 2, "{page}");
-    assert!(page.contains("hostwatch ack main/vm_error/10001"), "{page}");
-}
