@@ -1,7 +1,10 @@
 //! Readings of the small account in the tests of alerts.
 
 use crate::model::*;
+use crate::unit::account;
 use chrono::{DateTime, Duration, Utc};
+
+pub use account::{money, t as moment};
 
 /// No events.
 pub const NOTHING: [&str; 0] = [];
@@ -10,65 +13,21 @@ pub fn start() -> DateTime<Utc> {
     moment("2026-03-02T12:00:00Z")
 }
 
-/// Parses an RFC 3339 text.
-pub fn moment(text: &str) -> DateTime<Utc> {
-    DateTime::parse_from_rfc3339(text).unwrap().with_timezone(&Utc)
-}
-
-pub fn money(text: &str) -> Money {
-    text.parse().unwrap()
-}
-
 pub fn roubles(kopecks: i64) -> Money {
     let sign = if kopecks < 0 { "-" } else { "" };
     money(&format!("{sign}{}.{:02}", kopecks.abs() / 100, kopecks.abs() % 100))
 }
 
 pub fn vm(id: u64, state: &str) -> Vm {
-    Vm {
-        id: id.into(),
-        state: state.into(),
-        vm_id: None,
-        name: Some(format!("vm-{id}").into()),
-        tariff: None,
-        ncpu: None,
-        memsize: None,
-        monitoring_enabled: None,
-        ips: None,
-        disks: None,
-    }
+    Vm { name: Some(format!("vm-{id}").into()), ..account::bare_vm(id, state) }
 }
 
 pub fn container(id: u64, state: &str) -> Container {
-    Container {
-        id: id.into(),
-        state: state.into(),
-        login: None,
-        name: Some(format!("cont-{id}").into()),
-        server: None,
-        memory_limit_mb: None,
-        disk_quota_mb: None,
-        created: None,
-        updated: None,
-        in_transfer: None,
-    }
+    Container { name: Some(format!("cont-{id}").into()), ..account::container(id, state) }
 }
 
 pub fn site(id: u64, home: u64, state: &str) -> Site {
-    Site {
-        id: id.into(),
-        state: state.into(),
-        container: home.into(),
-        name: Some(format!("site-{id}").into()),
-        main_alias: None,
-        engine: None,
-        engine_version: None,
-        workers: None,
-        force_https: None,
-        certificate_id: None,
-        created: None,
-        updated: None,
-    }
+    Site { name: Some(format!("site-{id}").into()), ..account::site(id, home, state) }
 }
 
 /// An account with a low balance and small charges, so that each later balance of a test is a payment.
