@@ -9,13 +9,12 @@ use super::beside::Beside;
 use super::output::print;
 use super::{forecast, output, reading};
 use crate::alert::rehearsal::{self, Told};
-use crate::alert::{Form, Kind, Notice};
+use crate::alert::{Form, Notice};
 use crate::cli;
 use crate::clock::Clock;
 use crate::config::{AccountSettings, Settings};
 use crate::daemon::mails::MailWriter;
 use crate::daemon::pipeline::watcher;
-use crate::daemon::top_rung_days;
 use crate::mail;
 use crate::model::forecast::{Disconnect, disconnect};
 use crate::model::{Collector, Edd, Group, Moments, Money, Report};
@@ -75,27 +74,20 @@ pub(super) fn rehearse(
     off: Option<Disconnect>,
     now: DateTime<Utc>,
 ) -> Rehearsal {
-    let mut never = Vec::new();
     let report = match (report, days) {
         (Ok(report), None) => Ok(report),
         (Ok(report), Some(days)) => Ok(Arc::new(lasting(&report, days, now))),
-        (Err(error), Some(days)) if account.has(Group::Billing) => {
-            never.push(format!("amounts, as things are: {error}"));
-            Ok(Arc::new(bare(days, now)))
-        }
+        (Err(_), Some(days)) if account.has(Group::Billing) => Ok(Arc::new(bare(days, now))),
         (Err(error), _) => Err(error),
     };
+    // Without a schedule the daemon reads no report.
+    let is_read = account.schedules.contains_key(&Collector::ExpectedBalance);
     let mut mails = Vec::new();
-    if let Ok(report) = &report {
-        if let Some(mail_writer) = mail_writer {
-            let watcher = watcher(settings, account);
-            let told = rehearsal::rehearse(&account.profile, report, off, &watcher, now);
-            mails = to_all(told.into_iter().map(|told| mail(told, mail_writer)));
-        }
-        let cut_off = off.unwrap_or_else(|| disconnect(report));
-        never.extend(left_out(account, settings.mails, report, cut_off, now));
+    if let (Ok(report), Some(mail_writer), true) = (&report, mail_writer, is_read) {
+        let watcher = watcher(settings, account);
+        let told = rehearsal::rehearse(&account.profile, report, off, &watcher, now);
+        mails = to_all(told.into_iter().map(|told| mail(told, mail_writer)));
     }
-    never.dedup();
     Rehearsal {
         account: account.name().to_string(),
         zone: account.profile.zone(),
@@ -103,7 +95,6 @@ pub(super) fn rehearse(
         supposed_days: days,
         disconnect: report.map(|report| off.unwrap_or_else(|| disconnect(&report))),
         mails,
-        never,
     }
 }
 
@@ -132,47 +123,6 @@ fn to_all(mails: impl Iterator<Item = Mail>) -> Vec<Mail> {
         }
     }
     all
-}
-
-/// Mails about the cut-off that these settings prevent, and the reason.
-fn left_out(
-    account: &AccountSettings,
-    mails: bool,
-    report: &Report,
-    cut_off: Disconnect,
-    now: DateTime<Utc>,
-) -> Vec<String> {
-    let alert = &account.alert;
-    let mut left = Vec::new();
-    if !mails {
-        left.push("anything: there is no [email] table, and no webhook or Telegram chat is named".to_owned());
-    }
-    if !account.schedules.contains_key(&Collector::ExpectedBalance) {
-        left.push("a cut-off: schedule.expected_balance is off, so the daemon reads no report".to_owned());
-    }
-    if !alert.enabled(Kind::Disconnect) {
-        left.push("a cut-off: alerts.rules.disconnect is not enabled".to_owned());
-    }
-    if let Disconnect::At { at, .. } = cut_off {
-        let over = alert.disconnect_days.iter().filter(|&&rung| alert.crossed_at(rung, at) < now);
-        let mut over: Vec<u32> = over.copied().collect();
-        over.sort_unstable();
-        // The tightest of them is mailed now.
-        let over: Vec<String> = over.iter().skip(usize::from(at > now)).map(u32::to_string).collect();
-        if !over.is_empty() {
-            let plural = if over.len() == 1 { "mail" } else { "mails" };
-            left.push(format!("the {plural} {} days before: already past", over.join(", ")));
-        }
-    }
-    let reach = report.date.map(|date| (date - now).num_days());
-    let top = i64::from(top_rung_days(account));
-    if reach.is_some_and(|days| days < top) {
-        left.push(format!(
-            "a cut-off further off than the report reaches, which is {} days; the first mail is at {top}",
-            reach.unwrap_or(0)
-        ));
-    }
-    left
 }
 
 /// A report in which the money lasts this many days from `now`: its balances are shifted so that the first

@@ -1,4 +1,4 @@
-//! `hostwatch rehearse` as text: the mails to come, sorted by time, and those that never come. Pure.
+//! `hostwatch rehearse` as text: the mails to come, sorted by time. Pure.
 
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
@@ -21,8 +21,6 @@ pub(crate) struct Rehearsal {
     /// `Err` holds the reason why nothing is known.
     pub disconnect: Result<Disconnect, String>,
     pub mails: Vec<Mail>,
-    /// Mails that are never sent, each a sentence with the reason.
-    pub never: Vec<String>,
 }
 
 /// One mail to come.
@@ -89,12 +87,6 @@ impl Rehearsal {
             }
             Ok(_) if self.mails.is_empty() => layout.item(2, "✕", Emphasis::Bad, "No mail is to come."),
             _ => {}
-        }
-        if !self.never.is_empty() {
-            layout.text(2, "Skipped:", Emphasis::Faint);
-            for reason in &self.never {
-                layout.item(2, "-", Emphasis::Faint, reason);
-            }
         }
     }
 

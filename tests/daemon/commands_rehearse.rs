@@ -44,7 +44,6 @@ fn of_a_real_and_a_supposed_report() {
     let requests = provider.simulator.requests().len();
     let (code, text, _) = daemon.command(&["rehearse"]);
     assert_eq!((code, provider.simulator.requests().len()), (0, requests + 1), "one call");
-    assert!(text.contains("- the mail 14 days before: already past"), "{text}");
     assert_eq!(whens(&text)[0], "now");
 
     // Without the provider a supposition still shows the thresholds, but no amounts.
@@ -52,7 +51,6 @@ fn of_a_real_and_a_supposed_report() {
     assert_eq!(daemon.command(&["rehearse"]).0, 3);
     let (code, text, _) = daemon.command(&["rehearse", "--days=20"]);
     assert!(code == 0 && whens(&text).len() == when.len(), "{text}");
-    assert!(text.contains("- amounts, as things are: the report carries an error: no data"), "{text}");
 
     let config = std::fs::read_to_string(daemon.config()).unwrap();
     std::fs::write(
@@ -61,9 +59,6 @@ fn of_a_real_and_a_supposed_report() {
     )
     .unwrap();
     let (code, text, error) = daemon.command(&["rehearse", "--days=20"]);
-    assert!(
-        code == 1 && text.contains("- a cut-off: alerts.rules.disconnect is not enabled"),
-        "{text} {error}"
-    );
+    assert!(code == 1 && text.contains("✕ No mail is to come."), "{text} {error}");
     assert_eq!((smtp.seen().connections, stored()), (mails, before), "nothing sent, nothing stored");
 }
