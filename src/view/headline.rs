@@ -67,11 +67,8 @@ struct Weighed {
     /// first.
     problems: Vec<Said>,
     unknown: Vec<Said>,
-    /// Acknowledged and silenced problems, and cut-offs that are no problem yet.
+    /// Acknowledged and silenced problems.
     known: Vec<Said>,
-    /// The number of acknowledged ones, and of silenced ones.
-    acknowledged: usize,
-    silenced: usize,
     reader: Reader,
 }
 
@@ -107,18 +104,14 @@ impl Headline {
 impl Weighed {
     fn of(accounts: &[&AccountState], incidents: &[&IncidentRow], own: &[Said], reader: Reader) -> Self {
         let now = reader.now;
-        let (unknown, known) = (Vec::new(), Vec::new());
-        let mut found = Self { problems: own.to_vec(), unknown, known, acknowledged: 0, silenced: 0, reader };
+        let mut found = Self { problems: own.to_vec(), unknown: Vec::new(), known: Vec::new(), reader };
         let cut_offs = accounts.iter();
         let mut cut_offs: Vec<AccountCutOff<'_>> =
             cut_offs.filter_map(|account| AccountCutOff::of(account, incidents, reader)).collect();
         cut_offs.sort_by_key(|cut_off| cut_off.soonest());
         for cut_off in cut_offs {
-            if cut_off.is_problem {
-                found.problems.push(cut_off.said);
-            } else {
-                found.know(cut_off.said, cut_off.incident);
-            }
+            let lines = if cut_off.is_problem { &mut found.problems } else { &mut found.known };
+            lines.push(cut_off.said);
         }
         let roots = incidents::roots(incidents);
         let own_lines = |row: &&&IncidentRow| row.kind != Kind::Disconnect && row.root(&roots).is_none();
@@ -128,40 +121,14 @@ impl Weighed {
         let (needs, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|row| row.needs_you(now));
         found.problems.extend(grouped(&needs, accounts, reader));
         found.problems.sort_by_key(|said| sentence::urgency(said.part.severity, said.part.is_money));
-        for row in others.into_iter().filter(|row| row.is_looked_after()) {
-            found.know(looked_after(row, accounts, reader), Some(row));
-        }
+        let others = others.into_iter().filter(|row| row.is_looked_after());
+        found.known.extend(others.map(|row| looked_after(row, accounts, reader)));
         let needed: BTreeSet<&Key> = needs.iter().map(|row| &row.key).collect();
         let is_told =
             |row: &&&IncidentRow| row.is_open() && needed.contains(&row.root(&roots).unwrap_or(row).key);
         let told: Vec<&IncidentRow> = incidents.iter().filter(is_told).copied().collect();
         found.unknown.extend(accounts.iter().flat_map(|account| not_known(account, &told, reader)));
         found
-    }
-
-    fn know(&mut self, said: Said, incident: Option<&IncidentRow>) {
-        self.known.push(said);
-        let acknowledged = incident.is_some_and(|row| row.acknowledged);
-        self.acknowledged += usize::from(acknowledged);
-        self.silenced += usize::from(!acknowledged && incident.is_some_and(IncidentRow::is_looked_after));
-    }
-
-    /// `no new problems · 2 acknowledged`. A silenced problem may be new.
-    fn nothing_else(&self) -> String {
-        let language = self.reader.language;
-        let ahead = self.known.len() - self.acknowledged - self.silenced;
-        let ahead = (ahead > 0).then(|| language.count(ahead, words::CUT_OFFS_AHEAD));
-        let (acknowledged, silenced) = (self.acknowledged, self.silenced);
-        let acknowledged = (acknowledged > 0)
-            .then(|| say!(language, "{acknowledged} acknowledged", "занимаются: {acknowledged}"));
-        let silenced = (silenced > 0).then(|| say!(language, "{silenced} silenced", "без писем: {silenced}"));
-        let known: Vec<String> = [acknowledged, silenced, ahead].into_iter().flatten().collect();
-        let no_problems = if self.silenced > 0 {
-            language.pick("no other problems", "других проблем нет")
-        } else {
-            language.pick("no new problems", "новых проблем нет")
-        };
-        format!("{no_problems} · {}", known.join(", "))
     }
 
     /// The sentence about problems, the worst first.
@@ -185,7 +152,13 @@ impl Weighed {
             return (Urgency::Notice, format!("{}{whose}", said.part.text));
         }
         if !self.known.is_empty() {
-            return (Urgency::Notice, self.nothing_else() + &whose);
+            let count = self.known.len();
+            let said = say!(
+                language,
+                "no other problems · {count} acknowledged or silenced{whose}",
+                "других проблем нет · занимаются или без писем: {count}{whose}"
+            );
+            return (Urgency::Notice, said);
         }
         let seen = accounts.iter().flat_map(|account| account.resources());
         let bad = seen.filter(|seen| seen.health == Health::Bad).count();
@@ -231,13 +204,12 @@ impl Weighed {
     }
 }
 
-/// The cut-off of one account, near or past.
+/// The cut-off of one account, near or past, or acknowledged or silenced.
 struct AccountCutOff<'a> {
     disconnect: Disconnect,
     /// Somebody has to act, even if it is acknowledged or silenced.
     is_problem: bool,
     said: Said,
-    incident: Option<&'a IncidentRow>,
     account: &'a AccountName,
 }
 
@@ -268,7 +240,7 @@ impl<'a> AccountCutOff<'a> {
         // A near cut-off is critical, even if its incident is not yet.
         let known = incident.map(|row| row.severity).filter(|_| !is_near);
         said.part.severity = known.unwrap_or(Severity::Critical);
-        Some(Self { disconnect, is_problem: is_near || matters, said, incident, account: &profile.name })
+        Some(Self { disconnect, is_problem: is_near || matters, said, account: &profile.name })
     }
 
     fn soonest(&self) -> impl Ord + use<'a> {

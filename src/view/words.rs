@@ -34,10 +34,6 @@ pub(crate) const RECIPIENTS: Noun = Noun {
     en: ["recipient", "recipients"],
     ru: ["получателя", "получателей", "получателей"],
 };
-pub(crate) const CUT_OFFS_AHEAD: Noun = Noun {
-    en: ["cut-off ahead", "cut-offs ahead"],
-    ru: ["отключение впереди", "отключения впереди", "отключений впереди"],
-};
 pub(crate) const ORDERS: Noun =
     Noun { en: ["order", "orders"], ru: ["заказ", "заказа", "заказов"] };
 pub(crate) const OTHER_ORDERS: Noun = Noun {
