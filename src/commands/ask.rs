@@ -31,16 +31,10 @@ pub(super) enum AskError {
         "the daemon's socket {place} may not be opened ({cause}); run this as root, as the daemon's user or in its group"
     )]
     Forbidden { place: String, cause: String },
-    #[error("{place} answered {status}; is that a hostwatch?")]
-    Status { place: String, status: u16 },
     #[error("the daemon at {place} is of another release and does not know what this asks; restart it")]
     OtherRelease { place: String },
-    #[error("the daemon at {place} took the connection and gave no answer ({cause})")]
+    #[error("the daemon at {place} took the request and gave no answer that can be read ({cause})")]
     Unanswered { place: String, cause: String },
-    #[error("the daemon at {place} is of another release: its answer cannot be read; restart it")]
-    OtherAnswer { place: String },
-    #[error("the answer of {place} broke off or never ended: {cause}")]
-    Broken { place: String, cause: String },
 }
 
 impl AskError {
@@ -63,15 +57,7 @@ impl AskError {
     /// Whether the request may have been carried out in spite of the error. It was not if the connection
     /// failed, or if the daemon did not understand it.
     pub(super) fn may_be_done(&self) -> bool {
-        let unasked = matches!(
-            self,
-            Self::Setup(_)
-                | Self::Silent { .. }
-                | Self::NoSocket { .. }
-                | Self::Configuration(_)
-                | Self::Forbidden { .. }
-        );
-        !unasked && !matches!(self, Self::OtherRelease { .. })
+        matches!(self, Self::Unanswered { .. })
     }
 }
 
@@ -97,11 +83,10 @@ impl DaemonSocket {
             None => serde_json::to_string(request),
         };
         let json = json.map_err(|error| AskError::Setup(error.to_string()))?;
-        let other_release = || AskError::OtherRelease { place: self.to_string() };
-        let sent = self.send("/control/v1", Some(json), request.patience()).await;
-        let is_unknown = |error: &AskError| matches!(error, AskError::Status { status: 404 | 501, .. });
-        let answer = sent.map_err(|error| if is_unknown(&error) { other_release() } else { error })?;
-        serde_json::from_slice(&answer).map_err(|_| AskError::OtherAnswer { place: self.to_string() })
+        let answer = self.send("/control/v1", Some(json), request.patience()).await?;
+        let unread =
+            |_| AskError::Unanswered { place: self.to_string(), cause: "of another release?".to_owned() };
+        serde_json::from_slice(&answer).map_err(unread)
     }
 
     /// Posts a body, or gets without one, and returns the answer's.
@@ -120,10 +105,9 @@ impl DaemonSocket {
             Some(body) => client.post(url).body(body),
             None => client.get(url),
         };
-        let answer = request.send().await.map_err(|error| self.failed(&error, patience))?;
+        let mut answer = request.send().await.map_err(|error| self.failed(&error, patience))?;
         let status = answer.status().as_u16();
-        let broken = |cause| AskError::Broken { place: place.clone(), cause };
-        let mut answer = answer;
+        let broken = |cause| AskError::Unanswered { place: place.clone(), cause };
         let mut body = Vec::new();
         while let Some(chunk) = answer.chunk().await.map_err(|error| broken(cause(&error)))? {
             body.extend_from_slice(&chunk);
@@ -133,7 +117,8 @@ impl DaemonSocket {
         }
         match status {
             200 => Ok(body),
-            status => Err(AskError::Status { place, status }),
+            404 | 501 => Err(AskError::OtherRelease { place }),
+            status => Err(broken(format!("HTTP {status}"))),
         }
     }
 
