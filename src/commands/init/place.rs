@@ -1,4 +1,4 @@
-//! The place of the configuration and its secrets. All files are written or none, and existing files stay.
+//! The place of the configuration and its secrets. Existing files stay.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
@@ -74,33 +74,25 @@ impl Place {
     /// Writes all files.
     ///
     /// # Errors
-    /// If a file exists already, or cannot be written. Then none of them is written.
+    /// If one of them exists already; then none is written. If one cannot be written.
     pub(super) fn write(&self, config: &str, secrets: &[(String, &str)]) -> Result<()> {
-        let mut made = Made::default();
-        let result = self.make(config, secrets, &mut made);
-        if result.is_err() {
-            made.take_back();
-        }
-        result
-    }
-
-    fn make(&self, config: &str, secrets: &[(String, &str)], made: &mut Made) -> Result<()> {
-        made.directory(self.directory(), 0o755)?;
+        let replaces_sample = self.replaces_sample()?;
+        self.refuse_taken(secrets.iter().map(|(name, _)| name.clone()))?;
         let credentials = self.credentials();
+        make_directory(self.directory(), 0o755)?;
         if !secrets.is_empty() {
-            made.directory(&credentials, 0o700)?;
+            make_directory(&credentials, 0o700)?;
         }
         for (name, secret) in secrets {
-            made.file(&credentials.join(name), &format!("{secret}\n"), 0o600)?;
+            write_new(&credentials.join(name), &format!("{secret}\n"), 0o600)?;
         }
         // The file comes last: the other files are read only because of it.
-        if self.replaces_sample()? {
-            let draft = draft(&self.file);
-            made.file(&draft, config, 0o644)?;
-            return fs::rename(&draft, &self.file)
-                .with_context(|| format!("writing {}", self.file.display()));
+        if !replaces_sample {
+            return write_new(&self.file, config, 0o644);
         }
-        made.file(&self.file, config, 0o644)
+        let draft = draft(&self.file);
+        write_new(&draft, config, 0o644)?;
+        fs::rename(&draft, &self.file).with_context(|| format!("writing {}", self.file.display()))
     }
 }
 
@@ -117,57 +109,31 @@ fn draft(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.init-{}", std::process::id()))
 }
 
-/// The files and directories made so far.
-#[derive(Default)]
-struct Made {
-    files: Vec<PathBuf>,
-    directories: Vec<PathBuf>,
+/// Makes a directory and its missing parents.
+fn make_directory(path: &Path, mode: u32) -> Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        make_directory(parent, 0o755)?;
+    }
+    let made = fs::DirBuilder::new().mode(mode).create(path);
+    made.with_context(|| format!("creating the directory {}", path.display()))?;
+    belongs_with_its_directory(path)
 }
 
-impl Made {
-    /// Makes a directory and its missing parents.
-    fn directory(&mut self, path: &Path, mode: u32) -> Result<()> {
-        if path.is_dir() {
-            return Ok(());
-        }
-        if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            self.directory(parent, 0o755)?;
-        }
-        let made = fs::DirBuilder::new().mode(mode).create(path);
-        made.with_context(|| format!("creating the directory {}", path.display()))?;
-        self.directories.push(path.to_owned());
-        belongs_with_its_directory(path)
-    }
-
-    /// Writes a whole file under its name, or none.
-    fn file(&mut self, path: &Path, text: &str, mode: u32) -> Result<()> {
-        let draft = draft(path);
-        let written = (|| {
-            let mut file = File::options().write(true).create_new(true).mode(mode).open(&draft)?;
-            file.write_all(text.as_bytes())?;
-            // The umask may have removed some of the permissions.
-            file.set_permissions(fs::Permissions::from_mode(mode))?;
-            file.sync_all()?;
-            // Unlike a rename, a link fails if the name is taken.
-            fs::hard_link(&draft, path)
-        })();
-        let _ = fs::remove_file(&draft);
-        match written {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(taken(path)),
-            written => written.with_context(|| format!("writing {}", path.display()))?,
-        }
-        self.files.push(path.to_owned());
-        belongs_with_its_directory(path)
-    }
-
-    fn take_back(&self) {
-        for file in &self.files {
-            let _ = fs::remove_file(file);
-        }
-        for directory in self.directories.iter().rev() {
-            let _ = fs::remove_dir(directory);
-        }
-    }
+/// Writes a file that does not exist yet.
+fn write_new(path: &Path, text: &str, mode: u32) -> Result<()> {
+    let file = File::options().write(true).create_new(true).mode(mode).open(path);
+    let mut file = match file {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(taken(path)),
+        file => file.with_context(|| format!("writing {}", path.display()))?,
+    };
+    // The umask may have removed some of the permissions.
+    let written = file.set_permissions(fs::Permissions::from_mode(mode));
+    let written = written.and_then(|()| file.write_all(text.as_bytes())).and_then(|()| file.sync_all());
+    written.with_context(|| format!("writing {}", path.display()))?;
+    belongs_with_its_directory(path)
 }
 
 /// If root writes into a user's directory, the file gets that owner, since the daemon of that user has to read
@@ -191,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn all_files_are_written_or_none() {
+    fn a_name_that_is_taken_stops_all() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("deep/hostwatch.toml");
         let secrets = [("main.vm_api_key".to_owned(), "one"), ("smtp.password".to_owned(), "two")];
