@@ -6,7 +6,6 @@ pub(crate) use value::{AccountForecast, BILLING_OFF, Forecasts};
 
 use chrono::{DateTime, Utc};
 
-use super::Answer;
 use super::layout::{Cell, Column, Emphasis, Layout, Style};
 use super::orders;
 use super::words::{EN, cut_off_in_full};
@@ -95,8 +94,7 @@ impl AccountForecast {
                     );
                     layout.item(2, "!", Emphasis::Warn, &line);
                 }
-                self.facts(layout, billing, reader);
-                self.spans(layout, billing);
+                section(layout, billing, &self.currency, reader);
                 if !billing.orders.dearest.is_empty() {
                     layout.text(0, "", Emphasis::Plain);
                 }
@@ -104,66 +102,72 @@ impl AccountForecast {
             }
         }
     }
+}
 
-    fn facts(&self, layout: &mut Layout, billing: &Billing, reader: Reader) {
-        let money = |money| words::spaced_amount(money, &self.currency, EN);
-        let mut pairs = Vec::new();
-        let balance = words::known_spaced_amount(billing.facts.balance, &self.currency, EN);
-        let tone = if billing.facts.balance.is_some_and(|money| !money.is_positive()) {
-            Emphasis::Bad
-        } else {
-            Emphasis::Plain
-        };
-        pairs.push(("Balance", Cell::toned(balance, tone)));
-        let tone = if self.answer == Answer::NeedsYou { Emphasis::Bad } else { Emphasis::Warn };
-        pairs.push(("Cut-off", cut_off_in_full(&billing.facts, tone, reader)));
-        if let Some(at) = billing.data_deleted_at {
-            let when = format!("{} ({})", reader.moment(at), reader.distance(at));
-            pairs.push(("Data deleted", Cell::toned(when, Emphasis::Bad)));
-        }
-        if let Some(by) = billing.facts.by(reader) {
-            pairs.push(("Pay by", pay_by(by, billing.lead_days, reader)));
-        }
-        if let Some(computed) = billing.disconnect_by_charges {
-            let computed = reader.moment(computed);
-            let text = format!("by the charges in the report the balance is used up {computed}");
-            pairs.push(("But", Cell::toned(text, Emphasis::Warn)));
-        }
-        if let Some(broken) = billing.does_not_add_up {
-            let broken = reader.moment(broken);
-            let text =
-                format!("the report does not add up from {broken} on; its balances are shown as they are");
-            pairs.push(("Note", Cell::toned(text, Emphasis::Warn)));
-        }
-        if billing.moments_rejected > 0 {
-            let charges = usize::try_from(billing.moments_rejected).unwrap_or(usize::MAX);
-            let charges = EN.count(charges, words::CHARGES);
-            let text = format!("{charges} in the report could not be read");
-            pairs.push(("Note", Cell::toned(text, Emphasis::Warn)));
-        }
-        if let Some(next) = &billing.next_charge {
-            let at = reader.moment(next.at);
-            pairs.push(("Next charge", Cell::new(format!("{}, {at}", money(next.amount)))));
-        }
-        if let (Some(day), Some(month)) = (billing.per_day, billing.per_month) {
-            pairs.push(("Costs", Cell::new(format!("{} a day, {} a month", money(day), money(month)))));
-        }
-        layout.pairs(&pairs);
-    }
+/// What is known of the money, and what to pay: for `status` too.
+pub(super) fn section(layout: &mut Layout, billing: &Billing, currency: &str, reader: Reader) {
+    facts(layout, billing, currency, reader);
+    spans(layout, billing, currency);
+}
 
-    fn spans(&self, layout: &mut Layout, billing: &Billing) {
-        const COLUMNS: [Column; 3] =
-            [Column::left("For"), Column::right("Pay"), Column::right("Balance then if you do not pay")];
-        let rows = billing.pay.iter().map(|pay| {
-            vec![
-                Cell::new(format!("{} days", pay.days)),
-                Cell::new(words::known_to_pay(pay.amount, &self.currency, EN)),
-                Cell::new(words::known_spaced_amount(pay.balance, &self.currency, EN)),
-            ]
-        });
-        layout.text(0, "", Emphasis::Plain);
-        layout.table(2, &COLUMNS, &rows.collect::<Vec<_>>());
+fn facts(layout: &mut Layout, billing: &Billing, currency: &str, reader: Reader) {
+    let money = |money| words::spaced_amount(money, currency, EN);
+    let mut pairs = Vec::new();
+    let balance = words::known_spaced_amount(billing.facts.balance, currency, EN);
+    let tone = if billing.facts.balance.is_some_and(|money| !money.is_positive()) {
+        Emphasis::Bad
+    } else {
+        Emphasis::Plain
+    };
+    pairs.push(("Balance", Cell::toned(balance, tone)));
+    let is_near = billing.is_near(reader.zone, reader.now);
+    let tone = if is_near { Emphasis::Bad } else { Emphasis::Warn };
+    pairs.push(("Cut-off", cut_off_in_full(&billing.facts, tone, reader)));
+    if let Some(at) = billing.data_deleted_at {
+        let when = format!("{} ({})", reader.moment(at), reader.distance(at));
+        pairs.push(("Data deleted", Cell::toned(when, Emphasis::Bad)));
     }
+    if let Some(by) = billing.facts.by(reader) {
+        pairs.push(("Pay by", pay_by(by, billing.lead_days, reader)));
+    }
+    if let Some(computed) = billing.disconnect_by_charges {
+        let computed = reader.moment(computed);
+        let text = format!("by the charges in the report the balance is used up {computed}");
+        pairs.push(("But", Cell::toned(text, Emphasis::Warn)));
+    }
+    if let Some(broken) = billing.does_not_add_up {
+        let broken = reader.moment(broken);
+        let text = format!("the report does not add up from {broken} on; its balances are shown as they are");
+        pairs.push(("Note", Cell::toned(text, Emphasis::Warn)));
+    }
+    if billing.moments_rejected > 0 {
+        let charges = usize::try_from(billing.moments_rejected).unwrap_or(usize::MAX);
+        let charges = EN.count(charges, words::CHARGES);
+        let text = format!("{charges} in the report could not be read");
+        pairs.push(("Note", Cell::toned(text, Emphasis::Warn)));
+    }
+    if let Some(next) = &billing.next_charge {
+        let at = reader.moment(next.at);
+        pairs.push(("Next charge", Cell::new(format!("{}, {at}", money(next.amount)))));
+    }
+    if let (Some(day), Some(month)) = (billing.per_day, billing.per_month) {
+        pairs.push(("Costs", Cell::new(format!("{} a day, {} a month", money(day), money(month)))));
+    }
+    layout.pairs(&pairs);
+}
+
+fn spans(layout: &mut Layout, billing: &Billing, currency: &str) {
+    const COLUMNS: [Column; 3] =
+        [Column::left("For"), Column::right("Pay"), Column::right("Balance then if you do not pay")];
+    let rows = billing.pay.iter().map(|pay| {
+        vec![
+            Cell::new(format!("{} days", pay.days)),
+            Cell::new(words::known_to_pay(pay.amount, currency, EN)),
+            Cell::new(words::known_spaced_amount(pay.balance, currency, EN)),
+        ]
+    });
+    layout.text(0, "", Emphasis::Plain);
+    layout.table(2, &COLUMNS, &rows.collect::<Vec<_>>());
 }
 
 fn pay_by(by: PayBy, lead_days: u32, reader: Reader) -> Cell {

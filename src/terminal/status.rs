@@ -2,10 +2,9 @@
 //! judgements are taken as they are. Pure.
 
 use super::layout::{Cell, Column, Emphasis, Layout, Style};
-use super::words::{EN, cut_off_in_full};
-use super::{Answer, records, text};
-use crate::model::Money;
-use crate::view::{AccountStatus, CollectorRow, Reader, ResourceRow, Status, Urgency, cut_off, words};
+use super::words::EN;
+use super::{Answer, forecast, records, text};
+use crate::view::{AccountStatus, CollectorRow, Reader, ResourceRow, Status, Urgency, words};
 
 /// The number of accounts and incidents that are listed; others are counted.
 const MOST: usize = 10;
@@ -82,26 +81,9 @@ impl Status {
 
     fn billing(&self, layout: &mut Layout, account: &AccountStatus) {
         let Some(billing) = &account.billing else { return };
-        let reader @ Reader { now, .. } = self.reader().within(account.time_zone);
+        let reader = self.reader().within(account.time_zone);
         layout.heading(format!("Billing, read {}", reader.distance(billing.read_at)));
-        let balance = words::known_spaced_amount(billing.facts.balance, &account.currency, EN);
-        let mut pairs = vec![("Balance", Cell::new(balance))];
-        let tone = if billing.facts.disconnect.at().is_some_and(|at| at <= now) {
-            Emphasis::Bad
-        } else {
-            Emphasis::Warn
-        };
-        pairs.push(("Cut-off", cut_off_in_full(&billing.facts, tone, reader)));
-        let by = billing.facts.by(reader);
-        let by = by.map(|by| format!(" {}", cut_off::by(Some(by), reader))).unwrap_or_default();
-        let mut label = "Pay";
-        for pay in &billing.pay {
-            let by = if pay.amount.is_some_and(Money::is_positive) { by.as_str() } else { "" };
-            let amount = words::known_to_pay(pay.amount, &account.currency, EN);
-            let line = format!("{amount}{by} for {} days", pay.days);
-            pairs.push((std::mem::take(&mut label), Cell::new(line)));
-        }
-        layout.pairs(&pairs);
+        forecast::section(layout, billing, &account.currency, reader);
     }
 
     fn incidents(&self, layout: &mut Layout) {
