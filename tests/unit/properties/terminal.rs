@@ -196,7 +196,7 @@ proptest! {
             let server = Server::start(&[&book], false).await;
             server.show([row(Phase::Firing), row(Phase::Resolved)]);
             let searched = server.get(&format!("/?q={asked}&state={asked}&kind=vm&account=main")).await;
-            (server.get("/").await, searched, server.get("/api/v1/status").await)
+            (server.get("/?all=1").await, searched, server.get("/api/v1/status").await)
         });
         let mut words = String::new();
         for page in [&searched, &page] {
