@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Settings;
 use crate::http::Listener;
 use crate::store::Opened;
-pub(crate) use collectors::{plan};
+pub(crate) use collectors::plan;
 pub(crate) use reload::ReadSettings;
 
 /// The things that a daemon is started with.

@@ -4,7 +4,6 @@
 mod accounts;
 mod body;
 mod cards;
-mod chart;
 mod guard;
 mod head;
 mod hosts;
@@ -34,8 +33,6 @@ use crate::model::Snapshot;
 use crate::state::Shared;
 use crate::view::{About, Alerting};
 
-#[cfg(test)]
-pub(crate) use chart::svg;
 pub(crate) use guard::Guard;
 pub(crate) use hosts::{AllowedHosts, WebSettings, domain};
 pub(crate) use listen_address::{DEFAULT_LISTEN_ADDRESS, ListenAddress};

@@ -1,20 +1,21 @@
-//! The status page as HTML. The template escapes all values except two: the chart, which holds only numbers and
-//! dates, and the cards, which have a template of their own. The page has no script, and no style outside of
-//! the sheet.
+//! The status page as HTML. The template escapes all values except the cards, which have a template of their own.
+//! The page has no script, and no style outside of the sheet.
 
 mod resources;
 
 use askama::Template;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, Utc};
 
 use super::cards::{self, anchor};
 use super::head::Head;
+use super::query;
 use super::query::PageQuery;
-use super::{chart, query};
 use crate::alert::Kind;
 use crate::model::forecast::Disconnect;
 use crate::model::{Health, Language, Money, Noun, Sort, sanitize, say};
-use crate::view::chart::Chart;
+use crate::view::figure::{self, Figure};
 use crate::view::said::{Line, Topic};
 use crate::view::{
     AccountStatus, Billing, Card, Cards, CollectorRow, Query, Reader, ResourceRow, Status, Urgency, words,
@@ -228,8 +229,13 @@ impl Page<'_> {
         }
     }
 
-    fn chart(&self, account: &AccountStatus, drawn: &Chart) -> String {
-        chart::svg(drawn, &account.currency, self.reader)
+    fn figure(&self, account: &AccountStatus, billing: &Billing) -> Option<Figure> {
+        Some(figure::figure(billing.chart.as_ref()?, &account.currency, self.reader))
+    }
+
+    /// The picture as text, since it is a part of the page.
+    fn picture(&self, figure: &Figure) -> String {
+        STANDARD.encode(&figure.png)
     }
 
     fn is_computed(&self, billing: &Billing) -> bool {

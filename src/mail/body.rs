@@ -8,6 +8,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::model::Language;
 use crate::view::Link;
+use crate::view::figure::Figure;
 
 const WIDTH: usize = 78;
 
@@ -81,27 +82,6 @@ pub(super) struct Section {
 pub(super) struct Table {
     pub head: Vec<String>,
     pub rows: Vec<Vec<String>>,
-}
-
-/// A picture without text, and the words around it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Figure {
-    pub png: Vec<u8>,
-    pub alt: String,
-    /// The measured value and its unit.
-    pub title: String,
-    /// The labels beside the picture, the highest first, in rows of one height.
-    pub ticks: Vec<String>,
-    /// The labels below its left end, its middle and its right end.
-    pub days: [String; 3],
-    pub legend: Vec<Legend>,
-}
-
-/// The meaning of a colour.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Legend {
-    pub colour: &'static str,
-    pub meaning: String,
 }
 
 impl Table {

@@ -3,8 +3,9 @@
 
 use askama::Template;
 
-use super::body::{Body, Figure, Section, Tone};
+use super::body::{Body, Section, Tone};
 use super::context::RenderError;
+use crate::view::figure::Figure;
 
 pub(super) fn render(body: &Body, subject: &str, content_id: &str) -> Result<String, RenderError> {
     HtmlPart { body, subject, content_id }.render().map_err(RenderError::Template)
@@ -52,7 +53,7 @@ impl HtmlPart<'_> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
 
     /// Red, green and blue of `#a61b1b`.
@@ -62,7 +63,7 @@ pub(super) mod tests {
     }
 
     /// The contrast by WCAG 2: 1 to 21.
-    pub(in crate::mail) fn contrast(one: &str, other: &str) -> f64 {
+    fn contrast(one: &str, other: &str) -> f64 {
         let luminance = |colour: &str| {
             let [r, g, b] = rgb(colour).map(|part| match part / 255.0 {
                 part if part <= 0.03928 => part / 12.92,
@@ -98,5 +99,9 @@ pub(super) mod tests {
         assert!(contrast(&ink, &page) >= 4.5 && contrast(&dark("quiet", "color"), &page) >= 4.5);
         assert!(contrast("#1c2127", "#ffffff") >= 4.5 && contrast("#56606b", "#ffffff") >= 4.5);
         assert!(style.contains("color:#1c2127") && style.contains("color:#56606b"));
+        // The lines of the chart: zero, balance and cut-off.
+        for line in ["#7a838d", "#2f86d6", "#d64545"] {
+            assert!(["#ffffff", "#14181c"].iter().all(|paper| contrast(line, paper) >= 3.0), "{line}");
+        }
     }
 }

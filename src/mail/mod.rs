@@ -1,7 +1,6 @@
 //! Mails: their words, and their way to the servers.
 
 mod body;
-mod chart;
 mod context;
 mod digest;
 mod disconnect;
@@ -10,7 +9,6 @@ mod html;
 mod incident;
 mod message;
 mod parts;
-mod png;
 mod render;
 mod resources;
 mod sample;

@@ -108,7 +108,8 @@ async fn the_chart_explains_the_colours_that_it_has() {
         let report = Report { edd: Edd::At(t(edd)), ..report("-5.00", "10.00") };
         book.apply(Read::ExpectedBalance(report), read_at());
         let page = page(&book, vec![], "/").await;
-        assert_eq!((page.contains("Yellow: "), page.contains("Red: account off.")), (yellow, true), "{edd}");
+        let has = |colour: &str| page.contains(&format!("fill=\"{colour}\""));
+        assert_eq!((has("#e0a020"), has("#d64545")), (yellow, true), "{edd}");
     }
 }
 

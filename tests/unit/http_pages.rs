@@ -13,7 +13,7 @@ use crate::view::{Alerting, IncidentRow, words};
 use chrono::Duration;
 
 /// The visible text of a page, line by line. An address stands before the text of its link, and the class of a
-/// card before the card. A drawing is its label.
+/// card before the card. A picture is its label.
 fn text(page: &str) -> String {
     let (_, body) = page.split_once("<body>").unwrap();
     let title = page.split("<title>").nth(1).and_then(|rest| rest.split("</title>").next()).unwrap();
@@ -27,11 +27,9 @@ fn text(page: &str) -> String {
         }
         let value = |name: &str| tag.split(&format!(" {name}=\"")).nth(1).and_then(|of| of.split('"').next());
         match tag.split(' ').next().unwrap() {
-            "svg" => {
-                text.extend(value("aria-label").map(|label| format!("[{label}]\n")));
-                is_drawing = true;
-            }
-            "/svg" => is_drawing = false,
+            "figure" => is_drawing = true,
+            "/figure" => is_drawing = false,
+            "img" => text.extend(value("alt").map(|label| format!("[{label}]\n"))),
             "a" => {
                 text.extend(value("class").map(|class| format!("{class}: ")));
                 let address = value("href").filter(|address| !address.starts_with('#'));

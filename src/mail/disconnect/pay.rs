@@ -4,14 +4,14 @@
 use chrono::{DateTime, Utc};
 
 use super::DisconnectMail;
-use crate::mail::body::{Figure, Section, Table};
-use crate::mail::chart;
+use crate::mail::body::{Section, Table};
 use crate::mail::parts::{self, MOST_NAMES};
 use crate::model::forecast::{self, Disconnect};
 use crate::model::{Language, Money, PayBy, Sort, say};
 use crate::view::billing::{self, Due, Orders};
 use crate::view::chart::Chart;
 use crate::view::cut_off;
+use crate::view::figure::{self, Figure};
 use crate::view::health::sites_not_read;
 use crate::view::{Payer, Reader, words};
 
@@ -72,7 +72,7 @@ impl DisconnectMail<'_> {
         let (report, from) = self.report?;
         let Payer { currency, lead_days, reader, .. } = self.payer;
         let drawn = Chart::new(report, from, self.cut_off.edd, lead_days, reader)?;
-        Some(chart::figure(&drawn, currency, reader))
+        Some(figure::figure(&drawn, currency, reader))
     }
 
     /// The date by the charges, if the report's own date is ahead and differs from it by more than a day.

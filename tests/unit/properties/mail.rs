@@ -6,12 +6,9 @@ use std::sync::Arc;
 use crate::alert::{
     Cause, CutOff, Decided, Detail, Digest, Event, Form, Item, Kind, Notice, Severity, Started,
 };
-use crate::http::svg;
 use crate::mail::Rendered;
 use crate::model::forecast;
 use crate::model::*;
-use crate::view::Reader;
-use crate::view::chart::Chart;
 use chrono::Duration;
 use mail_parser::{Message, MimeHeaders as _};
 use proptest::collection::vec;
@@ -203,7 +200,7 @@ proptest! {
 proptest! {
     #![proptest_config(crate::unit::properties::quick!("mail", 96))]
 
-    /// The mail about a cut-off and the chart of the page, from any report after a good one.
+    /// The mail about a cut-off, with its chart, from any report after a good one.
     #[test]
     fn any_report_can_be_told(report in given::report()) {
         let mut book = account::book(account::profile("main"));
@@ -213,11 +210,6 @@ proptest! {
         }
         let mut believed = CutOff::default();
         believed.edd = forecast::disconnect(&report).at();
-        let profile = &book.state().profile;
-        let reader = Reader::new(Language::Ru, read_at());
-        let chart = Chart::new(&report, read_at(), believed.edd, 3, reader.within(profile.zone()));
-        let svg = chart.map(|chart| svg(&chart, "R<B", reader)).unwrap_or_default();
-        prop_assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", svg);
         let dark = disconnect(Event::Rung(3), Severity::Critical, Some(believed));
         check(&mail(&notice(Form::News, vec![dark]), &account::snapshot([&book])));
     }

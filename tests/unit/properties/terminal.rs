@@ -119,14 +119,12 @@ pub const MARKUP: Allowed = Allowed {
         ("label", &["for"]),
         ("button", &[]),
         ("footer", &["class"]),
-        ("svg", &["class", "viewBox", "preserveAspectRatio", "role", "aria-label", "aria-hidden"]),
-        ("g", &["class"]),
-        ("rect", &["class", "x", "y", "width", "height", "rx"]),
-        ("line", &["class", "x1", "y1", "x2", "y2"]),
-        ("path", &["class", "d"]),
-        ("text", &["class", "x", "y", "text-anchor"]),
-        ("circle", &["class", "cx", "cy", "r"]),
-        ("polyline", &["class", "points"]),
+        ("figure", &["class"]),
+        ("figcaption", &[]),
+        ("img", &["src", "alt"]),
+        ("svg", &["viewBox", "aria-hidden"]),
+        ("rect", &["width", "height", "rx", "fill"]),
+        ("path", &["d"]),
     ],
     value: |_, attribute, value| match attribute {
         "href" => {
@@ -135,7 +133,8 @@ pub const MARKUP: Allowed = Allowed {
                 || value.starts_with("./")
                 || (value.starts_with(icon) && !value.contains(['<', '>', '"', '&']))
         }
-        "value" | "aria-label" => true,
+        "src" => value.starts_with("data:image/png;base64,"),
+        "value" | "aria-label" | "alt" => true,
         _ => value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" -=,.%/#_".contains(&byte)),
     },
 };
