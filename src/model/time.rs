@@ -1,40 +1,54 @@
 //! Moments of the provider. Moments without an offset are in the account's time zone, with its DST changes.
 
-use chrono::{DateTime, Datelike as _, LocalResult, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, Utc};
+use chrono::{DateTime, Datelike as _, LocalResult, NaiveDate, NaiveDateTime, TimeZone, Utc};
 use chrono_tz::{GapInfo, Tz};
 
-/// Parses all forms that the provider may send: RFC 3339, with or without offset, a space in place of the `T`,
-/// or a date alone (its midnight). Without an offset the account's zone is needed; otherwise the moment is
-/// unknown.
-pub(crate) fn parse_moment(text: &str, zone: Option<Tz>) -> Option<DateTime<Utc>> {
-    let text = text.trim();
-    // The year must have four digits, as in RFC 3339. chrono reads some 262,000 years, and its last ones
-    // overflow in another zone.
-    let has_year = text.len() > 4
-        && text.bytes().take(4).all(|byte| byte.is_ascii_digit())
-        && text.as_bytes()[4] == b'-';
-    if text.len() > 64 || !text.is_ascii() || !has_year {
-        return None;
+/// A datetime of the provider as it is written.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Stamp {
+    Utc(DateTime<Utc>),
+    /// Without an offset.
+    Wall(NaiveDateTime),
+}
+
+impl Stamp {
+    /// Reads all forms that the provider may send: RFC 3339, with or without offset, a space in place of the `T`,
+    /// or a date alone (its midnight). The usual form is tried first, since a page has two of them in every row.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let text = text.trim();
+        // The year must have four digits, as in RFC 3339. chrono reads some 262,000 years, and its last ones
+        // overflow in another zone.
+        let has_year =
+            text.bytes().take(4).all(|byte| byte.is_ascii_digit()) && text.as_bytes().get(4) == Some(&b'-');
+        if text.len() > 64 || !has_year {
+            return None;
+        }
+        if let Ok(wall) = text.parse() {
+            return Some(Self::Wall(wall));
+        }
+        if let Ok(moment) = text.parse::<DateTime<Utc>>() {
+            return of_four_digits(moment).map(Self::Utc);
+        }
+        let wall = |form| NaiveDateTime::parse_from_str(text, form);
+        wall("%Y-%m-%d %H:%M:%S%.f")
+            .or_else(|_| wall("%Y-%m-%dT%H:%M"))
+            .or_else(|_| wall("%Y-%m-%d %H:%M"))
+            .or_else(|_| text.parse::<NaiveDate>().map(NaiveDateTime::from))
+            .ok()
+            .map(Self::Wall)
     }
-    let iso = match text.as_bytes().get(10) {
-        Some(b' ') => format!("{}T{}", &text[..10], &text[11..]),
-        _ => text.to_owned(),
-    };
-    if let Ok(moment) = DateTime::parse_from_rfc3339(&iso) {
-        return of_four_digits(moment.with_timezone(&Utc));
+
+    /// The moment. `None` if the account's zone is needed and not known.
+    pub(crate) fn at(self, zone: Option<Tz>) -> Option<DateTime<Utc>> {
+        match self {
+            Self::Utc(at) => Some(at),
+            Self::Wall(wall) => Some(of_four_digits(at_zone(wall, zone?)).unwrap_or_else(|| wall.and_utc())),
+        }
     }
-    if let Ok(moment) = DateTime::parse_from_str(&iso, "%Y-%m-%dT%H:%M:%S%.f%z") {
-        return of_four_digits(moment.with_timezone(&Utc));
-    }
-    let naive = NaiveDateTime::parse_from_str(&iso, "%Y-%m-%dT%H:%M:%S%.f")
-        .or_else(|_| NaiveDateTime::parse_from_str(&iso, "%Y-%m-%dT%H:%M"))
-        .or_else(|_| NaiveDate::parse_from_str(&iso, "%Y-%m-%d").map(|date| date.and_time(NaiveTime::MIN)))
-        .ok()?;
-    of_four_digits(at_zone(naive, zone?))
 }
 
 /// A moment of the years 0 to 9999 in UTC. RFC 3339 has no others, and a written moment must be readable again.
-pub(crate) fn of_four_digits(moment: DateTime<Utc>) -> Option<DateTime<Utc>> {
+fn of_four_digits(moment: DateTime<Utc>) -> Option<DateTime<Utc>> {
     (0..=9999).contains(&moment.year()).then_some(moment)
 }
 

@@ -10,13 +10,14 @@ use chrono::{DateTime, Utc};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
+use crate::model::time::Stamp;
 use crate::model::{ChargeMoment, Edd, Moments, Money, Order, OrderId, Report, Tariff};
 
 use super::address::Endpoint;
 use super::client::Client;
 use super::error::{ApiError, ErrorKind};
 use super::wire::{
-    DecodeContext, Diagnostics, Field, MomentRow, OrderRecord, Parts, Reader, Record, Stamp, edd, error_text,
+    DecodeContext, Diagnostics, Field, MomentRow, OrderRecord, Parts, Reader, Record, edd, error_text,
     is_none_json, once, tolerant,
 };
 

@@ -11,11 +11,12 @@ use serde::de::MapAccess;
 use serde::de::value::MapAccessDeserializer;
 use serde_json::value::RawValue;
 
+use crate::model::time::Stamp;
 use crate::model::{Charge, ChargeMoment, Edd, Money, Order, OrderId, OrderState, Tariff};
 
 use super::decimal::decimal;
 use super::diagnostics::{DecodeContext, Reader, Record, Rejected, row};
-use super::field::{Field, Stamp, Wire, in_words, is_none, is_none_json};
+use super::field::{Field, Wire, in_words, is_none, is_none_json};
 use super::lenient::{NO_NUMBER, tolerant};
 
 /// No account was cut off before this year.
@@ -100,7 +101,10 @@ impl MomentRow<'_> {
     /// The time and the balance are required: a moment that lacks one proves nothing. The balances of its neighbours
     /// tell an amount that cannot be read.
     pub(crate) fn moment(&self, reader: &mut Reader<'_>) -> Result<ChargeMoment, Rejected> {
-        let at = reader.moment_of("moment.moment", &self.moment)?;
+        let stamp = reader.require("moment.moment", self.moment.clone())?;
+        let Some(at) = stamp.at(reader.context.zone) else {
+            return reader.refuse("moment.moment", "a datetime without offset, and no time_zone is set");
+        };
         let balance = exact(self.balance).or_else(|what| reader.refuse("moment.balance", what))?;
         let amount = reader.decimal("moment.amount", self.amount).map_or(ChargeMoment::UNPRICED, Money::new);
         let positive = reader.take("moment.positive", self.positive.clone());
@@ -110,7 +114,7 @@ impl MomentRow<'_> {
     /// The time alone, if it can be read.
     pub(crate) fn at(&self, context: &DecodeContext) -> Option<DateTime<Utc>> {
         let Field::Value(stamp) = &self.moment else { return None };
-        stamp.moment(context.zone).ok().flatten()
+        stamp.at(context.zone)
     }
 }
 
@@ -219,14 +223,5 @@ impl Reader<'_> {
     /// A decimal that should be there.
     pub(crate) fn decimal(&mut self, name: &'static str, raw: Option<&RawValue>) -> Option<Decimal> {
         exact(raw).map_or_else(|what| self.odd(name, what), Some)
-    }
-
-    fn moment_of(&mut self, name: &'static str, field: &Field<Stamp>) -> Result<DateTime<Utc>, Rejected> {
-        let stamp = self.require(name, field.clone())?;
-        match stamp.moment(self.context.zone) {
-            Ok(Some(at)) => Ok(at),
-            Ok(None) => self.refuse(name, "a datetime without offset, and no time_zone is set"),
-            Err(()) => self.refuse(name, format_args!("{stamp} is no datetime")),
-        }
     }
 }

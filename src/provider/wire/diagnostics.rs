@@ -6,7 +6,8 @@ use std::fmt::Display;
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
-use super::field::{Field, Stamp, Wire};
+use super::field::{Field, Wire};
+use crate::model::time::Stamp;
 
 /// The number of problems that are kept of one listing. The counts go on.
 const KEPT: usize = 8;
@@ -120,20 +121,12 @@ impl Reader<'_> {
     /// A datetime that should be there. If the account's zone is unknown, one without offset is absent and
     /// counts as no problem.
     pub(crate) fn moment(&mut self, name: &'static str, field: Field<Stamp>) -> Option<DateTime<Utc>> {
-        let stamp = self.take(name, field)?;
-        self.resolve(name, &stamp)
+        self.take(name, field)?.at(self.context.zone)
     }
 
     /// A datetime that may be null.
     pub(crate) fn maybe_moment(&mut self, name: &'static str, field: Field<Stamp>) -> Option<DateTime<Utc>> {
-        let stamp = self.maybe(name, field)?;
-        self.resolve(name, &stamp)
-    }
-
-    fn resolve(&mut self, name: &'static str, stamp: &Stamp) -> Option<DateTime<Utc>> {
-        stamp
-            .moment(self.context.zone)
-            .unwrap_or_else(|()| self.odd(name, format_args!("{stamp} is no datetime")))
+        self.maybe(name, field)?.at(self.context.zone)
     }
 
     /// Notes a field as odd and leaves it absent.

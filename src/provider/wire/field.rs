@@ -5,14 +5,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
-use chrono_tz::Tz;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::lenient::NO_NUMBER;
 use crate::model::sanitize::one_line;
-use crate::model::time::{at_zone, of_four_digits, parse_moment};
+use crate::model::time::Stamp;
 
 /// A field as it came.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -245,75 +243,10 @@ impl<'de, T: Wire<'de>> Wire<'de> for Vec<Field<T>> {
     }
 }
 
-/// A datetime, read as far as possible without the account's time zone. The usual forms cost no allocation,
-/// since a page has two of them in every row.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Stamp {
-    Utc(NaiveDateTime),
-    Naive(NaiveDateTime),
-    Other(Box<str>),
-}
-
 impl Wire<'_> for Stamp {
     fn text(text: &str) -> Option<Self> {
-        (text.len() <= LONGEST_TEXT_BYTES && !is_none(text)).then(|| Self::of(text))
+        if is_none(text) { None } else { Self::read(text) }
     }
-}
-
-/// As it came, for a problem's text.
-impl fmt::Display for Stamp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Utc(at) | Self::Naive(at) => write!(f, "{at}"),
-            Self::Other(text) => f.write_str(&quoted(text)),
-        }
-    }
-}
-
-impl Stamp {
-    pub(crate) fn of(text: &str) -> Self {
-        let other = || Self::Other(text.into());
-        match (text.len(), text.as_bytes().last()) {
-            (19, _) => plain(text).map_or_else(other, Self::Naive),
-            (20, Some(b'Z')) => plain(&text[..19]).map_or_else(other, Self::Utc),
-            _ => other(),
-        }
-    }
-
-    /// The moment. `Err` if the text is no datetime, `Ok(None)` if only the zone is missing.
-    pub(crate) fn moment(&self, zone: Option<Tz>) -> Result<Option<DateTime<Utc>>, ()> {
-        match self {
-            Self::Utc(naive) => Ok(Some(naive.and_utc())),
-            Self::Naive(naive) => {
-                zone.map(|zone| of_four_digits(at_zone(*naive, zone)).ok_or(())).transpose()
-            }
-            Self::Other(text) => match parse_moment(text, zone) {
-                Some(moment) => Ok(Some(moment)),
-                None if zone.is_none() && parse_moment(text, Some(Tz::UTC)).is_some() => Ok(None),
-                None => Err(()),
-            },
-        }
-    }
-}
-
-/// `YYYY-mm-ddTHH:MM:SS`, with a `T` or a space. Leap seconds and other special forms are left to the slow way.
-fn plain(text: &str) -> Option<NaiveDateTime> {
-    let bytes = text.as_bytes();
-    let number = |from: usize, to: usize| {
-        bytes[from..to]
-            .iter()
-            .try_fold(0u32, |sum, byte| byte.is_ascii_digit().then(|| sum * 10 + u32::from(byte - b'0')))
-    };
-    let shape = [(4, b'-'), (7, b'-'), (13, b':'), (16, b':')];
-    if !shape.iter().all(|&(at, byte)| bytes[at] == byte) || !matches!(bytes[10], b'T' | b' ') {
-        return None;
-    }
-    let year = i32::try_from(number(0, 4)?).ok()?;
-    NaiveDate::from_ymd_opt(year, number(5, 7)?, number(8, 10)?)?.and_hms_opt(
-        number(11, 13)?,
-        number(14, 16)?,
-        number(17, 19)?,
-    )
 }
 
 #[cfg(test)]
@@ -434,38 +367,21 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_datetimes_are_read_without_a_copy() {
-        let noon: NaiveDateTime = "2026-03-01T12:34:56".parse().unwrap();
-        assert_eq!(Stamp::of("2026-03-01T12:34:56"), Stamp::Naive(noon));
-        assert_eq!(Stamp::of("2026-03-01 12:34:56"), Stamp::Naive(noon));
-        assert_eq!(Stamp::of("2026-03-01T12:34:56Z"), Stamp::Utc(noon));
-        for other in ["2026-03-01T12-34-56", "2026-03-01t12:34:56", "2026-03-01", "2026-03-01T12:34:5x"] {
-            assert_eq!(Stamp::of(other), Stamp::Other(other.into()));
-        }
-    }
-
-    #[test]
     fn a_datetime_without_offset_needs_the_zone_and_is_then_no_mistake() {
-        let moscow = Some(chrono_tz::Europe::Moscow);
-        assert_eq!(Stamp::of("2026-03-01T12:00:00").moment(None), Ok(None));
-        assert_eq!(Stamp::of("2026-03-01").moment(None), Ok(None));
-        assert_eq!(Stamp::of("soon").moment(None), Err(()));
-        assert_eq!(Stamp::of("2026-02-30T12:00:00").moment(moscow), Err(()));
-        assert!(Stamp::of("2026-03-01T12:00:00Z").moment(None).unwrap().is_some());
+        let at = |json: &str| {
+            let read = field::<Stamp>(json);
+            if let Field::Value(stamp) = read { Ok(stamp.at(None).is_some()) } else { Err(read) }
+        };
+        assert_eq!(at("\"2026-03-01T12:00:00\""), Ok(false));
+        assert_eq!(at("\"2026-03-01\""), Ok(false));
+        assert_eq!(at("\"2026-03-01T12:00:00Z\""), Ok(true));
+        for no_datetime in ["soon", "2026-02-30T12:00:00"] {
+            let words = came(&format!("the text \"{no_datetime}\""));
+            assert_eq!(at(&format!("\"{no_datetime}\"")), Err(words));
+        }
     }
 
     proptest! {
-        /// The fast way to read a datetime and the model's own agree on any text.
-        #[test]
-        fn the_short_way_reads_what_the_long_way_reads(
-            text in "[0-9]{4}-[0-9]{2}-[0-3][0-9][T ][0-2][0-9]:[0-6][0-9]:[0-6][0-9](Z|\\.5|\\+03:00)?|\\PC{0,24}"
-        ) {
-            for zone in [None, Some(chrono_tz::Europe::Moscow), Some(chrono_tz::Europe::Berlin)] {
-                let short = Stamp::of(&text).moment(zone).ok().flatten();
-                prop_assert_eq!(short, parse_moment(&text, zone));
-            }
-        }
-
         /// A field accepts any valid JSON, and the text behind it is still read.
         #[test]
         fn a_field_never_fails_on_json(number in any::<f64>(), text in ".*") {

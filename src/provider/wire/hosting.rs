@@ -3,10 +3,11 @@
 
 use serde::Deserialize;
 
+use crate::model::time::Stamp;
 use crate::model::{Container, ContainerId, ContainerState, Counted, Site, SiteId, SiteState};
 
 use super::diagnostics::{DecodeContext, Reader, Record, Rejected, row};
-use super::field::{Field, Stamp, Wire};
+use super::field::{Field, Wire};
 
 /// A container (2.1). Its `virtualhosts` are not read, since only the listing of sites is used for sites.
 #[derive(Deserialize, Default)]

@@ -13,7 +13,7 @@ mod vm;
 
 pub(crate) use billing::{ChargeRow, MomentRow, OrderRecord, edd, error_text};
 pub(crate) use diagnostics::{DecodeContext, Diagnostics, FIELDS, Reader, Record};
-pub(crate) use field::{Field, Stamp, is_none_json};
+pub(crate) use field::{Field, is_none_json};
 pub(crate) use hosting::{ContainerRow, CountedRow, SiteRow};
 pub(crate) use lenient::{once, tolerant};
 pub(crate) use page::{MOST_ROWS, NextPage, PAGE_ROWS, WirePage, page};

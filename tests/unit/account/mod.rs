@@ -13,7 +13,7 @@ use crate::view::forms::{Clause, Tense};
 use chrono::{DateTime, Utc};
 
 pub fn t(text: &str) -> DateTime<Utc> {
-    crate::model::time::parse_moment(text, Some(chrono_tz::UTC)).unwrap()
+    crate::model::time::Stamp::read(text).unwrap().at(Some(chrono_tz::UTC)).unwrap()
 }
 
 /// The time at which everything was read.

@@ -3,13 +3,17 @@
 
 use std::sync::LazyLock;
 
-use crate::model::time::{at_zone, parse_moment};
+use crate::model::time::{Stamp, at_zone};
 use chrono::{DateTime, Duration, FixedOffset, NaiveDate, NaiveDateTime, Utc};
 use chrono_tz::Tz;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
 use crate::unit::properties::given;
+
+fn parse_moment(text: &str, zone: Option<Tz>) -> Option<DateTime<Utc>> {
+    Stamp::read(text)?.at(zone)
+}
 
 /// The times at which a zone's clock changed, found hour by hour over some years. Samoa left out a day of 2011.
 static CHANGES: LazyLock<Vec<Vec<DateTime<Utc>>>> = LazyLock::new(|| {
