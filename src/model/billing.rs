@@ -102,7 +102,6 @@ pub(crate) struct Tariff {
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Charge {
     pub event_date: NaiveDate,
-    pub description: Option<Box<str>>,
     pub total: Money,
     /// The path of the charge, which is unique.
     pub resource_uri: Option<Box<str>>,

@@ -48,7 +48,7 @@ pub const PLACES: [Place; 9] = [
     Place { collector: "expected_balance", group: "billing", path: "/api/v1/expected_balance/", paging: Paging::Whole, is_child: false, listings: 1,
         required: "balance", optional: ("comment", Some("order.comment")), shows_optional: Some("hosting_billing_order_info") },
     Place { collector: "charges", group: "billing", path: "/api/v1/charge/", paging: Paging::Next, is_child: false, listings: 1,
-        required: "event_date", optional: ("description", Some("charge.description")), shows_optional: None },
+        required: "event_date", optional: ("description", None), shows_optional: None },
     Place { collector: "databases", group: "hosting", path: "/api/v1/hosting/dbms/", paging: Paging::Offset, is_child: true, listings: 4,
         required: "id", optional: ("charset", None), shows_optional: None },
     Place { collector: "cron_jobs", group: "hosting", path: "/api/v2/hosting/virtualhosts/", paging: Paging::Offset, is_child: true, listings: 4,

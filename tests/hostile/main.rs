@@ -69,7 +69,7 @@ fn field(endpoint: Endpoint) -> (&'static str, Option<&'static str>) {
         Endpoint::Containers => ("login", Some("container.login")),
         Endpoint::Sites => ("engine", Some("site.engine")),
         Endpoint::Databases => ("charset", None),
-        Endpoint::Charges => ("description", Some("charge.description")),
+        Endpoint::Charges => ("description", None),
         Endpoint::ExpectedBalance => ("positive", Some("moment.positive")),
     }
 }

@@ -174,7 +174,6 @@ mod tests {
         let older = [("2026-01-31", "0.03"), ("2026-01-30", "5000")];
         let rows = charges.into_iter().chain(older).map(|(date, total)| Charge {
             event_date: date.parse().unwrap(),
-            description: None,
             total: Money::new(total.parse().unwrap()),
             resource_uri: None,
         });

@@ -24,18 +24,13 @@ const FIRST_YEAR: i32 = 2010;
 /// In some languages the last possible moment means that there is none.
 const NO_YEAR: i32 = 9999;
 
-/// A decimal as it came. Its text counts, in quotes or without.
-type Exact = Option<Box<RawValue>>;
-
 /// A charge (2.9).
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(crate) struct ChargeRow {
-    description: Field<Box<str>>,
     event_date: Field<Box<str>>,
-    price: Exact,
-    quantity: Exact,
-    total: Exact,
+    /// As it came. Its text counts, in quotes or without.
+    total: Option<Box<RawValue>>,
     resource_uri: Field<Box<str>>,
 }
 
@@ -48,19 +43,9 @@ impl Record for ChargeRow {
         let Some(event_date) = date(&event_date) else {
             return reader.refuse("charge.event_date", "no date");
         };
-        let price = reader.decimal("charge.price", self.price.as_deref());
-        let quantity = reader.decimal("charge.quantity", self.quantity.as_deref());
-        let total = match reader.decimal("charge.total", self.total.as_deref()) {
-            Some(total) => total,
-            // The product is the interface's rule, and exact unless it overflows.
-            None => match price.zip(quantity).and_then(|(price, quantity)| price.checked_mul(quantity)) {
-                Some(total) => total,
-                None => return reader.refuse("charge.total", "neither given nor computable"),
-            },
-        };
+        let total = exact(self.total.as_deref()).or_else(|what| reader.refuse("charge.total", what))?;
         Ok(Charge {
             event_date,
-            description: reader.take("charge.description", self.description),
             total: Money::new(total),
             resource_uri: reader.take("charge.resource_uri", self.resource_uri),
         })

@@ -28,7 +28,7 @@ pub(crate) const FIELDS: &[&str] = &[
     "moment.amount", "moment.positive", "moment.order",
     "order.state", "order.comment", "order.tariff",
     "tariff.generic_type", "tariff.name", "tariff.short_name",
-    "charge.description", "charge.price", "charge.quantity", "charge.total", "charge.resource_uri",
+    "charge.resource_uri",
 ];
 
 /// The facts about the account that decoding needs.
