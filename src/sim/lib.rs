@@ -138,18 +138,11 @@ impl Simulator {
                 self.log.lock().clear();
                 Ok(Answer::empty(204))
             }
-            ("GET", "faults") => Ok(Answer::json(200, &self.world().faults.on)),
-            ("DELETE", "faults") => {
-                self.world().faults.clear(None);
-                Ok(Answer::empty(204))
-            }
-            ("POST", "") | ("GET", _) => Err(Refusal::not_found("control")),
             ("POST", name) => {
-                let name = if name == "faults" { "fault" } else { name };
                 let done = Command::parse(name, body).and_then(|command| self.control(&command));
                 done.map(|()| Answer::empty(204)).map_err(|e| Refusal::new(400, "command", e.to_string()))
             }
-            _ => Err(Refusal::new(405, "method", format!("{method} is not allowed here"))),
+            _ => Err(Refusal::not_found("control")),
         }
     }
 

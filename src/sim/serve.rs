@@ -76,7 +76,7 @@ impl Simulator {
         let faults = {
             let mut world = self.world();
             world.tick((self.now)());
-            world.faults.meet(group, &method, &path)
+            world.faults.meet(group, &path)
         };
         for fault in faults.iter().filter(|f| f.kind == Kind::Delay) {
             let seconds = fault.seconds.unwrap_or(1.0).clamp(0.0, 3600.0);
@@ -98,8 +98,7 @@ impl Simulator {
         }
         let answer = self.answer_with(&head, &host, &body, &faults);
         entry.status = answer.status;
-        let here = format!("http://{host}{}", entry.path);
-        let answer = spoil(answer, &faults, &here, &entry.path);
+        let answer = spoil(answer, &faults);
         self.note(entry);
         respond(answer, sending).await
     }
@@ -157,7 +156,7 @@ impl Simulator {
 }
 
 /// Applies the faults to the JSON of a successful answer.
-fn spoil(mut answer: Answer, faults: &[Fault], here: &str, path: &str) -> Answer {
+fn spoil(mut answer: Answer, faults: &[Fault]) -> Answer {
     for fault in faults {
         if answer.status >= 300 {
             break;
@@ -166,9 +165,9 @@ fn spoil(mut answer: Answer, faults: &[Fault], here: &str, path: &str) -> Answer
             Payload::Report(mut report) => {
                 let mut body = Vec::new();
                 while report.render(&mut body, usize::MAX / 2) {}
-                Payload::Json(apply::within(fault, body, here, path))
+                Payload::Json(apply::within(fault, body))
             }
-            Payload::Json(body) => Payload::Json(apply::within(fault, body, here, path)),
+            Payload::Json(body) => Payload::Json(apply::within(fault, body)),
             other @ (Payload::Empty | Payload::Text(..)) => other,
         };
     }

@@ -71,7 +71,7 @@ fn failures_name_their_remedy() {
         (code, text, error)
     };
 
-    provider.fault(FaultKind::ExpiredCredentials, "/api/cvds/v1/vms/", &[]);
+    provider.fails("/api/cvds/v1/vms/", 401);
     let (code, text, _) = doctor(&good);
     assert!(code == 1 && check(&text, "VMs").0 == "FAIL" && text.contains("vm_api_key"), "{text}");
     assert_eq!(check(&text, "containers").0, "ok", "one group touches no other: {text}");

@@ -4,7 +4,6 @@
 use crate::common;
 
 use common::*;
-use hostwatch_sim::FaultKind;
 
 #[test]
 fn with_and_without_a_daemon() {
@@ -36,7 +35,7 @@ fn with_and_without_a_daemon() {
     let (code, text, _) = daemon.command(&["forecast"]);
     assert!(code == 3 && text.contains("the report carries an error: no data [2J for you"), "{code} {text}");
     provider.report_error(None);
-    provider.fault(FaultKind::ExpiredCredentials, "/api/v1/expected_balance/", &[]);
+    provider.fails("/api/v1/expected_balance/", 401);
     let (code, text, _) = daemon.command(&["forecast"]);
     assert!(code == 3 && text.contains("billing_password"), "{code} {text}");
 

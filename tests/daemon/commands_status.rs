@@ -59,7 +59,7 @@ fn beside_a_daemon() {
     // Unreadable data are not fine, whatever the rest is.
     provider.set_vm(10001, "active");
     wait_for(&smtp, "main/vm_error/10001 resolved");
-    provider.fault(hostwatch_sim::FaultKind::InvalidJson, "/api/cvds/v1/vms/", &[]);
+    provider.fault(hostwatch_sim::FaultKind::TruncatedJson, "/api/cvds/v1/vms/", &[]);
     until("it is not known", || status(&[], &[]).0 == 3);
     assert!(status(&[], &[]).1.contains("Cannot read VMs since "));
 }

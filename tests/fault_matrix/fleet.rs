@@ -9,7 +9,7 @@ use hostwatch_sim::{Command, Fault};
 use super::common::smtp::SmtpServer;
 use super::common::{Daemon, Provider, account, settings};
 use super::rules::{Effect, When, effect};
-use super::table::{CONTROL, PLACES, Pace, Place, STATE, TROUBLES, Trouble, scenario};
+use super::table::{CONTROL, ELSEWHERE, PLACES, Pace, Place, STATE, TROUBLES, Trouble, scenario};
 
 /// An account and its fault. The account without a fault is for comparison.
 pub struct Subject {
@@ -53,6 +53,7 @@ impl Fleet {
         let troubles = TROUBLES.iter().filter(here).map(|trouble| {
             let mut fault = (trouble.fault)(place);
             fault.to = Some(elsewhere.to_owned());
+            fault.value = fault.value.map(|value| value.replace(ELSEWHERE, elsewhere));
             (trouble.key, Some(fault), trouble.is_wide(place))
         });
         let subjects = std::iter::once(control).chain(troubles).map(|(key, fault, is_wide)| {

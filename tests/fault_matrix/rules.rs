@@ -61,7 +61,7 @@ pub enum Shown {
 pub fn effect(fault: &Fault, place: &Place, when: When) -> Effect {
     use Effect::{DoesNotAddUp, Doubtful, Failed, FieldAbsent, Harmless, ParentRead};
     use FaultKind as K;
-    let is_optional = fault.fields.as_ref().is_some_and(|fields| fields[0] == place.optional.0);
+    let is_optional = changes(fault, place.optional.0);
     match fault.kind {
         K::Status => match fault.code.unwrap_or(503) {
             401 => Failed(refused(place, when)),
@@ -75,26 +75,29 @@ pub fn effect(fault: &Fault, place: &Place, when: When) -> Effect {
             429 => Failed(Why::AskedToWait),
             _ => Failed(Why::Other),
         },
-        K::ExpiredCredentials => Failed(refused(place, when)),
         K::Delay if fault.seconds.is_some_and(|seconds| seconds < 1.0) => Harmless,
-        K::Delay | K::Stall | K::Reset | K::Redirect | K::HtmlPage | K::InvalidJson | K::TruncatedJson => {
-            Failed(Why::Other)
-        }
+        K::Delay | K::Stall | K::Reset | K::Redirect | K::HtmlPage | K::TruncatedJson => Failed(Why::Other),
         // A page has a limit of bytes. A report is read as a stream whose parts have one.
         K::HugeBody => Failed(Why::Other),
-        K::ForeignNext | K::NextLoop if place.paging == Paging::Next => Failed(Why::LaterPage),
-        K::ForeignNext | K::NextLoop | K::OddBytes => Harmless,
+        K::OddBytes => Harmless,
+        K::NullFields if changes(fault, "next") && place.paging == Paging::Next => Failed(Why::LaterPage),
+        K::NullFields if changes(fault, "next") => Harmless,
+        K::NullFields if changes(fault, "count") && place.paging == Paging::Whole => Harmless,
+        K::NullFields if changes(fault, "count") => Doubtful(Shown::All),
         K::ShiftingRows if place.paging == Paging::Whole => Harmless,
         K::ShiftingRows if fault.by.is_some_and(|by| by < 0) => Doubtful(Shown::All),
         K::ShiftingRows => Doubtful(Shown::Some),
         K::DuplicateRows if place.is("expected_balance") => DoesNotAddUp,
         K::DuplicateRows => Doubtful(Shown::Some),
-        K::WrongCount if place.paging == Paging::Whole => Harmless,
-        K::WrongCount => Doubtful(Shown::All),
         K::WrongTypes | K::NullFields if is_optional && place.optional.1.is_none() => Harmless,
         K::WrongTypes | K::NullFields if is_optional => FieldAbsent,
         K::WrongTypes | K::NullFields => Doubtful(Shown::Nothing),
     }
+}
+
+/// Whether the fault is about this field first of all.
+fn changes(fault: &Fault, field: &str) -> bool {
+    fault.fields.as_ref().is_some_and(|fields| fields[0] == field)
 }
 
 /// "`credentials_rejected` means that every call of the group is refused; one container's 403 is that listing's
@@ -175,7 +178,6 @@ pub fn requests(fault: &Fault, place: &Place) -> Option<(String, u32, u32)> {
             let is_refused_date = place.is("expected_balance") && matches!(code, 400 | 404);
             (code.to_string(), times, if is_refused_date { 4 } else { times })
         }
-        K::ExpiredCredentials => ("401".to_owned(), 1, 1),
         K::Redirect => ("302".to_owned(), 1, 1),
         K::Reset if fault.bytes.is_none() => ("closed".to_owned(), 3, 3),
         // A reset takes bytes on their way along, so it may come before the answer.
@@ -186,16 +188,12 @@ pub fn requests(fault: &Fault, place: &Place) -> Option<(String, u32, u32)> {
         K::HugeBody if !place.is("expected_balance") => ("too_large".to_owned(), 1, 1),
         K::HugeBody
         | K::HtmlPage
-        | K::InvalidJson
         | K::TruncatedJson
         | K::WrongTypes
         | K::NullFields
         | K::OddBytes
-        | K::ForeignNext
-        | K::NextLoop
         | K::ShiftingRows
-        | K::DuplicateRows
-        | K::WrongCount => return None,
+        | K::DuplicateRows => return None,
     };
     Some((code, least, most))
 }
@@ -216,16 +214,16 @@ pub fn words(fault: &Fault, place: &Place, time_out_seconds: u64) -> Vec<String>
             (404, _) if place.is("sites") => vec![answered(404), "of a container that is listed".to_owned()],
             (code, _) => vec![answered(code)],
         },
-        K::ExpiredCredentials => vec![answered(401), remedy.to_owned()],
         K::Delay | K::Stall => vec![format!("no complete answer within {time_out_seconds} s")],
         K::Reset => vec!["the connection broke".to_owned()],
         K::Redirect => vec!["the provider answered 302".to_owned(), "which is not followed".to_owned()],
-        K::HtmlPage | K::InvalidJson | K::TruncatedJson => vec!["the answer is not JSON".to_owned()],
+        K::HtmlPage | K::TruncatedJson => vec!["the answer is not JSON".to_owned()],
         K::HugeBody if place.is("expected_balance") => vec![format!("more than {} bytes", 4 << 20)],
         K::HugeBody => vec![format!("more than {} bytes", 32 << 20)],
         // Of a `next` the query alone is taken, and this one has none: it leads to the first page.
-        K::ForeignNext | K::NextLoop => vec!["the pages go round in a circle".to_owned()],
-        K::ShiftingRows | K::WrongCount => vec!["the count is ".to_owned()],
+        K::NullFields if changes(fault, "next") => vec!["the pages go round in a circle".to_owned()],
+        K::NullFields if changes(fault, "count") => vec!["the count is ".to_owned()],
+        K::ShiftingRows => vec!["the count is ".to_owned()],
         K::DuplicateRows => vec!["came twice".to_owned()],
         K::OddBytes => Vec::new(),
         K::WrongTypes => vec!["so the record is left out".to_owned()],

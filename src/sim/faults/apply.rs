@@ -30,9 +30,6 @@ pub fn instead(fault: &Fault, host: &str, path: &str) -> Option<Answer> {
             None => answer,
         });
     }
-    if fault.kind == Kind::ExpiredCredentials {
-        return Some(Refusal::new(401, "", "credentials have expired").into_answer());
-    }
     if fault.kind == Kind::HtmlPage {
         let page = "<!DOCTYPE html><html><head><title>Maintenance</title></head>\
                     <body><h1>We'll be back soon</h1></body></html>";
@@ -48,14 +45,11 @@ pub fn shift(faults: &[Fault]) -> i64 {
     faults.iter().filter(|f| f.kind == Kind::ShiftingRows).map(|f| f.by.unwrap_or(1)).sum()
 }
 
-/// The JSON body as the fault changes it. `here` is the request's own URL and `path` its path and query.
-pub fn within(fault: &Fault, body: Vec<u8>, here: &str, path: &str) -> Vec<u8> {
+/// The JSON body as the fault changes it.
+pub fn within(fault: &Fault, body: Vec<u8>) -> Vec<u8> {
     let (kind, fields) = (fault.kind, fault.fields.as_deref());
     if kind == Kind::TruncatedJson {
         return body[..body.len() - body.len().div_ceil(3)].to_vec();
-    }
-    if kind == Kind::InvalidJson {
-        return b"{\"count\": 1, \"results\": [{\"id\": 1,, ]".to_vec();
     }
     if kind == Kind::OddBytes {
         return with_odd_bytes(&body, fields.unwrap_or_default());
@@ -74,8 +68,6 @@ pub fn within(fault: &Fault, body: Vec<u8>, here: &str, path: &str) -> Vec<u8> {
                 rows[rows.len() - 1] = rows[0].clone();
             }
         }
-    } else {
-        change_paging(fault, &mut json, here, path);
     }
     let text = json.to_string();
     fault.value.as_ref().map_or(text.clone(), |value| text.replace(&format!("\"{MARK}\""), value)).into()
@@ -99,22 +91,6 @@ pub fn sending(fault: &Fault) -> Option<Sending> {
         Some(Sending::Reset(fault.bytes.unwrap_or(0)))
     } else {
         (fault.kind == Kind::HugeBody).then(|| Sending::Blanks(fault.bytes.unwrap_or(64 << 20)))
-    }
-}
-
-fn change_paging(fault: &Fault, json: &mut Value, here: &str, path: &str) {
-    // Charges have count and next in `meta`.
-    let charges = json.get("meta").is_some();
-    let Some(page) = (if charges { json.get_mut("meta") } else { Some(json) }) else { return };
-    if fault.kind == Kind::WrongCount {
-        let name = if charges { "total_count" } else { "count" };
-        if let Some(count) = page.get(name).and_then(Value::as_i64) {
-            page[name] = (count + fault.by.unwrap_or(1)).into();
-        }
-    } else if matches!(fault.kind, Kind::ForeignNext | Kind::NextLoop) && page.get("next").is_some() {
-        let foreign = || fault.to.clone().unwrap_or_else(|| format!("http://127.0.0.2:9{path}"));
-        let own = || if charges { path.to_owned() } else { here.to_owned() };
-        page["next"] = Value::String(if fault.kind == Kind::ForeignNext { foreign() } else { own() });
     }
 }
 

@@ -4,10 +4,10 @@
 pub mod apply;
 
 use super::auth::Group;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 /// The sort of a fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// an error status: `code` (503), `retry_after` seconds
@@ -19,8 +19,6 @@ pub enum Kind {
     Stall,
     /// the body ends early, as if complete
     TruncatedJson,
-    /// not JSON
-    InvalidJson,
     /// values of other types in records; `fields` names them, all if absent
     WrongTypes,
     /// The named fields hold `value` (null), which is JSON or anything else.
@@ -33,24 +31,16 @@ pub enum Kind {
     HugeBody,
     /// 302 `to` an address
     Redirect,
-    /// `next` on another host: `to`
-    ForeignNext,
-    /// `next` leads to the page itself
-    NextLoop,
     /// pages after the first start `by` (1) rows later, as if rows before them had gone
     ShiftingRows,
     /// a page's first row is in its last place as well
     DuplicateRows,
-    /// `count` (or `total_count`) is off `by` (1)
-    WrongCount,
     /// the connection is closed, after `bytes` of the body if given
     Reset,
-    /// 401 for any credentials
-    ExpiredCredentials,
 }
 
 /// A fault, with its place and its number.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
     pub kind: Kind,
@@ -59,8 +49,6 @@ pub struct Fault {
     pub on: String,
     /// The name by which it is switched off.
     pub name: Option<String>,
-    /// Only requests of this method.
-    pub method: Option<String>,
     /// The number of requests that it affects; without it, until it is switched off.
     pub count: Option<u32>,
     pub code: Option<u16>,
@@ -83,15 +71,14 @@ impl Fault {
         Fault { kind, on: on.to_owned(), ..Fault::default() }
     }
 
-    fn meets(&self, group: Group, method: &str, path: &str) -> bool {
-        let here = match self.on.as_str() {
+    fn meets(&self, group: Group, path: &str) -> bool {
+        match self.on.as_str() {
             "all" => true,
             "hosting" => group == Group::Hosting,
             "vm" => group == Group::Vm,
             "billing" => group == Group::Billing,
             prefix => prefix.starts_with('/') && path.starts_with(prefix),
-        };
-        here && self.method.as_ref().is_none_or(|m| m.eq_ignore_ascii_case(method))
+        }
     }
 }
 
@@ -102,20 +89,16 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Switches off the faults of a name (or of a sort with that name), or all.
+    /// Switches off the faults of a name, or all.
     pub fn clear(&mut self, name: Option<&str>) {
-        let kind_of =
-            |f: &Fault| serde_json::to_value(f.kind).ok().and_then(|v| v.as_str().map(str::to_owned));
-        self.on.retain(|f| {
-            name.is_some_and(|n| f.name.as_deref() != Some(n) && kind_of(f).as_deref() != Some(n))
-        });
+        self.on.retain(|fault| name.is_some() && fault.name.as_deref() != name);
     }
 
     /// The faults that a request meets; each counts it.
-    pub fn meet(&mut self, group: Group, method: &str, path: &str) -> Vec<Fault> {
+    pub fn meet(&mut self, group: Group, path: &str) -> Vec<Fault> {
         let mut met = Vec::new();
         self.on.retain_mut(|fault| {
-            if !fault.meets(group, method, path) {
+            if !fault.meets(group, path) {
                 return true;
             }
             met.push(fault.clone());

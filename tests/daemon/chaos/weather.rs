@@ -41,7 +41,7 @@ impl Doing for FaultRun {
                 }
                 Some(fault) => {
                     let code = fault.code.filter(|_| fault.kind == FaultKind::Status);
-                    if fault.kind == FaultKind::ExpiredCredentials || matches!(code, Some(401 | 403)) {
+                    if matches!(code, Some(401 | 403)) {
                         may(format!("{name}/credentials_rejected/{}", fault.on));
                     }
                     // If every field is mistyped, "no error" looks like an error.

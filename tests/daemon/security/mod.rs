@@ -9,7 +9,7 @@ use crate::common::smtp::{Act, Protection, Setup, SmtpServer, Stage};
 use crate::common::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use hostwatch_sim::{Args, FaultKind};
+use hostwatch_sim::Args;
 
 const TOKEN: &str = "planted-hosting-token-5d1c";
 const KEY: &str = "planted-vm-key-9a77";
@@ -113,7 +113,7 @@ fn no_output_has_credentials() {
         provider.set_vm(10001, "error");
         wait_for(&smtp, "main/vm_error/10001 opened");
         provider.set_vm(10001, "active");
-        provider.fault(FaultKind::ExpiredCredentials, "all", &[]);
+        provider.fails("all", 401);
         provider.all_polled(1);
         daemon.shows(r#"hostwatch_collector_success{account="main",collector="vms"} 0"#);
         outputs_are_clean(&daemon);
