@@ -1,13 +1,12 @@
 //! The scenario file and its account (docs/provider.md, "Scenario"). It parses TOML; the caller reads the file.
 
 use super::control::Command;
-use super::faults::Fault;
 use super::names;
 use super::options::Args;
 use super::time::Span;
 use super::world::World;
 use super::world::period::{Period, Unit};
-use super::world::records::{CRON_FIELDS, Container, ContainerState, Site, State, Vm};
+use super::world::records::{CRON_FIELDS, Container, Site, State, Vm};
 use super::world::tariffs::{VM_TARIFFS, Wanted};
 use super::{Now, SimError};
 use chrono::{NaiveDateTime, NaiveTime, TimeDelta};
@@ -20,43 +19,27 @@ use serde::Deserialize;
 pub(super) struct Scenario {
     seed: Option<u64>,
     time_zone: Option<String>,
-    balance: Option<Decimal>,
-    lasts_days: Option<u32>,
-    history_days: Option<i64>,
     resource_orders: Option<bool>,
     vms: Option<usize>,
     containers: Option<usize>,
     sites: Option<usize>,
     ssh_keys: Option<usize>,
-    report_error: Option<String>,
     #[serde(default)]
-    vm: Vec<VmLine>,
+    vm: Vec<Named>,
     #[serde(default)]
-    container: Vec<ContainerLine>,
+    container: Vec<Named>,
     #[serde(default)]
     site: Vec<SiteLine>,
     #[serde(default)]
     order: Vec<OrderLine>,
     #[serde(default)]
     event: Vec<toml::Table>,
-    #[serde(default)]
-    fault: Vec<Fault>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct VmLine {
+struct Named {
     name: String,
-    tariff: Option<String>,
-    state: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ContainerLine {
-    name: String,
-    memory_limit: Option<i64>,
-    state: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -64,8 +47,6 @@ struct ContainerLine {
 struct SiteLine {
     name: String,
     container: Option<String>,
-    engine: Option<String>,
-    state: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -77,12 +58,12 @@ struct OrderLine {
     charge_period: Option<Period>,
     /// The time since it began.
     age: Option<Span>,
-    state: Option<String>,
-    generic_type: Option<String>,
 }
 
 /// The maximum number of sites in a scenario.
 const MOST: usize = 100_000;
+/// The days of past charges.
+const HISTORY: TimeDelta = TimeDelta::days(30);
 
 impl Scenario {
     /// Reads a scenario file.
@@ -91,7 +72,7 @@ impl Scenario {
     }
 
     /// Makes the account in its state at `now`.
-    pub(super) fn build(mut self, args: &Args, now: &Now) -> Result<World, SimError> {
+    pub(super) fn build(self, args: &Args, now: &Now) -> Result<World, SimError> {
         let wrong = |what: String| SimError::Scenario(what);
         let now = now();
         let zone = self.time_zone.as_deref().unwrap_or("Europe/Moscow");
@@ -105,20 +86,12 @@ impl Scenario {
                 return Err(wrong(format!("{name} must be at most {MOST}")));
             }
         }
-        let history = TimeDelta::days(self.history_days.unwrap_or(30).clamp(0, 365));
         let seed = args.seed.or(self.seed).unwrap_or(1);
-        let mut world = World::new(now - history, zone, seed);
+        let mut world = World::new(now - HISTORY, zone, seed);
         self.populate(&mut world, args)?;
         world.live_through(now);
-        match (self.balance, self.lasts_days) {
-            (Some(_), Some(_)) => return Err(wrong("balance and lasts_days exclude each other".to_owned())),
-            (Some(balance), None) => world.set_balance(balance),
-            (None, Some(days)) => world.last_days(days),
-            (None, None) => world.set_balance(comfortable(&world)),
-        }
-        world.report_error = self.report_error.take();
-        world.faults.on = std::mem::take(&mut self.fault);
-        for mut event in std::mem::take(&mut self.event) {
+        world.set_balance(comfortable(&world));
+        for mut event in self.event {
             let at = event.remove("at").ok_or_else(|| wrong("an event has no `at`".to_owned()))?;
             let at: Span = at.try_into().map_err(|e| wrong(format!("event at: {e}")))?;
             let named = event.get("do").map(ToString::to_string).unwrap_or_default();
@@ -145,13 +118,10 @@ impl Scenario {
         }
         let first_key = world.keys.rows().first().map(|k| k.id);
         for n in 0..count(args.vms, self.vms, self.vm.len(), names::VMS.len()) {
-            let line = self.vm.get(n);
-            let kind = line.and_then(|l| l.tariff.clone()).unwrap_or_else(|| {
-                // Large tariffs are rarer.
-                let pick = world.rng.usize(0..15);
-                VM_TARIFFS[[0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 4][pick]].0.to_owned()
-            });
-            let name = line.map_or_else(|| names::vm(n), |l| l.name.clone());
+            // Large tariffs are rarer.
+            let pick = world.rng.usize(0..15);
+            let kind = VM_TARIFFS[[0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 4][pick]].0.to_owned();
+            let name = self.vm.get(n).map_or_else(|| names::vm(n), |l| l.name.clone());
             let start = past(world, 400);
             let key = first_key.filter(|_| n % 2 == 0);
             let ssh_keys = key.into_iter().collect();
@@ -160,27 +130,17 @@ impl Scenario {
             if n % 5 == 0 {
                 world.add_ip(id, 6);
             }
-            let off = (self.vm.is_empty() && n == 4).then_some("stopped");
-            if let (Some(vm), Some(state)) =
-                (world.vms.get_mut(id), line.and_then(|l| l.state.as_deref()).or(off))
-            {
-                vm.life.state = State::Owned(state.to_owned());
+            if let Some(vm) = world.vms.get_mut(id).filter(|_| self.vm.is_empty() && n == 4) {
+                vm.life.state = State::Borrowed("stopped");
             }
         }
         for n in 0..count(args.containers, self.containers, self.container.len(), names::CONTAINERS.len()) {
-            let line = self.container.get(n);
-            let name = line.map_or_else(|| names::container(n), |l| l.name.clone());
+            let name = self.container.get(n).map_or_else(|| names::container(n), |l| l.name.clone());
             let mut new = Container::named(name);
-            new.memory_limit = line.and_then(|l| l.memory_limit).unwrap_or(256 << world.rng.u32(0..4));
+            new.memory_limit = 256 << world.rng.u32(0..4);
             new.redis = (n % 2 == 0).then_some(64);
             let start = past(world, 400);
-            let id = world.add_container(new, start, ordered);
-            if let (Some(c), Some(state)) =
-                (world.containers.get_mut(id), line.and_then(|l| l.state.as_deref()))
-            {
-                c.state = ContainerState::parse(state)
-                    .ok_or_else(|| SimError::unknown("container state", state))?;
-            }
+            world.add_container(new, start, ordered);
         }
         self.add_sites(world, count(args.sites, self.sites, self.site.len(), names::SITES.len()))?;
         self.add_orders(world);
@@ -203,8 +163,7 @@ impl Scenario {
                 // Neighbours share a container, so that its sites are next to each other.
                 None => containers[n * containers.len() / count],
             };
-            let engine = line
-                .map_or_else(|| engine.to_owned(), |l| l.engine.clone().unwrap_or_else(|| "php".to_owned()));
+            let engine = if line.is_some() { "php" } else { engine }.to_owned();
             let dynamic = engine != "static";
             let new = Site {
                 container,
@@ -220,11 +179,6 @@ impl Scenario {
                 let every = |field: &str| if field == "minutes" { "*/10" } else { "*" };
                 let every = CRON_FIELDS.map(|field| (field, every(field).to_owned())).into();
                 world.add_cron_job(id, every, "php cron.php".to_owned(), "queue".to_owned(), created);
-            }
-            if let (Some(site), Some(state)) =
-                (world.sites.get_mut(id), line.and_then(|l| l.state.as_deref()))
-            {
-                site.life.state = State::Owned(state.to_owned());
             }
         }
         Ok(())
@@ -251,22 +205,16 @@ impl Scenario {
                 amount: line.amount,
                 billing: line.billing_period.unwrap_or(month),
                 charge: line.charge_period.unwrap_or(Period(1, Unit::Day)),
-                generic_type: line.generic_type.as_deref(),
+                generic_type: None,
                 independent: generated.is_none(),
                 kind: "std",
             });
             // `age` counts back from the start of the scenario, and not from that of its history.
             let start = match line.age {
-                Some(age) => {
-                    world.local_now() + TimeDelta::days(self.history_days.unwrap_or(30).clamp(0, 365)) - age.0
-                }
+                Some(age) => world.local_now() + HISTORY - age.0,
                 None => past(world, 90),
             };
-            let id = world.open_order(&line.comment, tariff, start);
-            if let Some(state) = line.state.as_deref() {
-                let now = world.local_now();
-                world.ledger.set_state(id, state, now);
-            }
+            world.open_order(&line.comment, tariff, start);
         }
     }
 }

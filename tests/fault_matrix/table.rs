@@ -256,11 +256,14 @@ ssh_keys = 4
 containers = {containers}
 sites = {sites}
 resource_orders = false
-balance = "5000"
 [[order]]
 comment = "Server"
 amount = "10.00"
 age = "30.5d"
+[[event]]
+at = "0s"
+do = "set_balance"
+amount = "5000"
 "#
     );
     (args, scenario)

@@ -39,8 +39,11 @@ async fn the_forecast_comes_true_for_ninety_days_to_the_kopeck() {
     // Several rhythms, and money that ends on the way. The forecast goes on past the end, and so do the
     // charges.
     let scenario = r#"
-        lasts_days = 60
         vms = 9
+        [[event]]
+        at = "0s"
+        do = "last_days"
+        days = 60
         [[order]]
         comment = "backup"
         amount = "100.00"
@@ -102,9 +105,9 @@ async fn charges_of_one_tariff_at_one_moment_share_a_row() {
 
 #[tokio::test]
 async fn an_unpaid_account_goes_dark_and_comes_back() {
-    let scenario =
-        "lasts_days = 2\n[[container]]\nname = 'a'\n[[container]]\nname = 'b'\nstate = 'DISABLED_BY_ADMIN'\n";
-    let sim = Sim::with(|_| {}, scenario).await;
+    let sim = Sim::with(|_| {}, "[[container]]\nname = 'a'\n[[container]]\nname = 'b'\n").await;
+    sim.obey("set_container", json!({"container": "b", "state": "DISABLED_BY_ADMIN"}));
+    sim.obey("last_days", json!({"days": 2}));
     let was = state(&sim).await;
     assert_eq!((&was["vms"], was["cut_off"].as_bool()), (&json!({"active": 6, "stopped": 1}), Some(false)));
     sim.pass(4 * 86_400);
@@ -329,7 +332,6 @@ fn scenarios_that_cannot_be_are_refused_with_the_reason() {
         ("vmz = 3", "vmz"),
         ("time_zone = 'Mars/Base'", "Mars/Base"),
         ("sites = 100001", "100000"),
-        ("balance = '1'\nlasts_days = 2", "exclude"),
         ("containers = 0\nsites = 3", "container"),
         ("[[event]]\ndo = 'pay'\namount = '1'", "at"),
         ("[[event]]\nat = '1s'\ndo = 'pray'", "pray"),

@@ -159,7 +159,7 @@ async fn a_stop_is_not_held_up_by_a_stall() {
     use hostwatch_sim::{Args, Simulator};
     use std::sync::Arc;
     let start = chrono::DateTime::from_timestamp(1_700_000_000, 0).unwrap();
-    let fault = "[[fault]]\nkind = 'stall'\n";
+    let fault = "[[event]]\nat = '0s'\ndo = 'fault'\nkind = 'stall'\n";
     let simulator =
         Arc::new(Simulator::from_scenario(&Args::default(), fault, Arc::new(move || start)).unwrap());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -71,7 +71,8 @@ fn fixture(name: &str) -> Value {
 
 #[tokio::test]
 async fn answers_have_the_shape_of_the_example_payloads() {
-    let sim = Sim::with(|a| a.vm_page_size = 1, "lasts_days = 5").await;
+    let sim = Sim::with(|a| a.vm_page_size = 1, "").await;
+    sim.obey("last_days", json!({"days": 5}));
     let charge = sim.first("/api/v1/charge/").await["resource_uri"].as_str().unwrap().to_owned();
     let mut shown = vec![];
     for (name, path) in [

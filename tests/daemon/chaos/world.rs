@@ -46,8 +46,9 @@ impl Account {
         let (vms, containers) = (20 + seconds * 3 / 20, 4 + seconds / 150);
         let scenario = format!(
             "time_zone = \"UTC\"\nseed = {seed}\nresource_orders = false\nvms = {vms}\ncontainers = {containers}\nsites = {}\n\
-             lasts_days = 200\n[[order]]\ncomment = \"everything\"\namount = 10\n\
-             billing_period = [1, \"day\"]\ncharge_period = [1, \"day\"]\nage = \"246h\"\n",
+             [[order]]\ncomment = \"everything\"\namount = 10\n\
+             billing_period = [1, \"day\"]\ncharge_period = [1, \"day\"]\nage = \"246h\"\n\
+             [[event]]\nat = \"0s\"\ndo = \"last_days\"\ndays = 200\n",
             containers * 2
         );
         let args = Args { past_the_limit: PastTheLimit::Serve, vm_page_size: 100, ..Args::default() };
