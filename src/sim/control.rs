@@ -3,33 +3,19 @@
 
 use super::SimError;
 use super::faults::Fault;
-use super::time::Span;
 use rust_decimal::Decimal;
 use serde::Deserialize;
-use std::fmt;
+use serde_json::Value;
 
-/// The VM, site or container of a command.
+/// The VM, site or container of a command: its id, its name (a VM's `vm_id` and a container's `login` do as well), or "*"
+/// for all.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
-pub enum Which {
-    /// by its numeric id
-    Id(u64),
-    /// by its name (a VM's `vm_id` and a container's `login` do as well); "*" means all
-    Name(String),
-}
+#[serde(from = "Value")]
+pub struct Which(pub(super) String);
 
-impl fmt::Display for Which {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Which::Id(id) => write!(f, "{id}"),
-            Which::Name(name) => f.write_str(name),
-        }
-    }
-}
-
-impl From<&str> for Which {
-    fn from(name: &str) -> Which {
-        Which::Name(name.to_owned())
+impl From<Value> for Which {
+    fn from(written: Value) -> Which {
+        Which(written.as_str().map_or_else(|| written.to_string(), str::to_owned))
     }
 }
 
@@ -37,19 +23,15 @@ impl From<&str> for Which {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
-    /// Sets a VM's state, any text. With `after`, it goes on to `then` by itself, or to the usual next state.
+    /// Sets a VM's state, any text.
     SetVm {
         vm: Which,
         state: String,
-        then: Option<String>,
-        after: Option<Span>,
     },
     /// The same for a site.
     SetSite {
         site: Which,
         state: String,
-        then: Option<String>,
-        after: Option<Span>,
     },
     /// Sets a container's state by name or code, and whether it is being transferred.
     SetContainer {
@@ -66,12 +48,6 @@ pub enum Command {
     Pay {
         amount: Decimal,
     },
-    /// Adds a charge without an order.
-    Charge {
-        amount: Decimal,
-        #[serde(default = "one_off")]
-        description: String,
-    },
     /// Sets the balance.
     SetBalance {
         amount: Decimal,
@@ -79,10 +55,6 @@ pub enum Command {
     /// Sets the balance so that it lasts exactly this number of days.
     LastDays {
         days: u32,
-    },
-    /// Moves the account's time ahead of the clock. Everything that is due on the way happens.
-    Advance {
-        by: Span,
     },
     /// Switches a fault on.
     Fault(Fault),
@@ -96,14 +68,6 @@ pub enum Command {
     },
     /// Ends all hosting tokens that were bought, before their time.
     EndTokens {},
-    AddVm {
-        name: String,
-        #[serde(default = "usual_tariff")]
-        tariff: String,
-    },
-    AddContainer {
-        name: String,
-    },
     AddSite {
         container: Which,
         name: String,
@@ -121,14 +85,6 @@ pub enum Command {
     },
 }
 
-fn one_off() -> String {
-    "One-off service".to_owned()
-}
-
-fn usual_tariff() -> String {
-    "small".to_owned()
-}
-
 fn usual_engine() -> String {
     "php".to_owned()
 }
@@ -137,7 +93,7 @@ impl Command {
     /// Reads `POST /_sim/<name>` with its JSON body.
     pub fn parse(name: &str, body: &[u8]) -> Result<Command, SimError> {
         let empty = body.iter().all(u8::is_ascii_whitespace);
-        let mut fields: serde_json::Map<String, serde_json::Value> = if empty {
+        let mut fields: serde_json::Map<String, Value> = if empty {
             serde_json::Map::new()
         } else {
             serde_json::from_slice(body).map_err(|e| SimError::Command(e.to_string()))?
@@ -154,7 +110,7 @@ mod tests {
     #[test]
     fn commands_are_read_and_misspelt_ones_refused() {
         let set = Command::parse("set_vm", br#"{"vm": 7, "state": "error"}"#).unwrap();
-        assert!(matches!(set, Command::SetVm { vm: Which::Id(7), .. }));
+        assert!(matches!(set, Command::SetVm { vm: Which(id), .. } if id == "7"));
         let pay = Command::parse("pay", br#"{"amount": "12.50"}"#).unwrap();
         assert!(matches!(pay, Command::Pay { amount } if amount == Decimal::new(1250, 2)));
         let fault = Command::parse("fault", br#"{"kind": "status", "code": 503, "on": "vm", "count": 2}"#);

@@ -24,7 +24,7 @@ mod world;
 use answer::{Answer, Outcome, Refusal};
 use auth::Group;
 use chrono::{DateTime, Utc};
-pub use control::{Command, Which};
+pub use control::Command;
 pub use faults::{Fault, Kind as FaultKind};
 pub use options::{Args, PastTheLimit};
 use parking_lot::{Mutex, MutexGuard};

@@ -1,33 +1,24 @@
 //! Carries out control commands (docs/provider.md, "Control"). control.rs defines them.
 
-use super::records::{Container, ContainerState, Site, State, Vm};
+use super::records::{ContainerState, Site, State};
 use super::{Target, World};
 use crate::SimError;
 use crate::control::{Command, Which};
 use chrono::TimeDelta;
 use rust_decimal::Decimal;
 
-/// The end of a passing state, if a command gives it a time but no end.
-fn end_of(state: &str) -> &'static str {
-    match state {
-        "pending" | "building" => "active",
-        "Stopping" => "Stopped",
-        _ => "Active",
-    }
-}
-
 impl World {
     /// Carries out a command.
     pub fn obey(&mut self, command: &Command) -> Result<(), SimError> {
         match command {
-            Command::SetVm { vm, state, then, after } => {
+            Command::SetVm { vm, state } => {
                 for id in self.find_vms(vm)? {
-                    self.set_state(Target::Vm(id), state, then.as_deref(), after.map(|s| s.0));
+                    self.set_state(Target::Vm(id), state);
                 }
             }
-            Command::SetSite { site, state, then, after } => {
+            Command::SetSite { site, state } => {
                 for id in self.find_sites(site)? {
-                    self.set_state(Target::Site(id), state, then.as_deref(), after.map(|s| s.0));
+                    self.set_state(Target::Site(id), state);
                 }
             }
             Command::SetContainer { container, state, in_transfer } => {
@@ -42,23 +33,10 @@ impl World {
             Command::Pay { amount } => self.set_balance(self.ledger.balance + *amount),
             Command::SetBalance { amount } => self.set_balance(*amount),
             Command::LastDays { days } => self.last_days(*days),
-            Command::Charge { amount, description } => {
-                let now = self.local_now();
-                self.ledger.charge_plain(now, description, *amount);
-                self.settle();
-            }
-            Command::Advance { by } => self.skip(by.0),
             Command::Fault(fault) => self.faults.on.push(fault.clone()),
             Command::ClearFaults { name } => self.faults.clear(name.as_deref()),
             Command::ReportError { text } => self.report_error = text.clone().filter(|t| !t.is_empty()),
             Command::EndTokens {} => self.tokens.end_all(),
-            Command::AddVm { name, tariff } => {
-                self.build_vm(Vm { name: name.clone(), kind: tariff.clone(), ..Vm::default() });
-            }
-            Command::AddContainer { name } => {
-                let now = self.local_now();
-                self.add_container(Container::named(name.clone()), now, true);
-            }
             Command::AddSite { container, name, engine } => {
                 let new = Site { name: name.clone(), engine: engine.clone(), ..Site::default() };
                 self.add_new_site(container, new)?;
@@ -102,7 +80,7 @@ impl World {
         Ok(())
     }
 
-    fn set_state(&mut self, target: Target, state: &str, then: Option<&str>, after: Option<TimeDelta>) {
+    fn set_state(&mut self, target: Target, state: &str) {
         let now = self.local_now();
         if let Some(life) = self.life(target) {
             life.unblocked = None;
@@ -112,11 +90,7 @@ impl World {
         {
             site.updated = now;
         }
-        let epoch = self.enter(target, State::Owned(state.to_owned()));
-        if let Some(after) = after {
-            let end = then.unwrap_or_else(|| end_of(state)).to_owned();
-            self.later(self.now + after, target, epoch, end.into());
-        }
+        self.enter(target, State::Owned(state.to_owned()));
     }
 
     /// Sets the balance, and lets the account react.
@@ -150,18 +124,13 @@ impl World {
 /// The rows that an id, a name or "*" means; at least one.
 fn pick<'a>(
     what: &'static str,
-    which: &Which,
+    Which(name): &Which,
     rows: impl Iterator<Item = (u64, &'a str, &'a str)>,
 ) -> Result<Vec<u64>, SimError> {
-    let found: Vec<u64> = match which {
-        Which::Id(wanted) => rows.map(|r| r.0).filter(|id| id == wanted).collect(),
-        Which::Name(name) => rows
-            .filter(|(id, own, other)| {
-                let is_named = name == own || (!other.is_empty() && name == other);
-                name == "*" || is_named || name.parse() == Ok(*id)
-            })
-            .map(|r| r.0)
-            .collect(),
+    let is_meant = |(id, own, other): &(u64, &str, &str)| {
+        let is_named = name == own || (!other.is_empty() && name == other);
+        name == "*" || is_named || name.parse() == Ok(*id)
     };
-    if found.is_empty() { Err(SimError::unknown(what, &which.to_string())) } else { Ok(found) }
+    let found: Vec<u64> = rows.filter(is_meant).map(|row| row.0).collect();
+    if found.is_empty() { Err(SimError::unknown(what, name)) } else { Ok(found) }
 }

@@ -198,34 +198,20 @@ impl Ledger {
         order.paid_till = Some(posting.paid_till);
         let tariff = Arc::clone(&order.tariff);
         let description: Arc<str> = format!("{}: {}", tariff.name, order.comment).into();
-        self.record(posting.at, description, posting.amount, Some(&tariff));
+        self.record(posting.at, description, posting.amount, &tariff);
         Some(posting.at)
     }
 
-    /// Makes a charge without an order.
-    pub fn charge_plain(&mut self, at: NaiveDateTime, description: &str, mut amount: Decimal) {
-        amount.rescale(2);
-        self.balance -= amount;
-        self.record(at, description.into(), amount, None);
-    }
-
-    fn record(&mut self, at: NaiveDateTime, description: Arc<str>, price: Decimal, tariff: Option<&Tariff>) {
+    fn record(&mut self, at: NaiveDateTime, description: Arc<str>, price: Decimal, tariff: &Tariff) {
         let id = self.charges.fresh_id();
-        if let (Some(tariff), Some(last)) = (tariff, self.charges.get_mut(id - 1))
+        if let Some(last) = self.charges.get_mut(id - 1)
             && (last.at, last.tariff, last.price) == (at, tariff.id, price)
         {
             last.quantity += 1;
             last.description = Arc::clone(&tariff.name);
             return;
         }
-        self.charges.push(Charge {
-            id,
-            at,
-            description,
-            price,
-            quantity: 1,
-            tariff: tariff.map_or(0, |t| t.id),
-        });
+        self.charges.push(Charge { id, at, description, price, quantity: 1, tariff: tariff.id });
     }
 
     /// The sum of all charges up to `until`.

@@ -43,8 +43,6 @@ struct Transition {
 #[derive(Debug)]
 pub struct World {
     now: DateTime<Utc>,
-    /// The time by which control commands moved this world ahead of its caller's clock.
-    offset: TimeDelta,
     pub zone: Tz,
     pub rng: fastrand::Rng,
     pub vms: Table<Vm>,
@@ -74,7 +72,6 @@ impl World {
     pub fn new(now: DateTime<Utc>, zone: Tz, seed: u64) -> World {
         World {
             now,
-            offset: TimeDelta::zero(),
             zone,
             rng: fastrand::Rng::with_seed(seed),
             vms: Table::starting_at("vm", 10_001),
@@ -108,17 +105,6 @@ impl World {
         to_local(self.now, self.zone)
     }
 
-    /// Lets the world catch up with its caller's clock.
-    pub fn tick(&mut self, clock: DateTime<Utc>) {
-        self.advance(clock + self.offset);
-    }
-
-    /// Moves the world further ahead of its caller's clock, by `by`.
-    pub fn skip(&mut self, by: TimeDelta) {
-        self.offset += by;
-        self.advance(self.now + by);
-    }
-
     /// Adds a command to the timetable.
     pub fn plan(&mut self, at: DateTime<Utc>, command: Command) {
         self.sequence += 1;
@@ -127,7 +113,7 @@ impl World {
 
     /// Lets all events up to `to` happen, in order. At the same moment commands of the timetable come first,
     /// then charges, then transitions. If the clock goes back, the world stands still.
-    pub fn advance(&mut self, to: DateTime<Utc>) {
+    pub fn tick(&mut self, to: DateTime<Utc>) {
         loop {
             let command = self.timetable.first_key_value().map(|((at, _), _)| *at);
             let charge = self.ledger.schedule.next_at().map(|at| local_to_utc(at, self.zone));
