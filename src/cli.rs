@@ -51,10 +51,8 @@ pub(crate) enum Command {
     /// Simulate the provider alone, for tests and dry runs
     Simulate(Box<Simulate>),
     /// Show the state of everything, as the running daemon knows it; exit 0 fine, 1 a problem, 3 not known
-    #[command(after_help = examples::STATUS)]
     Status(ListArgs),
     /// Forecast the balance by the daemon's last report, or else the provider's; exit 0 fine, 1 a cut-off is near, 3 not known
-    #[command(after_help = examples::FORECAST)]
     Forecast(OfAccount),
     /// Show the mails to come if nobody pays, by the real rules; sends nothing. Exit 0 fine; 1 a cut-off that
     /// nobody would hear of; 3 not known
@@ -69,17 +67,13 @@ pub(crate) enum Command {
     #[command(alias = "test-email")]
     TestMessage(TestMessage),
     /// Ask whether the daemon runs and all of its loops work; exit 0, or 1 and why not
-    #[command(after_help = examples::HEALTHCHECK)]
     Healthcheck(Config),
     /// Have the running daemon take up its configuration; exit 0, or 1 with the reason why the old one stays
-    #[command(after_help = examples::RELOAD)]
     Reload(Config),
     /// Have the running daemon poll the provider now, as after a payment, and show the results; exit 0, or 1 if
     /// a poll failed
-    #[command(after_help = examples::POLL)]
     Poll(OfAccount),
     /// List open incidents, the worst first, and those that ended lately
-    #[command(after_help = examples::INCIDENTS)]
     Incidents(ListArgs),
     /// Acknowledge an open incident: no more reminders of it, its end is still mailed
     #[command(after_help = examples::ACK)]

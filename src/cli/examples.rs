@@ -1,35 +1,10 @@
-//! The examples at the end of a command's help. A test tries every line.
+//! The examples at the end of the help of commands whose usage line is not enough. A test tries every line.
 
 pub(super) const INIT: &str = "Examples:
   hostwatch init
   hostwatch init --no-input --panel-url https://panel.example.com --vm-api-key-file key --test-mail
 
 A question that no flag answers can be answered by the key's variable, such as HOSTWATCH_ACCOUNTS__MAIN__TIME_ZONE.";
-
-pub(super) const STATUS: &str = "Examples:
-  hostwatch status
-  hostwatch status --json";
-
-pub(super) const FORECAST: &str = "Examples:
-  hostwatch forecast
-  hostwatch forecast main
-  hostwatch forecast --json";
-
-pub(super) const HEALTHCHECK: &str = "Examples:
-  hostwatch healthcheck
-  hostwatch healthcheck --config.file=/etc/hostwatch/hostwatch.toml";
-
-pub(super) const RELOAD: &str = "Examples:
-  hostwatch reload";
-
-pub(super) const POLL: &str = "Examples:
-  hostwatch poll
-  hostwatch poll main
-  hostwatch poll main --json";
-
-pub(super) const INCIDENTS: &str = "Examples:
-  hostwatch incidents
-  hostwatch incidents --json";
 
 pub(super) const WHY: &str = "Examples:
   hostwatch why main/vm_error/4711

@@ -233,12 +233,15 @@ fn beside_the_daemon(lines: Vec<String>) -> Vec<String> {
 const BESIDE: [&str; 9] =
     ["status", "forecast", "healthcheck", "poll", "incidents", "why", "ack", "silence", "outbox"];
 
-/// The examples in the help of each command beside the daemon.
+/// The examples in the help of each command beside the daemon, and the commands that need none.
 fn examples(machine: &Machine) -> Vec<String> {
     let of = |command: &&str| {
         let help = machine.ok(&format!("hostwatch {command} --help"));
-        let (_, examples) = help.split_once("Examples:\n").unwrap_or_else(|| panic!("{command}: {help}"));
-        examples.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+        match help.split_once("Examples:\n") {
+            Some((_, examples)) => examples.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>(),
+            None if *command == "healthcheck" => vec!["hostwatch healthcheck".to_owned()],
+            None => ["", " --json"].map(|flag| format!("hostwatch {command}{flag}")).into(),
+        }
     };
     let all = BESIDE.iter().flat_map(of).filter(|line| line.starts_with("hostwatch "));
     // They have a mail that does not exist, and a silence that was removed before.
