@@ -170,7 +170,7 @@ class Daemon:
 def provider(args, work, vms, containers, sites, name, *more):
     port = free_port()
     command = [args.binary, "simulate", "--listen-address", f"127.0.0.1:{port}", "--control", "--vms", vms,
-               "--containers", containers, "--sites", sites, "--vm-page-size", 100, "--past-the-limit", "serve", *more]
+               "--containers", containers, "--sites", sites, "--vm-page-size", 100, "--unlimited", *more]
     with process(command, work / f"{name}.provider.log"):
         until("the simulated provider", lambda: listening(port))
         yield port

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use common::{Daemon, Provider, smtp::SmtpServer, until_within};
-use hostwatch_sim::{Args, PastTheLimit};
+use hostwatch_sim::Args;
 
 const POLLS: u64 = 86_400;
 /// Each polls its VMs, containers, sites and report every second.
@@ -94,7 +94,7 @@ impl Held {
 }
 
 fn soak(form: &str, polls: u64, accounts: u64) {
-    let args = Args { past_the_limit: PastTheLimit::Serve, ..Args::default() };
+    let args = Args { unlimited: true, ..Args::default() };
     let provider = Provider::start_with(&args, "time_zone = \"UTC\"\nvms = 20\ncontainers = 1\nsites = 10\n");
     let smtp = SmtpServer::plain();
     let mut daemon = Daemon::prepare(&provider, smtp.address, "");

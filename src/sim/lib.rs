@@ -26,7 +26,7 @@ use auth::Group;
 use chrono::{DateTime, Utc};
 pub use control::Command;
 pub use faults::{Fault, Kind as FaultKind};
-pub use options::{Args, PastTheLimit};
+pub use options::Args;
 use parking_lot::{Mutex, MutexGuard};
 use scenario::Scenario;
 use serde::Serialize;

@@ -3,16 +3,6 @@
 use super::time::Span;
 use std::path::PathBuf;
 
-/// The answer to a request past a rate limit, which section 8 does not show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum PastTheLimit {
-    /// 429 with Retry-After
-    #[value(name = "429")]
-    TooManyRequests,
-    /// the answer, as if there were no limit
-    Serve,
-}
-
 /// Flags of `hostwatch simulate`.
 #[derive(clap::Args, Debug, Clone)]
 pub struct Args {
@@ -59,9 +49,9 @@ pub struct Args {
     /// Rows on a page of VMs, SSH keys and IPs
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000), value_name = "N")]
     pub vm_page_size: u32,
-    /// Answer to a request past a rate limit
-    #[arg(long, value_enum, default_value = "429", value_name = "WHAT")]
-    pub past_the_limit: PastTheLimit,
+    /// Answer requests past a rate limit too, instead of 429 with Retry-After
+    #[arg(long)]
+    pub unlimited: bool,
 }
 
 impl Default for Args {

@@ -8,7 +8,6 @@ use super::body::SimBody;
 use super::faults::apply::{self, Sending};
 use super::faults::{Fault, Kind};
 use super::limits::Limited;
-use super::options::PastTheLimit;
 use super::routes::{Request, route};
 use super::tokens;
 use super::{Entry, Simulator};
@@ -144,7 +143,7 @@ impl Simulator {
             return Err(Refusal::new(406, "accept", "must be application/json"));
         }
         if let Some(kind) = Limited::of(rq.method, rq.parts)
-            && self.args.past_the_limit == PastTheLimit::TooManyRequests
+            && !self.args.unlimited
             && let Err(seconds) = world.limits.admit(kind, now)
         {
             let mut refusal = Refusal::new(429, "", "too many requests");

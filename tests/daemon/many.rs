@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use common::smtp::SmtpServer;
 use common::*;
-use hostwatch_sim::{Args, PastTheLimit};
+use hostwatch_sim::Args;
 
 const ACCOUNTS: usize = 200;
 const TICK_SECONDS: usize = 10;
@@ -25,7 +25,7 @@ const FIRST_CALLS: [&str; 4] = ["VMs", "containers", "sites of a container", "ex
 
 /// All accounts are one at the provider, which must not count their calls together.
 fn provider() -> Provider {
-    let args = Args { past_the_limit: PastTheLimit::Serve, ..Args::default() };
+    let args = Args { unlimited: true, ..Args::default() };
     Provider::start_with(&args, "time_zone = \"UTC\"\nvms = 3\ncontainers = 1\nsites = 2\n")
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use hostwatch_sim::{Args, Fault, FaultKind, PastTheLimit};
+use hostwatch_sim::{Args, Fault, FaultKind};
 
 /// A collector, and the facts about its data that a test needs.
 pub struct Place {
@@ -241,7 +241,7 @@ pub const TROUBLES: [Trouble; 27] = [
 
 /// The account of a fault: two pages of everything that has pages.
 pub fn scenario(place: &Place, is_wide: bool) -> (Args, String) {
-    let args = Args { vm_page_size: 3, past_the_limit: PastTheLimit::Serve, ..Args::default() };
+    let args = Args { vm_page_size: 3, unlimited: true, ..Args::default() };
     let (containers, sites) = match (is_wide, place.collector) {
         (false, _) => (2, 4),
         (true, "containers") => (101, 1),

@@ -252,7 +252,7 @@ async fn limits_are_the_documents_and_a_switch_lifts_them() {
     }
     sim.pass(60);
     assert_eq!(sim.get(VMS).await.status, 200);
-    let sim = Sim::with(|a| a.past_the_limit = hostwatch_sim::PastTheLimit::Serve, "").await;
+    let sim = Sim::with(|a| a.unlimited = true, "").await;
     for _ in 0..3 {
         assert_eq!(sim.form("POST", "/api/cvds/v1/ssh-keys/", &key).await.status, 201);
     }

@@ -2,7 +2,7 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, dead_code)]
 
 use chrono::{DateTime, TimeDelta, Utc};
-use hostwatch_sim::{Args, Command, PastTheLimit, Simulator};
+use hostwatch_sim::{Args, Command, Simulator};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -195,7 +195,7 @@ fn change(args: &mut Args, heading: &str) {
             "containers" => args.containers = Some(number),
             "sites" => args.sites = Some(number),
             "page" => args.vm_page_size = u32::try_from(number).unwrap(),
-            "unlimited" => args.past_the_limit = PastTheLimit::Serve,
+            "unlimited" => args.unlimited = true,
             _ => panic!("{heading}"),
         }
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use chrono::NaiveDateTime;
-use hostwatch_sim::{Args, PastTheLimit};
+use hostwatch_sim::Args;
 
 use super::history::{History, Moment, Span};
 use super::script::ACCOUNTS;
@@ -51,7 +51,7 @@ impl Account {
              [[event]]\nat = \"0s\"\ndo = \"last_days\"\ndays = 200\n",
             containers * 2
         );
-        let args = Args { past_the_limit: PastTheLimit::Serve, vm_page_size: 100, ..Args::default() };
+        let args = Args { unlimited: true, vm_page_size: 100, ..Args::default() };
         let provider = Provider::start_with(&args, &scenario);
         let first_charge = first_charge(provider.address);
         let ids = |first: u64, count: u64| (first..first + count).collect::<Vec<_>>();
