@@ -12,12 +12,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::carrier;
 use super::collectors::{Collectors, Prepared};
-use super::common::{Common, Delivery, SharedStore};
+use super::common::{Common, SharedStore};
 use super::control::Desk;
 use super::heartbeat::Heartbeat;
 use super::liveness::{Ended, Liveness, Loop, Tasks};
 use super::machine;
-use super::mails::{self, MailWriter};
+use super::mails;
 use super::pipeline::{Housekeeping, Looking, Paced, Pipeline, Senders, story, watchers};
 use super::publish::say_returned;
 use super::reload::{Reloader, SecretFiles};
@@ -33,12 +33,9 @@ use crate::http::{self, AllowedHosts, Reload};
 use crate::mail::smtp::machine_names;
 use crate::mail::{Service, Way};
 use crate::metrics::{Encoder, Own};
-use crate::model::mails::OutboxSummary;
-use crate::model::{AccountName, Collector, KnownAccount, LastReport, Profile, Snapshot};
-use crate::provider::FIELDS;
 use crate::state::Shared;
 use crate::store::{Opened, Restored};
-use crate::view::{About, Alerting};
+use crate::view::About;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The commit of the build, if the build was given one.
@@ -55,18 +52,16 @@ pub(super) fn start(start: Start, stop: CancellationToken) -> Result<Running> {
     let own = own_metrics(&settings, now);
     let decided = restore(store, &settings, &clock)?;
     let store = Arc::clone(&decided.store);
-    let known = unread(&settings, &last_reports(&store), &own);
-    let states = known.iter().map(|(name, known)| (name.clone(), known.publish()));
-    let encoder = first_page(&settings, &known, &decided.engine, now);
+    let encoder = Encoder::new(settings.state_series);
     let carriers = carrier::all(&settings)?;
     let (messages, inbox) = mpsc::channel(256);
     let common = Arc::new(Common {
         own,
         store_path: settings.store_path.clone(),
-        alerting: Shared::new(nothing_decided(&settings)),
-        delivery: Shared::new(Delivery::default()),
+        alerting: Shared::default(),
+        delivery: Shared::default(),
         store,
-        snapshot: Shared::new(Snapshot { accounts: states.collect() }),
+        snapshot: Shared::default(),
         page: Shared::new(encoder.page()),
         liveness: Arc::new(Liveness::new()),
         polls: PollRequests::default(),
@@ -85,13 +80,15 @@ pub(super) fn start(start: Start, stop: CancellationToken) -> Result<Running> {
     let guard = listeners.iter().find_map(http::Listener::guard).cloned();
     let secrets = SecretFiles::new(&settings, guard.as_deref(), &common.refusals);
     let mut tasks = Tasks::new();
+    let senders = common.senders(&mut tasks, &stop);
+    let edits = common.listeners(&mut tasks, &stop);
+    let mut pipeline = common.pipeline(decided, encoder, (senders, edits));
+    // Incidents that were open before this start are open at the first scrape.
+    pipeline.follow(&settings);
     let (reload, reloads) = mpsc::channel(4);
     let web = Arc::new(common.web(telemetry_path, lifecycle, reload, now));
     let serving = http::serve(listeners, http::ConnectionLimits::default(), web, stop.child_token());
     part(&mut tasks, "web server", serving);
-    let senders = common.senders(&mut tasks, &stop);
-    let edits = common.listeners(&mut tasks, &stop);
-    let pipeline = common.pipeline(&settings, known, decided, encoder, (senders, edits));
     // The pipeline has a thread of its own: if it blocked a worker, the runtime would make more threads, each with
     // its own memory.
     let (runtime, stopped) = (tokio::runtime::Handle::current(), stop.child_token());
@@ -131,10 +128,9 @@ impl Common {
         }
     }
 
+    /// The pipeline before it has a configuration.
     fn pipeline(
         self: &Arc<Self>,
-        settings: &Settings,
-        known: BTreeMap<AccountName, KnownAccount>,
         decided: Decided,
         encoder: Encoder,
         (senders, edits): (Senders, BTreeMap<String, mpsc::UnboundedSender<Edit>>),
@@ -142,13 +138,13 @@ impl Common {
         let Decided { engine, log, muted, housekeeping, store: _ } = decided;
         Pipeline {
             common: Arc::clone(self),
-            known,
+            known: BTreeMap::new(),
             stories: story::known(&engine),
             engine,
             log,
             muted,
             encoder,
-            mail_writer: MailWriter::of(settings),
+            mail_writer: None,
             senders,
             outbox_shown: Paced::default(),
             edits,
@@ -159,7 +155,7 @@ impl Common {
             not_encoded: BTreeMap::new(),
             encoded: Paced::default(),
             housekeeping,
-            digest: settings.digest.clone(),
+            digest: None,
             addresses: machine::addresses_or_none(),
             inconsistent: BTreeSet::new(),
         }
@@ -240,59 +236,12 @@ fn restore(opened: Opened, settings: &Settings, clock: &Clock) -> Result<Decided
     Ok(Decided { engine, log, muted, housekeeping, store: Arc::new(Mutex::new(store)) })
 }
 
-/// The page's view of incidents and mails before the pipeline shows any.
-fn nothing_decided(settings: &Settings) -> Alerting {
-    let mut alerting = Alerting::default();
-    alerting.mails.outbox = settings.mails.then(OutboxSummary::default);
-    alerting.mails.without_heartbeat = settings.heartbeat_url.is_none();
-    alerting
-}
-
 fn own_metrics(settings: &Settings, now: DateTime<Utc>) -> Arc<Own> {
     let own = Arc::new(Own::new(VERSION, COMMIT).with_process());
     own.heartbeat_configured(settings.heartbeat_url.is_some());
     own.external_url(settings.web.external_url.as_ref().map(AsRef::as_ref));
     own.reload(true, now);
     own
-}
-
-/// The first page: incidents that were open before this start are open at the first scrape.
-fn first_page(
-    settings: &Settings,
-    known: &BTreeMap<AccountName, KnownAccount>,
-    engine: &Engine,
-    now: DateTime<Utc>,
-) -> Encoder {
-    let mut encoder = Encoder::new(settings.state_series);
-    for (account, known) in known {
-        encoder.set_incidents(account, engine.exported(account, now));
-        encoder.refresh(known.state(), &Collector::ALL, now);
-    }
-    encoder
-}
-
-fn last_reports(store: &SharedStore) -> BTreeMap<AccountName, LastReport> {
-    store.lock().reports().unwrap_or_else(|error| {
-        tracing::warn!(%error, "what reports said last is lost: no amounts are known until the next one is read");
-        BTreeMap::new()
-    })
-}
-
-/// The first state of all accounts: only their last reports are known, and every metric about reading exists.
-fn unread(
-    settings: &Settings,
-    reports: &BTreeMap<AccountName, LastReport>,
-    own: &Own,
-) -> BTreeMap<AccountName, KnownAccount> {
-    let unread = |profile: &Arc<Profile>| {
-        own.account(&profile.name, &profile.collectors);
-        for field in FIELDS {
-            own.unknown_values(&profile.name, field, 0);
-        }
-        let known = KnownAccount::new(Arc::clone(profile)).remembering(reports.get(&profile.name));
-        (profile.name.clone(), known)
-    };
-    settings.accounts.iter().map(|account| unread(&account.profile)).collect()
 }
 
 fn part(tasks: &mut Tasks, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {

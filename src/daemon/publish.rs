@@ -63,7 +63,7 @@ impl Common {
         self.own.outbox(&outbox);
         self.delivery.set(Delivery::of(debts, last_sent));
         self.write_mails(|mails| {
-            mails.outbox = mails.outbox.map(|_| outbox);
+            mails.outbox = Some(outbox);
             mails.last_mail_at = last_sent;
             mails.server_error = ServerError::of(debts);
         });

@@ -32,6 +32,7 @@ use crate::config::Settings;
 use crate::failpoint;
 use crate::metrics::{Encoder, Own};
 use crate::model::{AccountName, Collector, CollectorStatus, KnownAccount, Read, Report, forecast};
+use crate::provider::FIELDS;
 use crate::provider::cron::Schedule;
 use crate::provider::poll::{Update, span};
 pub(crate) use accounts::{watcher, watchers};
@@ -126,10 +127,6 @@ impl Pipeline {
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut check = interval(CHECK_EVERY);
         check.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        self.forget_unserved();
-        // Incidents that are no longer watched end before a mail is made of them.
-        self.look_at_time();
-        self.show_incidents();
         loop {
             self.last_run.now();
             let message = tokio::select! {
@@ -275,7 +272,8 @@ impl Pipeline {
         self.keep_up(now);
     }
 
-    fn follow(&mut self, settings: &Settings) {
+    /// Puts a configuration in force, at the start and at a reload.
+    pub(super) fn follow(&mut self, settings: &Settings) {
         self.common.show_heartbeat(settings.heartbeat_url.is_some());
         self.encoder.configure(settings.state_series);
         let profiles = || settings.accounts.iter().map(|account| &account.profile);
@@ -288,10 +286,16 @@ impl Pipeline {
             self.common.own.remove_account(name);
             snapshot.accounts.remove(name);
         }
-        let reports = self.common.store.lock().reports().unwrap_or_default();
+        let reports = self.common.store.lock().reports().unwrap_or_else(|error| {
+            tracing::warn!(%error, "what reports said last is lost: no amounts are known until the next one is read");
+            BTreeMap::new()
+        });
         for profile in profiles().map(Arc::clone) {
             let name = profile.name.clone();
             self.common.own.account(&name, &profile.collectors);
+            for field in FIELDS {
+                self.common.own.unknown_values(&name, field, 0);
+            }
             let known = match self.known.remove(&name) {
                 Some(known) => known.with_profile(profile),
                 None => KnownAccount::new(profile).remembering(reports.get(&name)),
@@ -300,19 +304,19 @@ impl Pipeline {
             self.known.insert(name, known);
         }
         self.common.snapshot.set(snapshot);
-        self.encode_again();
-        self.encode_all();
-        // An account that was removed also leaves the page.
-        self.publish(true);
         self.engine.set_watchers(watchers(settings));
         self.mail_writer = MailWriter::of(settings);
         self.digest = settings.digest.clone();
         self.senders.try_now();
         self.log.probe();
         self.forget_unserved();
-        // Incidents that are no longer watched end now.
+        // Incidents that are no longer watched end before a mail is made of them.
         self.look_at_time();
         self.show_incidents();
+        self.encode_again();
+        self.encode_all();
+        // An account that was removed also leaves the page.
+        self.publish(true);
     }
 }
 
