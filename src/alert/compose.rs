@@ -54,7 +54,7 @@ impl Log {
         if !is_first && self.is_limited(lane, to, facts) {
             return None;
         }
-        let limited = lane == Lane::Other && self.standing(to).is_some_and(|standing| standing.limited);
+        let limited = lane == Lane::Other && self.addressees.get(to).is_some_and(|one| one.limited);
         let form = if is_first {
             Form::Started(self.started_numbers(to, &items, facts))
         } else if limited && items.len() > 1 {
@@ -145,10 +145,10 @@ impl Log {
 
     /// The beginning of the newest refusal or failure that still holds back the mails of a lane.
     pub(super) fn hold(&self, lane: Lane, to: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        let standing = self.standing(to)?;
-        let refused = standing.refused.filter(|hold| now < hold.until()).map(|hold| hold.since);
-        let backoff = standing.backoff.get(&lane).filter(|one| now < one.soon());
-        let held = standing.held.filter(|_| standing.held_until().is_some_and(|until| now < until));
+        let one = self.addressees.get(to)?;
+        let refused = one.refused.filter(|hold| now < hold.until()).map(|hold| hold.since);
+        let backoff = one.backoff.get(&lane).filter(|one| now < one.soon());
+        let held = one.held.filter(|_| one.held_until().is_some_and(|until| now < until));
         refused.max(backoff.map(|one| one.since)).max(held)
     }
 
@@ -159,10 +159,10 @@ impl Log {
             return false;
         }
         let mut is_limited = false;
-        self.change_standing(to, |standing| {
-            standing.sent.retain(|at| facts.now - *at < HOUR);
-            is_limited = standing.sent.len() >= facts.max_per_hour;
-            standing.limited |= is_limited;
+        self.change_addressee(to, |one| {
+            one.sent.retain(|at| facts.now - *at < HOUR);
+            is_limited = one.sent.len() >= facts.max_per_hour;
+            one.limited |= is_limited;
         });
         is_limited
     }

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::due::LAPSE;
-use super::flight::{First, Flight, Standing};
+use super::flight::{Addressee, First, Flight};
 use super::key::Key;
 use super::kind::Event;
 use super::log::Log;
@@ -73,7 +73,7 @@ impl Debts {
     }
 }
 
-impl Standing {
+impl Addressee {
     /// The time of a mail of the last week that may not have arrived.
     fn unsure_since(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         self.unsure_since.filter(|at| now - *at < LAPSE)
@@ -87,9 +87,9 @@ impl Log {
         let again = flights
             // A mail that could leave by now waits for a reading.
             .filter_map(|flight| Some(flight.again?.max(now)));
-        let standing = self.standing(to);
-        let holds = standing.into_iter().flat_map(Standing::holds);
-        let limits = standing.into_iter().flat_map(Standing::limit_ends);
+        let addressee = self.addressees.get(to);
+        let holds = addressee.into_iter().flat_map(Addressee::holds);
+        let limits = addressee.into_iter().flat_map(Addressee::limit_ends);
         let candidates = self.candidates.get(to).into_iter().flatten();
         let entries = candidates.filter_map(|key| self.entry(key, to));
         let refused = entries.filter_map(|one| one.refused);
@@ -103,7 +103,7 @@ impl Log {
 
     /// The debts to each recipient, and the state of its deliveries.
     pub(crate) fn debts(&self, now: DateTime<Utc>) -> Vec<Debts> {
-        let unsure = self.addressees.iter().filter(|(_, one)| one.standing.unsure_since(now).is_some());
+        let unsure = self.addressees.iter().filter(|(_, one)| one.unsure_since(now).is_some());
         let all: BTreeSet<String> =
             self.recipients().into_iter().chain(unsure.map(|(to, _)| to.clone())).collect();
         all.into_iter().map(|to| self.debts_to(to, now)).collect()
@@ -117,7 +117,7 @@ impl Log {
             Some(OwedEvent { key: key.clone(), event, since: owed.since })
         };
         let owed: Vec<OwedEvent> = candidates.filter_map(event).collect();
-        let standing = self.standing(&recipient);
+        let addressee = self.addressees.get(&recipient);
         let first = self.first(&recipient);
         let first = first.map(|(First::Owed(since) | First::Refused(Hold { since, .. }))| since);
         let flying =
@@ -125,8 +125,8 @@ impl Log {
         let keys = |flight: &Flight| flight.items.iter().map(|item| item.key.clone()).collect();
         let mail = |flight: &Flight| MailOnItsWay { since: flight.owed_since(), keys: keys(flight) };
         let in_flight: Vec<MailOnItsWay> = flying.map(mail).collect();
-        let digest = self.addressees.get(&recipient).and_then(|one| one.digest.as_ref()).map(|one| one.to);
-        let unsure_since = standing.and_then(|one| one.unsure_since(now));
+        let digest = addressee.and_then(|one| one.digest.as_ref()).map(|one| one.to);
+        let unsure_since = addressee.and_then(|one| one.unsure_since(now));
         let times = owed.iter().map(|one| one.since).chain(in_flight.iter().map(|one| one.since));
         Debts {
             since: times.chain(first).chain(digest).min().or(unsure_since),
@@ -134,10 +134,10 @@ impl Log {
             first,
             digest,
             in_flight,
-            limited: standing.is_some_and(Standing::is_held_by_limit),
-            error: standing.and_then(|one| one.error.clone()),
-            refused_since: standing.and_then(|one| one.unreached.as_ref()).map(|one| one.since),
-            is_held: standing.is_some_and(Standing::is_held),
+            limited: addressee.is_some_and(Addressee::is_held_by_limit),
+            error: addressee.and_then(|one| one.error.clone()),
+            refused_since: addressee.and_then(|one| one.unreached.as_ref()).map(|one| one.since),
+            is_held: addressee.is_some_and(Addressee::is_held),
             is_server_down: false,
             is_login_refused: false,
             next_try: self.next_try(&recipient, now),
@@ -148,7 +148,7 @@ impl Log {
 
     /// Owes a digest to a recipient, once a date for each account, in place of an older one that did not leave.
     pub(crate) fn owe_digest(&mut self, to: &str, mut digest: Digest) {
-        let last = self.standing(to).map(|one| &one.digests);
+        let last = self.addressees.get(to).map(|one| &one.digests);
         let is_new = |account: &AccountName| last.and_then(|last| last.get(account)) != Some(&digest.date);
         digest.accounts.retain(is_new);
         if digest.accounts.is_empty() {
@@ -157,7 +157,7 @@ impl Log {
         let dates = digest.accounts.iter().map(|account| (account.clone(), digest.date));
         let dates: Vec<_> = dates.collect();
         self.change_addressee(to, |one| {
-            one.standing.digests.extend(dates);
+            one.digests.extend(dates);
             one.digest = Some(digest.instead_of(one.digest.take()));
         });
         self.tidings.has_news = true;

@@ -1,6 +1,6 @@
 //! A mail on its way, its result, and the state of deliveries to one recipient.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, Duration, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,6 @@ pub(crate) enum Lane {
 pub(crate) struct Flight {
     pub id: String,
     pub items: Vec<Flown>,
-    pub accounts: Vec<AccountName>,
     /// The log's entries as they were before this mail.
     pub undo: BTreeMap<Key, Notified>,
     /// The state of the first mail before this mail.
@@ -72,12 +71,12 @@ pub(crate) struct Flown {
     pub event_key: String,
 }
 
-/// A recipient whose mails the server refuses for good. Other recipients of its accounts are told once.
+/// The beginning of the time in which the server refuses mails to a recipient for good. Mails to other recipients of its
+/// accounts name it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Unreached {
     pub since: DateTime<Utc>,
     pub error: String,
-    pub accounts: BTreeSet<AccountName>,
 }
 
 /// The same, as another recipient reads it.
@@ -116,9 +115,10 @@ impl First {
     }
 }
 
-/// The state of deliveries to one recipient.
+/// The state of deliveries to one recipient: a row of the store.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Standing {
+#[serde(default)]
+pub(crate) struct Addressee {
     /// The server refuses the recipient.
     pub(super) refused: Option<Hold>,
     /// The time at which the server refused us with a mail to this recipient.
@@ -135,14 +135,8 @@ pub(crate) struct Standing {
     /// The time of the last mail that may not have arrived, since all replies to it were lost.
     pub(super) unsure_since: Option<DateTime<Utc>>,
     /// The date of the last digest of each account.
-    #[serde(default)]
     pub(super) digests: BTreeMap<AccountName, NaiveDate>,
-}
-
-/// The standing of one recipient and the state of its first mail: a row of the store.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Addressee {
-    pub standing: Standing,
+    /// The first mail, until it was told.
     pub first: Option<First>,
     /// The digest that is owed to this recipient.
     pub digest: Option<Digest>,
@@ -201,19 +195,9 @@ impl Flight {
 
 impl Addressee {
     pub(super) fn retry(&mut self) {
-        self.standing.retry();
-        self.first.iter_mut().for_each(First::retry);
-    }
-
-    pub(super) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
-        self.standing.moments().chain(self.first.iter_mut().flat_map(First::moments))
-    }
-}
-
-impl Standing {
-    pub(super) fn retry(&mut self) {
         (self.refused, self.held) = (None, None);
         self.backoff.clear();
+        self.first.iter_mut().for_each(First::retry);
     }
 
     /// Whether the server refuses the recipient, or refused us at its last mail.
@@ -246,11 +230,13 @@ impl Standing {
         let refused = self.refused.iter_mut().map(|hold| &mut hold.since);
         let backoff = self.backoff.values_mut().map(|one| &mut one.since);
         let unreached = self.unreached.iter_mut().map(|one| &mut one.since);
+        let first = self.first.iter_mut().flat_map(First::moments);
         refused
             .chain(&mut self.held)
             .chain(backoff)
             .chain(&mut self.sent)
             .chain(&mut self.unsure_since)
             .chain(unreached)
+            .chain(first)
     }
 }

@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use super::case::{Case, Due, Role, Why};
 use super::due;
 use super::facts::{Facts, is_money};
-use super::flight::{Addressee, First, Flight, Lane, Standing};
+use super::flight::{Addressee, First, Flight, Lane};
 use super::incident::Incident;
 use super::key::Key;
 use super::kind::{Kind, Severity};
@@ -40,7 +40,7 @@ impl Log {
         // A recipient that left the configuration is owed no first mail and no digest.
         self.addressees
             .change_all(|to| !recipients.contains(to), |one| (one.first, one.digest) = (None, None));
-        self.addressees.change_all(|to| !everybody.contains(to), |one| one.standing.unsure_since = None);
+        self.addressees.change_all(|to| !everybody.contains(to), |one| one.unsure_since = None);
         if !self.is_started && facts.engine.all_attempted(facts.snapshot) {
             self.is_started = true;
             for to in recipients {
@@ -124,10 +124,6 @@ impl Log {
 
     pub(super) fn change_entry(&mut self, key: &Key, to: &str, change: impl FnOnce(&mut Notified)) {
         self.entries.change(&(key.clone(), to.to_owned()), change);
-    }
-
-    pub(super) fn standing(&self, to: &str) -> Option<&Standing> {
-        self.addressees.get(to).map(|one| &one.standing)
     }
 
     pub(super) fn first(&self, to: &str) -> Option<First> {
@@ -234,7 +230,7 @@ impl Log {
 
     /// Lets the first mail of each recipient find out at once whether the server takes mail from us again.
     pub(crate) fn probe(&mut self) {
-        self.addressees.change_all(|_| true, |one| one.standing.held = None);
+        self.addressees.change_all(|_| true, |one| one.held = None);
     }
 
     /// An incident and a recipient, with all facts that the decision depends on.

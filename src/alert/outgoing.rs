@@ -9,9 +9,7 @@ use super::case::{Due, Evidence, Role, Why};
 use super::compose::is_webhook;
 use super::due;
 use super::facts::{Facts, is_money};
-use super::flight::{
-    Addressee, Attempt, First, Flight, Flown, Lane, NotReached, Outgoing, Standing, Unreached,
-};
+use super::flight::{Addressee, Attempt, First, Flight, Flown, Lane, NotReached, Outgoing, Unreached};
 use super::incident::Incident;
 use super::key::Key;
 use super::kind::{Event, Severity};
@@ -20,6 +18,7 @@ use super::notice::{Form, Notice};
 use super::notified::{Hold, Notified, Told, What, pause};
 use super::noting::Arrived;
 use super::reason::Cause;
+use super::settings::Watcher;
 use crate::model::AccountName;
 
 /// Whether a mail that may have arrived still says what is true. The greatest answer of its items counts.
@@ -156,7 +155,7 @@ impl Log {
             }
         }
         if facts.everybody().contains(&place.0) {
-            self.change_standing(&place.0, |standing| standing.unsure_since = Some(flight.first_try));
+            self.change_addressee(&place.0, |one| one.unsure_since = Some(flight.first_try));
         }
     }
 
@@ -191,7 +190,7 @@ impl Log {
         facts: &Facts<'_>,
     ) -> Vec<(Key, Event, Cause)> {
         // One mail finds out whether the server takes mail from us again; news does not.
-        if self.standing(to).and_then(Standing::held_until).is_some_and(|until| facts.now < until) {
+        if self.addressees.get(to).and_then(Addressee::held_until).is_some_and(|until| facts.now < until) {
             return Vec::new();
         }
         let tell = |(key, due)| match due {
@@ -220,10 +219,6 @@ impl Log {
             owed.retain(|_| has_news);
         }
         owed
-    }
-
-    pub(super) fn change_standing(&mut self, to: &str, change: impl FnOnce(&mut Standing)) {
-        self.change_addressee(to, |one| change(&mut one.standing));
     }
 
     /// Notes the recipient's knowledge after the mail, and that the mail is on its way.
@@ -266,14 +261,13 @@ impl Log {
             one.first = one.first.filter(|_| first.is_none());
             digest = one.digest.take_if(|_| lane == Lane::Digest);
             if lane != Lane::Money && !is_webhook(&to) {
-                one.standing.sent.push(facts.now);
-                one.standing.limited = false;
+                one.sent.push(facts.now);
+                one.limited = false;
             }
         });
         let flight = Flight {
             id: id.to_owned(),
             items,
-            accounts: notice.accounts.clone(),
             undo,
             first,
             digest,
@@ -294,9 +288,9 @@ impl Log {
         let (is_repeated, now) = (flight.tries > 0, facts.now);
         match attempt {
             Attempt::Sent => {
-                self.change_standing(to, |standing| {
-                    (standing.refused, standing.held) = (None, None);
-                    standing.backoff.remove(&lane);
+                self.change_addressee(to, |one| {
+                    (one.refused, one.held) = (None, None);
+                    one.backoff.remove(&lane);
                 });
                 let episode = |key: &Key| self.entry(key, to).map_or(0, |entry| entry.told.episode);
                 let said = flight.says().map(|key| format!("{key}#{}#{}", episode(key), Event::Opened));
@@ -314,7 +308,7 @@ impl Log {
                     self.change_entry(key, to, |entry| entry.refused = None);
                 }
                 if !self.has_failed(to) {
-                    self.change_standing(to, |one| (one.error, one.unreached) = (None, None));
+                    self.change_addressee(to, |one| (one.error, one.unreached) = (None, None));
                 }
             }
             Attempt::ReplyLost => self.try_again(&place, 1, now),
@@ -324,19 +318,19 @@ impl Log {
                 self.try_again(&place, 1, now);
             }
             Attempt::Held => {
-                self.change_standing(to, |standing| standing.held = Some(now));
+                self.change_addressee(to, |one| one.held = Some(now));
                 self.take_back(&place);
             }
             Attempt::Away => self.take_back(&place),
             Attempt::Deferred => {
-                self.change_standing(to, |standing| {
-                    let backoff = Hold::after(standing.backoff.get(&lane).copied(), now, Hold::soon);
-                    standing.backoff.insert(lane, backoff);
+                self.change_addressee(to, |one| {
+                    let backoff = Hold::after(one.backoff.get(&lane).copied(), now, Hold::soon);
+                    one.backoff.insert(lane, backoff);
                 });
                 self.take_back(&place);
             }
             Attempt::RecipientRefused => {
-                self.change_standing(to, |one| {
+                self.change_addressee(to, |one| {
                     one.refused = Some(Hold::after(one.refused, now, Hold::until));
                 });
                 self.take_back(&place);
@@ -357,7 +351,7 @@ impl Log {
         let mut flying = self.flights.iter().filter(|((other, _), _)| other == to);
         let mut entries = self.candidates.get(to).into_iter().flatten().filter_map(|key| self.entry(key, to));
         let is_held = self.addressees.get(to).is_some_and(|one| {
-            let is_digest = one.digest.is_some() && one.standing.backoff.contains_key(&Lane::Digest);
+            let is_digest = one.digest.is_some() && one.backoff.contains_key(&Lane::Digest);
             is_digest || matches!(one.first, Some(First::Refused(_)))
         });
         is_held || flying.any(|(_, flight)| flight.tries > 0) || entries.any(|entry| entry.refused.is_some())
@@ -373,7 +367,7 @@ impl Log {
         self.change_addressee(to, |one| {
             one.first = flight.first.map(|first| first.refused(now)).or(one.first);
             if flight.digest.is_some() {
-                one.standing.backoff.insert(*lane, Hold { since: now, times: u32::MAX });
+                one.backoff.insert(*lane, Hold { since: now, times: u32::MAX });
             }
         });
     }
@@ -418,7 +412,7 @@ impl Log {
                 None => flight.digest,
             };
             if flight.tries == 0 && place.1 != Lane::Money {
-                let sent = &mut one.standing.sent;
+                let sent = &mut one.sent;
                 if let Some(index) = sent.iter().rposition(|at| *at == flight.first_try) {
                     sent.remove(index);
                 }
@@ -433,25 +427,22 @@ impl Log {
         // The comparison is with the time at which the mail was made: another mail that arrived later shows
         // that the server works.
         let since = flight.map_or(now, |one| one.first_try);
-        let accounts: BTreeSet<AccountName> =
-            flight.into_iter().flat_map(|one| one.accounts.clone()).collect();
-        self.change_standing(to, |standing| {
-            standing.error = Some(error.to_owned());
-            if is_refusal && standing.unreached.is_none() {
-                standing.unreached = Some(Unreached { since, error: error.to_owned(), accounts });
+        self.change_addressee(to, |one| {
+            one.error = Some(error.to_owned());
+            if is_refusal && one.unreached.is_none() {
+                one.unreached = Some(Unreached { since, error: error.to_owned() });
             }
         });
     }
 
     /// Other recipients of these accounts that are not reached.
     fn unreached_by(&self, to: &str, accounts: &[AccountName], facts: &Facts<'_>) -> Vec<NotReached> {
-        let is_other = |other: &str| other != to && facts.everybody().contains(other);
-        let others = self.addressees.iter().filter(|(other, _)| is_other(other));
-        let unreached = others.filter_map(|(other, one)| {
-            let unreached = one.standing.unreached.as_ref()?;
-            let concerns = accounts.iter().any(|account| unreached.accounts.contains(account));
-            let Unreached { since, error, .. } = unreached.clone();
-            concerns.then(|| NotReached { recipient: other.clone(), since, error })
+        let watchers = accounts.iter().filter_map(|account| facts.watcher(account));
+        let others: BTreeSet<&String> =
+            watchers.flat_map(Watcher::everybody).filter(|other| *other != to).collect();
+        let unreached = others.into_iter().filter_map(|other| {
+            let Unreached { since, error } = self.addressees.get(other)?.unreached.clone()?;
+            Some(NotReached { recipient: other.clone(), since, error })
         });
         unreached.collect()
     }
