@@ -71,9 +71,6 @@ impl Pipeline {
             Press::Seen => (open, Vec::new()),
             Press::Silence => (Vec::new(), open.into_iter().map(|(key, _)| (key, until)).collect()),
         };
-        for key in acks.iter().map(|(key, _)| key).chain(silences.iter().map(|(key, _)| key)) {
-            tracing::info!(incident = %key, who, "{}", note_of(*press));
-        }
         let comment = format!("{who}, in Telegram");
         let message = edited.clone();
         let done = store::Pressed { comment: &comment, acks, silences, message };
@@ -183,13 +180,6 @@ fn effect_of(press: Press, until: &str, who: &str, language: Language) -> (Strin
 
 fn place_of(message: &ChatMessage) -> (String, String) {
     (message.recipient.clone(), message.message_id.clone())
-}
-
-fn note_of(press: Press) -> &'static str {
-    match press {
-        Press::Seen => "acknowledged in Telegram",
-        Press::Silence => "silenced in Telegram",
-    }
 }
 
 /// `main/vm_error/17#2#opened`, or `main/disconnect/account#1.2#rung:3`: the incident and its episode.
