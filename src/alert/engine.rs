@@ -45,7 +45,7 @@ impl Engine {
         cut_offs: BTreeMap<AccountName, CutOff>,
         now: DateTime<Utc>,
     ) -> Self {
-        let mut engine = Self {
+        Self {
             watchers,
             incidents: Noting::of(incidents),
             cut_offs: Noting::of(cut_offs),
@@ -53,9 +53,7 @@ impl Engine {
             horizon: now,
             changed: BTreeSet::new(),
             known: Noting::default(),
-        };
-        engine.clamp(now);
-        engine
+        }
     }
 
     /// The accounts that each collector that sees states had read once before this start. Accounts that are no
@@ -152,17 +150,11 @@ impl Engine {
     /// The machine slept, or its clock was set: earlier readings prove nothing until the next one.
     pub(crate) fn wake(&mut self, now: DateTime<Utc>) {
         self.horizon = now;
-        self.clamp(now);
     }
 
-    /// The time is certain from now on: moments from a clock that was ahead are set to now.
+    /// The time is certain from now on: past moments from a clock that was ahead are set to now.
     pub(crate) fn is_sure_of(&mut self, now: DateTime<Utc>) {
         self.horizon = self.horizon.min(now);
-        self.clamp(now);
-    }
-
-    /// Sets past moments that lie ahead of the clock to now.
-    fn clamp(&mut self, now: DateTime<Utc>) {
         self.incidents.change_all(|_| true, |one| pull_back(one.moments(), now));
         self.cut_offs.change_all(|_| true, |one| pull_back(one.moments(), now));
         self.foreseen.values_mut().for_each(|one| pull_back(one.moments(), now));

@@ -227,7 +227,6 @@ fn restore(opened: Opened, settings: &Settings, clock: &Clock) -> Result<Decided
     }
     let muted = store.silences(now).context("reading acknowledgements and silences")?;
     let engine = Engine::new(watchers(settings), incidents, cut_offs, now).knowing(known);
-    log.wake(now);
     log.restart(now);
     if aside.is_some() {
         say_returned(aside.as_deref());

@@ -94,16 +94,16 @@ impl Pipeline {
 
     fn wake(&mut self) {
         self.engine.wake(self.now);
-        self.pull_back_log();
+        self.senders.forget_quiet();
+        if self.common.clock.is_sure() {
+            self.follow_clock();
+        }
     }
 
-    /// The time is certain: moments that lie ahead of it are corrected.
+    /// The time is certain: moments that lie ahead of it are corrected. Before that, the clock of a machine without a
+    /// battery would set all stored moments back.
     fn follow_clock(&mut self) {
         self.engine.is_sure_of(self.now);
-        self.pull_back_log();
-    }
-
-    fn pull_back_log(&mut self) {
         self.log.wake(self.now);
         self.senders.forget_quiet();
     }

@@ -1,8 +1,9 @@
 //! Clocks that were wrong, and clocks that are set.
 
-use chrono::Duration;
+use chrono::{DateTime, Duration};
 
 use super::{World, bill, cut_off_in, stories};
+use crate::alert::Engine;
 use crate::model::Edd;
 
 /// From March 2026 to the same day of 2030 are 1461 days.
@@ -120,4 +121,17 @@ fn a_balance_that_was_read_by_a_clock_ahead_is_not_compared_with_once_it_is_a_da
     // 880 are fewer than the 4950 that the last report foresaw.
     let ladder = world.take_ladder();
     assert!(!ladder.iter().any(|event| event.contains("paid")), "{ladder:?}");
+}
+
+#[test]
+fn a_clock_without_a_battery_sets_no_stored_moment_back_before_it_is_sure() {
+    let mut world = World::healthy();
+    world.live("vm1=error, cut-off 6d");
+    let (engine, in_1970) = (&world.system.engine, DateTime::UNIX_EPOCH);
+    let (known, cut_offs) = (engine.incidents().clone(), engine.cut_offs().clone());
+    let mut anew = Engine::new(engine.watchers().clone(), known.clone(), cut_offs.clone(), in_1970);
+    anew.wake(in_1970);
+    assert_eq!((anew.incidents(), anew.cut_offs()), (&known, &cut_offs));
+    anew.is_sure_of(in_1970);
+    assert!(anew.incidents().values().all(|one| one.since == in_1970));
 }

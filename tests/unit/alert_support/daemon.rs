@@ -45,7 +45,8 @@ impl Daemon {
     /// Continues with the content of a store.
     pub fn on(store: Store, watchers: BTreeMap<AccountName, Watcher>, now: DateTime<Utc>) -> Self {
         let Restored { incidents, cut_offs, known, mut log, watched_until, .. } = store.restore().unwrap();
-        let engine = Engine::new(watchers, incidents, cut_offs, now).knowing(known);
+        let mut engine = Engine::new(watchers, incidents, cut_offs, now).knowing(known);
+        engine.is_sure_of(now);
         if watched_until.is_some() {
             log.restart(now);
             log.wake(now);
@@ -160,6 +161,7 @@ impl Daemon {
     /// The machine slept until now, or its clock was set.
     pub fn wake(&mut self, now: DateTime<Utc>) {
         self.engine.wake(now);
+        self.engine.is_sure_of(now);
         self.log.wake(now);
         self.commit_if_possible(now);
     }
