@@ -1,7 +1,6 @@
 //! Maps that note which of their entries changed since they were stored.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::ops::Deref;
 
 use chrono::{DateTime, Utc};
@@ -10,7 +9,7 @@ use super::key::Key;
 use super::notified::Notified;
 
 /// A map that notes which values changed since they were stored.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Noting<K, V> {
     pub(super) all: BTreeMap<K, V>,
     pub(super) unsaved: BTreeSet<K>,
@@ -100,12 +99,6 @@ impl<K, V> Deref for Noting<K, V> {
     }
 }
 
-impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for Noting<K, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.all.fmt(f)
-    }
-}
-
 /// Sets moments that lie ahead of the clock to now.
 pub(super) fn pull_back<'a>(moments: impl Iterator<Item = &'a mut DateTime<Utc>>, now: DateTime<Utc>) {
     moments.filter(|at| **at > now).for_each(|at| *at = now);
@@ -123,16 +116,10 @@ pub(crate) struct Arrived {
 }
 
 /// News for the caller of the log. They are no part of its state.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Tidings {
     /// Mails that the server took since the last commit.
     pub arrived: Vec<Arrived>,
     /// Something is owed that was not owed before.
     pub has_news: bool,
-}
-
-impl fmt::Debug for Tidings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("-")
-    }
 }

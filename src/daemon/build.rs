@@ -157,7 +157,6 @@ impl Common {
             housekeeping,
             digest: None,
             addresses: machine::addresses_or_none(),
-            inconsistent: BTreeSet::new(),
         }
     }
 

@@ -31,7 +31,7 @@ use crate::alert::{Engine, Log, Muted};
 use crate::config::Settings;
 use crate::failpoint;
 use crate::metrics::{Encoder, Own};
-use crate::model::{AccountName, Collector, CollectorStatus, KnownAccount, Read, Report, forecast};
+use crate::model::{AccountName, Collector, CollectorStatus, KnownAccount, Read, forecast};
 use crate::provider::FIELDS;
 use crate::provider::cron::Schedule;
 use crate::provider::poll::{Update, span};
@@ -88,8 +88,6 @@ pub(super) struct Pipeline {
     pub(super) digest: Option<Schedule>,
     /// All addresses of this machine.
     pub(super) addresses: Vec<IpAddr>,
-    /// Accounts whose last report did not add up; logged once.
-    pub(super) inconsistent: BTreeSet<AccountName>,
 }
 
 /// The last time of work that would cost too much at each change, and how long it took.
@@ -217,12 +215,20 @@ impl Pipeline {
         }
     }
 
-    /// Notes which reports of an account were read.
+    /// Notes which reports of an account were read. One that does not add up is counted, and logged if the one before
+    /// did.
     fn note_reports(&mut self, account: &AccountName, reads: &[Read]) {
         for read in reads {
-            if let Read::ExpectedBalance(report) = read {
-                self.housekeeping.reports_to_keep.insert(account.clone());
-                log_inconsistent(account, report, &self.common.own, &mut self.inconsistent);
+            let Read::ExpectedBalance(report) = read else { continue };
+            self.housekeeping.reports_to_keep.insert(account.clone());
+            let Some(at) = forecast::does_not_add_up(report) else { continue };
+            self.common.own.inconsistent(account);
+            let before = self.known.get(account).and_then(|known| known.state().billing.latest());
+            if before.is_none_or(|(before, _)| forecast::does_not_add_up(before).is_none()) {
+                tracing::warn!(
+                    from = %at.to_rfc3339(),
+                    "the expected-balance report does not add up; it is shown as reported"
+                );
             }
         }
     }
@@ -320,26 +326,6 @@ impl Pipeline {
     }
 }
 
-/// Counts a report that does not add up. It is logged once, until a later report adds up.
-fn log_inconsistent(
-    account: &AccountName,
-    report: &Report,
-    own: &Own,
-    inconsistent: &mut BTreeSet<AccountName>,
-) {
-    let Some(at) = forecast::does_not_add_up(report) else {
-        inconsistent.remove(account);
-        return;
-    };
-    own.inconsistent(account);
-    if inconsistent.insert(account.clone()) {
-        tracing::warn!(
-            from = %at.to_rfc3339(),
-            "the expected-balance report does not add up; it is shown as reported"
-        );
-    }
-}
-
 /// Logs a poll if its result changed, and not at every poll.
 fn log_change(before: &CollectorStatus, now: &CollectorStatus, problems: &[String]) {
     match (&before.failure, &now.failure) {
@@ -357,29 +343,5 @@ fn log_change(before: &CollectorStatus, now: &CollectorStatus, problems: &[Strin
     if now.success && !now.complete && (before.complete || before.polls == 0) {
         let problems = problems.join("; ");
         tracing::warn!(problems, "what was read is not complete");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::Edd;
-    use crate::model::forecast::tests::{money, report};
-
-    #[test]
-    fn reports_that_do_not_add_up_are_counted_each_time() {
-        let (account, own) = ("main".parse().unwrap(), Own::new("0", "0"));
-        let mut told = BTreeSet::new();
-        let good = report("100", "10", 5, Edd::Null);
-        let mut bad = good.clone();
-        bad.expected_balance = Some(money("1"));
-        let mut after = Vec::new();
-        for report in [&good, &bad, &bad, &good] {
-            log_inconsistent(&account, report, &own, &mut told);
-            after.push(told.len());
-        }
-        assert_eq!(after, [0, 1, 1, 0]);
-        let page = String::from_utf8(own.encode(false)).unwrap();
-        assert!(page.contains("hostwatch_reports_inconsistent_total{account=\"main\"} 2\n"), "{page}");
     }
 }
