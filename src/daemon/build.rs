@@ -59,7 +59,7 @@ pub(super) fn start(start: Start, stop: CancellationToken) -> Result<Running> {
         own,
         store_path: settings.store_path.clone(),
         alerting: Shared::default(),
-        delivery: Shared::default(),
+        undelivered_since: Shared::default(),
         store,
         snapshot: Shared::default(),
         page: Shared::new(encoder.page()),

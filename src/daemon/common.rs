@@ -26,22 +26,13 @@ use crate::view::Alerting;
 /// the lock, its transaction is rolled back.
 pub(super) type SharedStore = Arc<Mutex<Store>>;
 
-/// Whether mails get through, by the last attempts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Delivery {
-    /// The time since when a mail is owed while no mail arrived anywhere.
-    pub(super) waits_since: Option<DateTime<Utc>>,
-    /// The time since when a recipient is refused while no mail arrived anywhere.
-    pub(super) refused_since: Option<DateTime<Utc>>,
-}
-
 /// The state that several loops share. A reload replaces a part of it.
 pub(super) struct Common {
     pub(super) own: Arc<Own>,
     pub(super) store_path: PathBuf,
     pub(super) alerting: Shared<Alerting>,
-    /// The state of delivery, for the heartbeat.
-    pub(super) delivery: Shared<Delivery>,
+    /// The time since when a mail is owed while no mail arrived anywhere, for the heartbeat.
+    pub(super) undelivered_since: Shared<Option<DateTime<Utc>>>,
     pub(super) store: SharedStore,
     pub(super) snapshot: Shared<Snapshot>,
     pub(super) page: Shared<Page>,

@@ -6,7 +6,7 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
 
-use super::common::{Common, Delivery};
+use super::common::Common;
 use crate::alert::{Debts, Facts, History, Incident, Log, Past, Phase};
 use crate::http::Remember;
 use crate::model::mails::OutboxSummary;
@@ -61,7 +61,7 @@ impl Common {
     pub(super) fn show_outbox(&self, debts: &[Debts], last_sent: Option<DateTime<Utc>>) {
         let outbox = OutboxSummary::of(debts);
         self.own.outbox(&outbox);
-        self.delivery.set(Delivery::of(debts, last_sent));
+        self.undelivered_since.set(undelivered_since(debts, last_sent));
         self.write_mails(|mails| {
             mails.outbox = Some(outbox);
             mails.last_mail_at = last_sent;
@@ -125,15 +125,8 @@ fn counts<'a>(incidents: impl Iterator<Item = &'a Incident>) -> BTreeMap<[&'a st
     counts
 }
 
-impl Delivery {
-    fn of(debts: &[Debts], last_sent: Option<DateTime<Utc>>) -> Self {
-        let later = |at: &DateTime<Utc>| last_sent.is_none_or(|last| *at > last);
-        let waiting = debts.iter().filter(|one| one.refused_since.is_none());
-        let oldest = |one: &Debts| OutboxSummary::of(std::slice::from_ref(one)).oldest;
-        let refused = debts.iter().filter_map(|one| one.refused_since);
-        Self {
-            waits_since: waiting.filter_map(oldest).filter(later).min(),
-            refused_since: refused.filter(later).min(),
-        }
-    }
+/// The time since when a mail is owed while no mail arrived anywhere.
+fn undelivered_since(debts: &[Debts], last_sent: Option<DateTime<Utc>>) -> Option<DateTime<Utc>> {
+    let oldest = debts.iter().filter_map(|one| OutboxSummary::of(std::slice::from_ref(one)).oldest);
+    oldest.filter(|at| last_sent.is_none_or(|last| *at > last)).min()
 }

@@ -13,7 +13,7 @@ use sd_notify::NotifyState;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::common::{Common, Delivery};
+use super::common::Common;
 use crate::failpoint;
 use crate::model::Snapshot;
 use crate::model::freshness::{is_read, state_collectors};
@@ -24,8 +24,6 @@ use crate::view::{Alerting, MAIL_WAITS_AT_MOST};
 const CHECK_EVERY: Duration = Duration::from_secs(15);
 /// The heartbeat is pinged this often while there is no trouble.
 const PING_EVERY: Duration = Duration::from_secs(60);
-/// How long a refused recipient counts if no mail shows that others are reached.
-const REFUSAL_COUNTS: chrono::Duration = chrono::Duration::days(1);
 
 /// Sends systemd a message. It fails silently if systemd is absent.
 pub(super) fn notify(state: &[NotifyState<'_>]) {
@@ -101,12 +99,12 @@ impl Watchdog {
     }
 
     async fn ping(&self, before: &mut Option<String>) {
-        let Common { heartbeat, clock, liveness, own, snapshot, alerting, delivery, .. } = &*self.0;
+        let Common { heartbeat, clock, liveness, own, snapshot, alerting, undelivered_since, .. } = &*self.0;
         let held = heartbeat.get();
         let Some(pinged) = held.as_ref() else { return };
         let stuck = liveness.stuck();
         let trouble = if stuck.is_empty() {
-            trouble(&snapshot.get(), *delivery.get(), alerting.get().store_fails, clock.now())
+            trouble(&snapshot.get(), *undelivered_since.get(), alerting.get().store_fails, clock.now())
         } else {
             Some(stuck_words(&stuck))
         };
@@ -130,7 +128,12 @@ impl Watchdog {
 }
 
 /// The reason why no heartbeat is due: polls, commits or mails fail.
-fn trouble(snapshot: &Snapshot, delivery: Delivery, store_fails: bool, now: DateTime<Utc>) -> Option<String> {
+fn trouble(
+    snapshot: &Snapshot,
+    undelivered_since: Option<DateTime<Utc>>,
+    store_fails: bool,
+    now: DateTime<Utc>,
+) -> Option<String> {
     for (name, state) in &snapshot.accounts {
         let mut seeing = state_collectors(&state.profile);
         if let Some(collector) = seeing.find(|&collector| !is_read(state, collector, now)) {
@@ -140,10 +143,7 @@ fn trouble(snapshot: &Snapshot, delivery: Delivery, store_fails: bool, now: Date
     if store_fails {
         return Some("the store cannot be written".to_owned());
     }
-    if delivery.refused_since.is_some_and(|at| now - at < REFUSAL_COUNTS) {
-        return Some("the last mail was refused".to_owned());
-    }
-    let waits = delivery.waits_since.is_some_and(|since| now - since > MAIL_WAITS_AT_MOST);
+    let waits = undelivered_since.is_some_and(|since| now - since > MAIL_WAITS_AT_MOST);
     waits.then(|| "mails are not delivered".to_owned())
 }
 
@@ -217,21 +217,17 @@ mod tests {
     #[test]
     fn the_heartbeat_wants_polls_commits_and_deliveries() {
         let now = at(2000);
-        let none = Delivery::default();
-        let waits = |since| Delivery { waits_since: Some(at(since)), ..none };
-        let refused = |minutes| Delivery { refused_since: Some(at(minutes)), ..none };
+        let waits = |since| Some(at(since));
         let table = [
             (None, waits(1999), false, Some("main: vms is not read")),
             (Some(1984), waits(1999), false, Some("main: vms is not read")),
             (Some(1985), waits(1999), false, None),
             (Some(1985), waits(1999), true, Some("the store cannot be written")),
             (Some(1985), waits(1989), false, Some("mails are not delivered")),
-            (Some(1985), refused(2000 - 24 * 60 + 1), false, Some("the last mail was refused")),
-            (Some(1985), refused(2000 - 24 * 60), false, None),
-            (Some(1985), none, false, None),
+            (Some(1985), None, false, None),
         ];
-        for (polled, delivery, fails, want) in table {
-            assert_eq!(trouble(&snapshot(polled), delivery, fails, now).as_deref(), want);
+        for (polled, undelivered_since, fails, want) in table {
+            assert_eq!(trouble(&snapshot(polled), undelivered_since, fails, now).as_deref(), want);
         }
         let mut waiting = Alerting::default();
         waiting.mails.outbox = Some(OutboxSummary { owed: 1, ..OutboxSummary::default() });

@@ -106,7 +106,7 @@ fn a_dead_recipient_stops_no_heartbeat() {
         // The first may have been on its way.
         pinged(&hook, 3);
     }
-    assert_eq!(daemon.log.count("the last mail was refused"), 0, "{:#?}", daemon.log.lines());
+    assert_eq!(daemon.log.count("mails are not delivered"), 0, "{:#?}", daemon.log.lines());
 }
 
 #[test]
