@@ -13,7 +13,6 @@ use super::kind::Event;
 use super::log::Log;
 use super::notice::Digest;
 use super::notified::Hold;
-use crate::model::AccountName;
 
 /// The debts to one recipient, and the state of its deliveries. `hostwatch outbox --json` prints them.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -146,20 +145,9 @@ impl Log {
         }
     }
 
-    /// Owes a digest to a recipient, once a date for each account, in place of an older one that did not leave.
-    pub(crate) fn owe_digest(&mut self, to: &str, mut digest: Digest) {
-        let last = self.addressees.get(to).map(|one| &one.digests);
-        let is_new = |account: &AccountName| last.and_then(|last| last.get(account)) != Some(&digest.date);
-        digest.accounts.retain(is_new);
-        if digest.accounts.is_empty() {
-            return;
-        }
-        let dates = digest.accounts.iter().map(|account| (account.clone(), digest.date));
-        let dates: Vec<_> = dates.collect();
-        self.change_addressee(to, |one| {
-            one.digests.extend(dates);
-            one.digest = Some(digest.instead_of(one.digest.take()));
-        });
+    /// Owes a digest to a recipient, in place of an older one that did not leave.
+    pub(crate) fn owe_digest(&mut self, to: &str, digest: Digest) {
+        self.change_addressee(to, |one| one.digest = Some(digest.instead_of(one.digest.take())));
         self.tidings.has_news = true;
     }
 

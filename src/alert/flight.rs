@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Duration, NaiveDate, Utc};
+use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::key::Key;
@@ -134,8 +134,6 @@ pub(crate) struct Addressee {
     pub(super) unreached: Option<Unreached>,
     /// The time of the last mail that may not have arrived, since all replies to it were lost.
     pub(super) unsure_since: Option<DateTime<Utc>>,
-    /// The date of the last digest of each account.
-    pub(super) digests: BTreeMap<AccountName, NaiveDate>,
     /// The first mail, until it was told.
     pub first: Option<First>,
     /// The digest that is owed to this recipient.

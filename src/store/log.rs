@@ -7,7 +7,6 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
 
-use super::incidents::{digested_until, digested_until_of};
 use super::rows::{Columns as _, meta, meta_moment, set_meta, write_rows};
 use super::{Store, StoreError, chats, history, reports, sent, truth};
 use crate::alert::{CutOff, Digest, Engine, Incident, Key, Lane, Log, Stored};
@@ -40,6 +39,10 @@ CREATE INDEX sent_by_time ON sent (sent_at);
 /// Accounts that each collector that sees states has read once.
 const KNOWN_ACCOUNTS: &str = "SELECT substr(key, length(?1) + 1) FROM meta WHERE key LIKE ?1 || '%'";
 
+/// The prefix, among the store's single values, of the end of an account's last digest, and these values.
+const DIGESTED: &str = "digested_until/";
+const DIGESTS: &str = "SELECT substr(key, length(?1) + 1), value FROM meta WHERE key LIKE ?1 || '%'";
+
 /// The bytes of mails on their way, by recipient and lane.
 pub(crate) type Flying = BTreeMap<(String, Lane), Arc<Rendered>>;
 
@@ -53,8 +56,10 @@ pub(crate) struct Restored {
     pub log: Log,
     /// The last time that the daemon watched; `None` for a store that was never used.
     pub watched_until: Option<DateTime<Utc>>,
-    /// The time until which digests were decided.
-    pub digested_until: Option<DateTime<Utc>>,
+    /// The first start.
+    pub started: Option<DateTime<Utc>>,
+    /// The end of each account's last digest.
+    pub digests: BTreeMap<AccountName, DateTime<Utc>>,
 }
 
 impl Store {
@@ -112,7 +117,8 @@ impl Store {
         })?;
         let addressees =
             self.all("SELECT recipient, body FROM standings", [], |row| Ok((row.text(0)?, row.json(1)?)))?;
-        let is_started = meta(&self.connection, "started")?.is_some();
+        let started = meta_moment(&self.connection, "started")?;
+        let is_started = started.is_some();
         Ok(Restored {
             incidents: self
                 .all("SELECT key, body FROM incidents", [], |row| Ok((row.parsed(0)?, row.json(1)?)))?,
@@ -121,7 +127,8 @@ impl Store {
             known: self.all(KNOWN_ACCOUNTS, [truth::KNOWN], |row| row.parsed(0))?,
             log: Stored { entries, flights, addressees, is_started }.into(),
             watched_until: meta_moment(&self.connection, "watched_until")?,
-            digested_until: digested_until(&self.connection)?,
+            started,
+            digests: self.all(DIGESTS, [DIGESTED], |row| Ok((row.parsed(0)?, row.moment(1)?)))?,
         })
     }
 
@@ -196,7 +203,6 @@ fn write_flights(
 /// Notes that the next digest of these accounts begins at the end of this one.
 fn set_digested(transaction: &Transaction<'_>, digest: &Digest) -> rusqlite::Result<()> {
     let until = digest.to.to_rfc3339();
-    set_meta(transaction, "digested_until", &until)?;
-    let accounts = digest.accounts.iter().map(digested_until_of);
-    accounts.into_iter().try_for_each(|key| set_meta(transaction, &key, &until))
+    let mut keys = digest.accounts.iter().map(|account| format!("{DIGESTED}{account}"));
+    keys.try_for_each(|key| set_meta(transaction, &key, &until))
 }

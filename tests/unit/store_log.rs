@@ -87,7 +87,8 @@ pub(super) fn known(world: &World) -> String {
         known: BTreeSet::new(),
         log: log.clone(),
         watched_until: None,
-        digested_until: None,
+        started: None,
+        digests: BTreeMap::new(),
     })
 }
 

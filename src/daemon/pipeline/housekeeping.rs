@@ -27,6 +27,8 @@ const PRUNE_EVERY: Duration = Duration::days(1);
 pub(in crate::daemon) struct Housekeeping {
     /// The time until which digests were decided.
     digested_until: DateTime<Utc>,
+    /// The end of each account's last digest.
+    digests: BTreeMap<AccountName, DateTime<Utc>>,
     /// Accounts whose last report is not in the store yet.
     pub(super) reports_to_keep: BTreeSet<AccountName>,
     /// The store refused the last commit. This is logged once.
@@ -43,11 +45,12 @@ impl Housekeeping {
     /// Continues from the contents of the store.
     pub(in crate::daemon) fn new(
         store: &Store,
-        digested_until: Option<DateTime<Utc>>,
+        started: Option<DateTime<Utc>>,
+        digests: BTreeMap<AccountName, DateTime<Utc>>,
         now: DateTime<Utc>,
     ) -> Result<Self, StoreError> {
-        let (digested_until, last_sent) = (digested_until.unwrap_or(now), store.last_sent()?);
-        Ok(Self { digested_until, last_sent, ..Self::default() })
+        let digested_until = digests.values().copied().max().or(started).unwrap_or(now);
+        Ok(Self { digested_until, digests, last_sent: store.last_sent()?, ..Self::default() })
     }
 }
 
@@ -133,18 +136,28 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Owes each recipient the digest of those of its accounts for which it fell due.
+    /// Owes each recipient the digest of those of its accounts for which it fell due, once a date for each.
     fn owe_digests(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
         if self.mail_writer.is_none() || !self.log.is_started() {
             return Ok(());
         }
-        let due = self.digests_due(now);
+        // The clock may have been set back.
+        self.housekeeping.digested_until = self.housekeeping.digested_until.min(now);
+        let mut due = self.digests_due(now);
         if due.is_empty() {
             return Ok(());
         }
-        let from = self.digested_until(due.keys(), now)?;
+        let Housekeeping { digests, digested_until, .. } = &self.housekeeping;
+        due.retain(|account, date| {
+            let zone = self.known.get(account).map(|known| known.state().profile.zone());
+            let last = digests.get(account).zip(zone);
+            last.is_none_or(|(until, zone)| until.with_timezone(&zone).date_naive() != *date)
+        });
         let mut by_recipient: BTreeMap<&String, Vec<(&AccountName, NaiveDate)>> = BTreeMap::new();
+        let mut from = now;
         for (account, date) in &due {
+            let until = *digests.get(account).unwrap_or(digested_until);
+            from = from.min(if until < now { until } else { now - DIGEST_COVERS });
             let to = self.engine.watchers().get(account).into_iter().flat_map(|watcher| &watcher.to);
             to.for_each(|to| by_recipient.entry(to).or_default().push((account, *date)));
         }
@@ -155,30 +168,15 @@ impl Pipeline {
         }
         self.commit()?;
         self.housekeeping.digested_until = now;
+        self.housekeeping.digests.extend(due.into_keys().map(|account| (account, now)));
         self.dispatch();
         Ok(())
-    }
-
-    /// The end of the last digest of these accounts; the earliest of them.
-    fn digested_until<'a>(
-        &self,
-        accounts: impl Iterator<Item = &'a AccountName>,
-        now: DateTime<Utc>,
-    ) -> Result<DateTime<Utc>, StoreError> {
-        let store = self.common.store.lock();
-        let mut earliest = now;
-        for account in accounts {
-            let until = store.digested_until(account)?.filter(|&until| until < now);
-            earliest = earliest.min(until.unwrap_or(now - DIGEST_COVERS));
-        }
-        Ok(earliest)
     }
 
     /// The accounts for which a digest fell due since the last one, with the date there.
     fn digests_due(&self, now: DateTime<Utc>) -> BTreeMap<AccountName, NaiveDate> {
         let Some(schedule) = &self.digest else { return BTreeMap::new() };
-        // A time ahead of the clock is not used: the clock may have been set back.
-        let since = self.housekeeping.digested_until.min(now).max(now - DIGEST_AT_MOST_LATE);
+        let since = self.housekeeping.digested_until.max(now - DIGEST_AT_MOST_LATE);
         let snapshot = self.common.snapshot.get();
         if !snapshot.accounts.values().all(|state| attempted(state)) {
             return BTreeMap::new();
