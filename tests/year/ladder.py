@@ -19,8 +19,8 @@ class Ladder:
         # The report that mails rest on, and the one before it.
         self.last = self.last_before = None
         self.balance, self.seen = None, []
-        # Good reports of a day, or the last one; a payment that no date followed yet.
-        self.foresaw, self.paying = [], False
+        # The last good report; a payment that no date followed yet.
+        self.foresaw, self.paying = None, False
         self.date = self.computed = self.gone = self.later = None
         self.bare_since, self.clear = None, 0
         # An episode is open; its beginning is owed, and could not leave; something waits for the mail server.
@@ -37,7 +37,7 @@ class Ladder:
 
     def copy(self):
         other = copy.copy(self)
-        other.seen, other.foresaw, other.mailed = list(self.seen), list(self.foresaw), dict(self.mailed)
+        other.seen, other.mailed = list(self.seen), dict(self.mailed)
         other.overdue = self.overdue and {**self.overdue, "events": set(self.overdue["events"])}
         return other
 
@@ -91,13 +91,11 @@ class Ladder:
         return False
 
     def is_payment(self, now, forecast):
-        """"A payment is a balance above what every good report of the last 24 h foresaw for now, or where there is none, the last
-        good one, however long ago that was."""
-        self.foresaw = [(at, one) for at, one in self.foresaw if now - at < DAY] or self.foresaw[-1:]
+        """"A payment is a balance above what the last good report foresaw for now, however long ago that was."""
+        last, self.foresaw = self.foresaw, forecast
         # A charge of the last hour may not be made yet.
-        then = [left_then(one, min(at, one.until), 0) for _, one in self.foresaw for at in (now - HOUR, now)]
-        self.foresaw.append((now, forecast))
-        return bool(then) and forecast.balance > max(then)
+        return last is not None and forecast.balance > max(
+            left_then(last, min(at, last.until), 0) for at in (now - HOUR, now))
 
     def take_balance(self, now, balance):
         self.seen = [(at, amount) for at, amount in self.seen if now - at < DAY]
