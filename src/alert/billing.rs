@@ -1,5 +1,7 @@
 //! Findings of a report: the incident of a cut-off follows the believed date; a drop of the balance is an incident of its own.
 
+use std::sync::Arc;
+
 use chrono::{DateTime, Duration, Utc};
 
 use super::cut_off::{CutOff, Observation};
@@ -14,7 +16,7 @@ use super::settings::AlertSettings;
 use super::subject::{Detail, Subject};
 use crate::model::changes::{self, Dearer};
 use crate::model::forecast::{self, Doubt};
-use crate::model::{AccountState, Collector};
+use crate::model::{AccountState, Collector, Money, Report};
 
 /// The same rise of an order's cost is told again after this time.
 const DEARER_ONCE_IN: Duration = Duration::days(30);
@@ -24,11 +26,7 @@ impl Engine {
     pub(super) fn report(&mut self, state: &AccountState, reading: &Reading, settings: &AlertSettings) {
         let account = &state.profile.name;
         let Some((report, at)) = state.billing.latest() else { return };
-        let billing = &state.billing;
-        let last =
-            if billing.doubted.is_some() { billing.report.as_deref() } else { billing.previous.as_deref() };
-        let is_sure = self.cut_offs.get(account).is_some_and(|one| one.is_bare(at));
-        let payment = self.foreseen.entry(account.clone()).or_default().payment(report, last, is_sure, at);
+        let payment = self.payment(state, report, at);
         let key = Key::account_wide(account, Kind::Disconnect);
         let is_open = self.incidents.get(&key).is_some_and(|one| one.phase.is_open());
         let cut_off = self.cut_offs.all.entry(account.clone()).or_default();
@@ -50,6 +48,20 @@ impl Engine {
         if settings.enabled(Kind::OrderCost) {
             self.dearer_orders(state, reading, settings);
         }
+    }
+
+    /// The amount by which the balance of a good report is above what the last good one foresaw for now. After a start
+    /// the stored report is that one. A report without charges is good once such reports prove something.
+    fn payment(&mut self, state: &AccountState, report: &Arc<Report>, at: DateTime<Utc>) -> Option<Money> {
+        let (account, billing) = (&state.profile.name, &state.billing);
+        let is_sure = self.cut_offs.get(account).is_some_and(|one| one.is_bare(at));
+        let is_good = report.moments_rejected == 0 && (is_sure || !forecast::is_bare(report));
+        let balance = forecast::balance_now(report).filter(|_| is_good)?;
+        let stored = if billing.doubted.is_some() { &billing.report } else { &billing.previous };
+        let last =
+            self.good_reports.insert(account.clone(), Arc::clone(report)).or_else(|| stored.clone())?;
+        let paid = balance - forecast::highest_foreseen(&last, report, at)?;
+        Some(paid).filter(|paid| paid.is_positive())
     }
 
     /// A cut-off also opens, worsens or ends as time passes, going by the last believed date.

@@ -1,6 +1,7 @@
 //! The engine takes readings and time, and keeps the incidents. It knows neither recipients nor mails.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use chrono::{DateTime, Duration, Utc};
 
@@ -8,7 +9,6 @@ use super::case::Evidence;
 use super::causes::Causes;
 use super::cut_off::CutOff;
 use super::finding::{Finding, Value, Verdict};
-use super::foreseen::Foreseen;
 use super::incident::{Incident, Phase, Reading};
 use super::key::{Key, Target};
 use super::kind::Kind;
@@ -20,7 +20,7 @@ use super::watched;
 use crate::model::account::EMPTY_FOR;
 use crate::model::forecast::Disconnect;
 use crate::model::freshness::attempted;
-use crate::model::{AccountName, AccountState, Believed, Collector, Observed, Snapshot, Sort};
+use crate::model::{AccountName, AccountState, Believed, Collector, Observed, Report, Snapshot, Sort};
 
 /// Everything that is known to be wrong, or was.
 #[derive(Clone, Debug)]
@@ -28,7 +28,8 @@ pub(crate) struct Engine {
     watchers: BTreeMap<AccountName, Watcher>,
     pub(crate) incidents: Noting<Key, Incident>,
     pub(crate) cut_offs: Noting<AccountName, CutOff>,
-    pub(super) foreseen: BTreeMap<AccountName, Foreseen>,
+    /// The last good report of each account since the start.
+    pub(super) good_reports: BTreeMap<AccountName, Arc<Report>>,
     /// The last start, or the last time that the machine woke.
     pub(super) horizon: DateTime<Utc>,
     /// Changed incidents that were not yet compared with the notification log.
@@ -49,7 +50,7 @@ impl Engine {
             watchers,
             incidents: Noting::of(incidents),
             cut_offs: Noting::of(cut_offs),
-            foreseen: BTreeMap::new(),
+            good_reports: BTreeMap::new(),
             horizon: now,
             changed: BTreeSet::new(),
             known: Noting::default(),
@@ -157,7 +158,6 @@ impl Engine {
         self.horizon = self.horizon.min(now);
         self.incidents.change_all(|_| true, |one| pull_back(one.moments(), now));
         self.cut_offs.change_all(|_| true, |one| pull_back(one.moments(), now));
-        self.foreseen.values_mut().for_each(|one| pull_back(one.moments(), now));
     }
 
     /// Incidents that changed since the last call.

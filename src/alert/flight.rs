@@ -10,7 +10,6 @@ use super::kind::Event;
 use super::notice::{Digest, Notice};
 use super::notified::{Hold, Notified};
 use crate::failpoint;
-use crate::model::AccountName;
 
 /// Mails of different lanes do not wait for each other, but while one about money waits for its reply.
 #[derive(

@@ -10,9 +10,9 @@
 //! Promises: a mail that waits is never outdated, since only the debt waits. An end is mailed to the recipients
 //! that were told of the beginning, and to nobody else. A lost reply repeats a mail and loses none.
 //!
-//! Known limits: an incident that flaps stays flapping while it is wrong for long. After a start only the last
-//! report is there to recognise a payment. A site that is wrong in a container that is off is listed in the
-//! container's mail; it gets a mail of its own only if it is new there.
+//! Known limits: an incident that flaps stays flapping while it is wrong for long. Two backends that answer in
+//! turn look like payments. A site that is wrong in a container that is off is listed in the container's mail; it
+//! gets a mail of its own only if it is new there.
 
 mod billing;
 mod calendar;
@@ -29,7 +29,6 @@ mod exported;
 mod facts;
 pub(crate) mod finding;
 mod flight;
-mod foreseen;
 mod history;
 mod incident;
 mod key;

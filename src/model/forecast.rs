@@ -11,7 +11,9 @@ use super::ids::OrderId;
 use super::money::Money;
 
 /// A charge may be made this much later than foreseen.
-pub(crate) const LATE_CHARGE: Duration = Duration::hours(1);
+const LATE_CHARGE: Duration = Duration::hours(1);
+/// Cut-offs that differ by less are the same.
+const SAME_DATE: Duration = Duration::hours(12);
 /// The spans, in days, of metrics and mails.
 pub(crate) const SPANS_DAYS: [u32; 3] = [7, 30, 90];
 
@@ -372,8 +374,12 @@ pub(crate) fn foreseen_balance(report: &Report, at: DateTime<Utc>) -> Option<Mon
     balance_after(report, at)
 }
 
-/// The highest balance that a report of any age foresaw for now, or for its end if that is past. A charge may be `late`.
-pub(crate) fn highest_foreseen(report: &Report, now: DateTime<Utc>, late: Duration) -> Option<Money> {
+/// The highest balance that a report of any age foresaw for now, or for its end if that is past. A charge may be late
+/// if the cut-off of the `later` report is where it was; a payment of a day's charge moves it.
+pub(crate) fn highest_foreseen(report: &Report, later: &Report, now: DateTime<Utc>) -> Option<Money> {
+    let dates = disconnect(report).at().zip(disconnect(later).at());
+    let has_moved = dates.is_some_and(|(one, later)| later - one > SAME_DATE);
+    let late = if has_moved { Duration::zero() } else { LATE_CHARGE };
     let end = || report.moments.last().map(|last| last.balance);
     let at = |at| foreseen_balance(report, at).or_else(end);
     at(now).max(at(now - late))

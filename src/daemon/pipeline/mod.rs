@@ -30,7 +30,7 @@ use super::telegram::{Edit, Pressed};
 use crate::alert::{Engine, Log, Muted};
 use crate::config::Settings;
 use crate::failpoint;
-use crate::metrics::{Encoder, Own};
+use crate::metrics::Encoder;
 use crate::model::{AccountName, Collector, CollectorStatus, KnownAccount, Read, forecast};
 use crate::provider::FIELDS;
 use crate::provider::cron::Schedule;

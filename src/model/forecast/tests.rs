@@ -202,3 +202,18 @@ fn charges_use_up_no_balance_that_is_used_up_already() {
     assert!(first_unpaid(&used_up).is_some());
     assert_eq!((used_up_at(&used_up), date_by_charges(&used_up)), (None, None));
 }
+
+#[test]
+fn a_charge_that_is_made_within_an_hour_of_its_time_is_no_payment() {
+    let before = report("100", "10", 30, Edd::At(t("2026-03-03T11:00:00")));
+    let due = t("2026-03-02T11:00:00");
+    // (minutes after the charge, days by which the cut-off moves, the highest balance that was foreseen)
+    for (minutes, days, want) in [(-60, 0, "100"), (10, 0, "100"), (61, 0, "90"), (10, 1, "90")] {
+        let later =
+            Report { edd: Edd::At(t("2026-03-03T11:00:00") + Duration::days(days)), ..before.clone() };
+        let at = due + Duration::minutes(minutes);
+        assert_eq!(highest_foreseen(&before, &later, at), Some(money(want)), "{minutes} min, {days} d");
+    }
+    let end = highest_foreseen(&before, &before, t("2027-01-01"));
+    assert_eq!(end, Some(money("-200")), "of any age");
+}

@@ -97,12 +97,10 @@ impl Account {
         self.balances.push(Balance { at, kopecks, rose, is_old: false });
     }
 
-    /// Is the balance above the forecasts of all reports of the last 24 hours, or of the last report if there
-    /// are none?
+    /// Is the balance above the forecast of the last report?
     fn is_payment(&self, kopecks: i64, at: DateTime<Utc>) -> bool {
         let known = &self.balances[self.restarted..];
-        let of_day = known.iter().filter(|one| one.counts(at)).map(|one| one.foreseen(at)).max();
-        of_day.or_else(|| Some(known.last()?.foreseen(at))).is_some_and(|highest| kopecks > highest)
+        known.last().is_some_and(|last| kopecks > last.foreseen(at))
     }
 
     /// The forecasts of earlier reports are forgotten.
