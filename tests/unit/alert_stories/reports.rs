@@ -58,7 +58,7 @@ fn a_cut_off_date_that_is_not_known_for_an_hour_is_told() {
          unreadable 500000, idle 50m, report =>
          idle 11m, report => billing_report opened
          words: Cut-off date unknown since Mon 2 Mar, last known Sun 15 Mar
-         cut-off 13d, report => billing_report resolved
+         cut-off 13d, report => disconnect paid:2026-03-15 billing_report resolved
 
          unreadable 500000, idle 61m, report => billing_report opened
          words: Cut-off date unknown since Mon 2 Mar
