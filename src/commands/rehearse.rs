@@ -80,7 +80,7 @@ pub(super) fn rehearse(
         (Err(_), Some(days)) if account.has(Group::Billing) => Ok(Arc::new(bare(days, now))),
         (Err(error), _) => Err(error),
     };
-    // Without a schedule the daemon reads no report.
+    // The daemon reads a report only on a schedule.
     let is_read = account.schedules.contains_key(&Collector::ExpectedBalance);
     let mut mails = Vec::new();
     if let (Ok(report), Some(mail_writer), true) = (&report, mail_writer, is_read) {

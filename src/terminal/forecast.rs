@@ -104,7 +104,7 @@ impl AccountForecast {
     }
 }
 
-/// What is known of the money, and what to pay: for `status` too.
+/// The section about money, with what to pay; `status` has it too.
 pub(super) fn section(layout: &mut Layout, billing: &Billing, currency: &str, reader: Reader) {
     facts(layout, billing, currency, reader);
     spans(layout, billing, currency);
