@@ -184,7 +184,7 @@ def of_one(mail, event, account, ladder, forecast):
     if date is not None:
         if event.startswith("rung") or event.startswith("overdue"):
             what = f"OVERDUE since {words.day(words.local(date).date())}" if overdue else \
-                f"Cut-off {words.day(words.local(date).date())}"
+                f"ut-off {words.day(words.local(date).date())}"  # "Balance used up, cut-off Sat 19 Feb" too
             wants("subject", what, mail.subject)
     # "Cut-off now Tue 24 Mar, was 4 Mar": was as people know it, by the last mail. Of one day there is nothing to say.
     if name in ("paid", "extended") and ladder.told is not None and date is not None:
