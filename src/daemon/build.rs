@@ -216,7 +216,7 @@ fn restore(opened: Opened, settings: &Settings, clock: &Clock) -> Result<Decided
         tracing::warn!(%aside, "the journal beside the store belonged to another file, as of before a restored backup; it was set aside");
     }
     let restored = store.restore().context("loading what the store holds")?;
-    let Restored { incidents, cut_offs, known, mut log, watched_until, started, digests } = restored;
+    let Restored { incidents, cut_offs, known, mut log, watched_until, digests_from, digests } = restored;
     if let Some(until) = watched_until {
         clock.has_lived_until(until);
     }
@@ -230,7 +230,7 @@ fn restore(opened: Opened, settings: &Settings, clock: &Clock) -> Result<Decided
     if aside.is_some() {
         say_returned(aside.as_deref());
     }
-    let housekeeping = Housekeeping::new(&store, started, digests, now).context("reading the store")?;
+    let housekeeping = Housekeeping::new(&store, digests_from, digests, now).context("reading the store")?;
     Ok(Decided { engine, log, muted, housekeeping, store: Arc::new(Mutex::new(store)) })
 }
 

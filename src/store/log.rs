@@ -56,8 +56,8 @@ pub(crate) struct Restored {
     pub log: Log,
     /// The last time that the daemon watched; `None` for a store that was never used.
     pub watched_until: Option<DateTime<Utc>>,
-    /// The first start.
-    pub started: Option<DateTime<Utc>>,
+    /// The end of the last digest of release 0.2, which noted it for all accounts together, otherwise the first start.
+    pub digests_from: Option<DateTime<Utc>>,
     /// The end of each account's last digest.
     pub digests: BTreeMap<AccountName, DateTime<Utc>>,
 }
@@ -127,7 +127,7 @@ impl Store {
             known: self.all(KNOWN_ACCOUNTS, [truth::KNOWN], |row| row.parsed(0))?,
             log: Stored { entries, flights, addressees, is_started }.into(),
             watched_until: meta_moment(&self.connection, "watched_until")?,
-            started,
+            digests_from: meta_moment(&self.connection, "digested_until")?.or(started),
             digests: self.all(DIGESTS, [DIGESTED], |row| Ok((row.parsed(0)?, row.moment(1)?)))?,
         })
     }

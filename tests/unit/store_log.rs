@@ -87,7 +87,7 @@ pub(super) fn known(world: &World) -> String {
         known: BTreeSet::new(),
         log: log.clone(),
         watched_until: None,
-        started: None,
+        digests_from: None,
         digests: BTreeMap::new(),
     })
 }

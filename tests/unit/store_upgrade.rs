@@ -91,6 +91,14 @@ fn each_store_of_0_2_is_continued() {
 }
 
 #[test]
+fn the_first_digest_begins_where_the_last_one_of_0_2_ended() {
+    let until = "2026-03-02T12:02:00Z";
+    let sql = format!("INSERT INTO meta VALUES ('digested_until', '{until}')");
+    let world = World::updated_after("vm_in_error", &OPS, &sql);
+    assert_eq!(world.system.store().restore().unwrap().digests_from, Some(moment(until)));
+}
+
+#[test]
 fn the_end_refers_to_the_mail_of_the_beginning() {
     let mut world = World::updated("vm_in_error", &OPS);
     look(&mut world, &IN_ERROR);

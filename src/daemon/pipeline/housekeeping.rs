@@ -45,11 +45,11 @@ impl Housekeeping {
     /// Continues from the contents of the store.
     pub(in crate::daemon) fn new(
         store: &Store,
-        started: Option<DateTime<Utc>>,
+        digests_from: Option<DateTime<Utc>>,
         digests: BTreeMap<AccountName, DateTime<Utc>>,
         now: DateTime<Utc>,
     ) -> Result<Self, StoreError> {
-        let digested_until = digests.values().copied().max().or(started).unwrap_or(now);
+        let digested_until = digests.values().copied().max().or(digests_from).unwrap_or(now);
         Ok(Self { digested_until, digests, last_sent: store.last_sent()?, ..Self::default() })
     }
 }
