@@ -55,11 +55,15 @@ impl Engine {
     fn payment(&mut self, state: &AccountState, report: &Arc<Report>, at: DateTime<Utc>) -> Option<Money> {
         let (account, billing) = (&state.profile.name, &state.billing);
         let is_sure = self.cut_offs.get(account).is_some_and(|one| one.is_bare(at));
-        let is_good = report.moments_rejected == 0 && (is_sure || !forecast::is_bare(report));
-        let balance = forecast::balance_now(report).filter(|_| is_good)?;
+        let is_good =
+            |one: &Report| one.moments_rejected == 0 && (is_sure || !forecast::is_bare(one));
         let stored = if billing.doubted.is_some() { &billing.report } else { &billing.previous };
-        let last =
-            self.good_reports.insert(account.clone(), Arc::clone(report)).or_else(|| stored.clone())?;
+        // The first report since the start may be no good one, and takes the stored one's place.
+        if let Some(stored) = stored.as_ref().filter(|stored| is_good(stored)) {
+            self.good_reports.entry(account.clone()).or_insert_with(|| Arc::clone(stored));
+        }
+        let balance = forecast::balance_now(report).filter(|_| is_good(report))?;
+        let last = self.good_reports.insert(account.clone(), Arc::clone(report))?;
         let paid = balance - forecast::highest_foreseen(&last, report, at)?;
         Some(paid).filter(|paid| paid.is_positive())
     }

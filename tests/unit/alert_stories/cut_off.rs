@@ -6,7 +6,7 @@ use chrono::{DateTime, Duration, Utc};
 
 use super::{World, bill, moment, stories};
 use crate::alert::Kind;
-use crate::model::Edd;
+use crate::model::{Edd, Report};
 
 #[test]
 fn the_ladder_tells_the_tightest_rung_once_through_starts_failures_and_single_good_reports() {
@@ -273,6 +273,21 @@ fn a_balance_below_its_forecast_is_no_payment() {
          cut-off 60h 2550, unreadable 500000, idle 25h, cut-off 9d 50000, idle 70m, cut-off 9d 50000, idle 70m \
          => ops[disconnect]: rung:3 paid:2026-03-12",
     );
+}
+
+/// The first report after a start has none before it but the stored one.
+#[test]
+fn a_report_with_unreadable_charges_is_no_forecast_to_compare_with() {
+    let mut world = World::healthy();
+    world.live("cut-off 6d");
+    world.restart(Duration::hours(1));
+    let arrived = |world: &World| world.system.engine.cut_offs().values().find_map(|one| one.arrived);
+    let before = arrived(&world);
+    let whole = bill(world.now, world.now, 6550, Edd::At(world.now + Duration::days(6)));
+    world.report(Report { moments_rejected: 1, whole_until: Some(world.now), ..whole.clone() });
+    world.pass(Duration::minutes(10));
+    world.report(whole);
+    assert_eq!(arrived(&world), before, "the balance after the last charge is no forecast for now");
 }
 
 #[test]
