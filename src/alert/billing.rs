@@ -55,8 +55,7 @@ impl Engine {
     fn payment(&mut self, state: &AccountState, report: &Arc<Report>, at: DateTime<Utc>) -> Option<Money> {
         let (account, billing) = (&state.profile.name, &state.billing);
         let is_sure = self.cut_offs.get(account).is_some_and(|one| one.is_bare(at));
-        let is_good =
-            |one: &Report| one.moments_rejected == 0 && (is_sure || !forecast::is_bare(one));
+        let is_good = |one: &Report| one.moments_rejected == 0 && (is_sure || !forecast::is_bare(one));
         let stored = if billing.doubted.is_some() { &billing.report } else { &billing.previous };
         // The first report since the start may be no good one, and takes the stored one's place.
         if let Some(stored) = stored.as_ref().filter(|stored| is_good(stored)) {

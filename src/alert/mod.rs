@@ -11,7 +11,7 @@
 //! that were told of the beginning, and to nobody else. A lost reply repeats a mail and loses none.
 //!
 //! Known limits: an incident that flaps stays flapping while it is wrong for long. Two backends that answer in
-//! turn look like payments. A site that is wrong in a container that is off is listed in the container's mail; it
+//! turn look like payments, and so does the report after one whose balance was too low. A site that is wrong in a container that is off is listed in the container's mail; it
 //! gets a mail of its own only if it is new there.
 
 mod billing;

@@ -136,7 +136,7 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Owes each recipient the digest of those of its accounts for which it fell due, once a date for each.
+    /// Owes each recipient the digest of those of its accounts for which it fell due, at most once a day of the account.
     fn owe_digests(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
         if self.mail_writer.is_none() || !self.log.is_started() {
             return Ok(());

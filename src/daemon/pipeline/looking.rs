@@ -70,8 +70,8 @@ impl Pipeline {
             self.wake();
         }
         if self.looking.since.is_some_and(|since| steady.saturating_duration_since(since) >= AWAITED_FOR) {
-            // From now on the clock is followed, even if it was set.
-            self.follow_clock();
+            // Mails wait no longer. Only a clock that is sure corrects moments ahead of it.
+            self.senders.forget_quiet();
             self.for_all_accounts(|known| known.stop_looking());
             self.have_looked();
         }
