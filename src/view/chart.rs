@@ -122,10 +122,14 @@ impl Scale {
         ((balance - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
     }
 
+    /// The number of its lines.
+    pub(crate) fn lines(&self) -> i32 {
+        ((self.high - self.low) / self.step).round() as i32 + 1
+    }
+
     /// The lines of the scale with their labels, the lowest first.
     pub(crate) fn ticks(&self) -> Vec<(f64, String)> {
-        let count = ((self.high - self.low) / self.step).round() as i32;
-        let values = (0..=count).map(|index| self.low + f64::from(index) * self.step);
+        let values = (0..self.lines()).map(|index| self.low + f64::from(index) * self.step);
         values
             .map(
                 |value| {

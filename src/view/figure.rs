@@ -118,7 +118,7 @@ fn across(part: f64) -> usize {
 /// The distance of a balance from the top. Each line of the scale is in the middle of a row, so that labels in
 /// rows of one height are beside their lines.
 fn down(scale: &Scale, balance: f64) -> usize {
-    let rows = scale.ticks().len().max(1) as f64;
+    let rows = f64::from(scale.lines());
     let row = HEIGHT as f64 / rows;
     (row / 2.0 + (1.0 - scale.part(balance)) * (rows - 1.0) * row).round() as usize
 }
@@ -148,6 +148,7 @@ mod tests {
         assert_eq!(figure.days, ["1 Mar", "15 Apr", "30 May"]);
         assert!(figure.png.len() < 20_000, "{} bytes", figure.png.len());
         let scale = chart.scale();
+        assert_eq!(usize::try_from(scale.lines()), Ok(figure.ticks.len()));
         assert_eq!([500.0, 0.0, -1000.0].map(|value| down(&scale, value)), [45, 135, 315]);
     }
 
