@@ -181,6 +181,9 @@ async fn similar_problems_stand_together() {
     server.show((200..244).map(|id| card(Kind::SiteError, id, &format!("Site site{id}.example.com"))));
     golden("similar", &server, &["/?refresh=1"]).await;
     assert!(!server.get("/?all=1").await.text().contains(" more</p>"));
+    // The list can be hidden from its later pages, too.
+    let later = server.get("/?all=1&page=2").await.text().to_owned();
+    assert!(later.contains("<a href=\"./#resources\">Hide the list</a>"), "{later}");
 }
 
 /// A resource that works again is not red, and nobody is advised to restart it.

@@ -43,9 +43,11 @@ impl Page<'_> {
         query::of_resource(&row.account, Sort::Container, *id)
     }
 
-    /// The link to the same page with everything shown, or no longer.
+    /// The link to the same page with everything shown, or no longer. A later page of the list would show the list.
     pub(super) fn all_link(&self, part: &str) -> String {
-        query::link(&PageQuery { all: !self.asked.all, ..self.asked.clone() }, part)
+        let page = if self.asked.all && !self.is_filtered() { 1 } else { self.query.page };
+        let query = Query { page, ..self.query.clone() };
+        query::link(&PageQuery { query, all: !self.asked.all, ..self.asked.clone() }, part)
     }
 
     /// The link to all resources, the worst first.
