@@ -112,6 +112,9 @@ fn the_daemons_last_reading() {
     let unread = forecasts(&[book(profile("main"))]);
     assert_eq!(unread.answer, Answer::Unknown);
     assert_eq!(unread.accounts[0].error.as_deref(), Some("the daemon has not read the balance"));
+    let off = forecasts(&[book(Profile { collectors: [Collector::Vms].into(), ..profile("main") })]);
+    let remedy = off.accounts[0].error.as_deref().unwrap_or_default();
+    assert!(remedy.contains("billing_username") && remedy.contains("schedule.expected_balance"), "{remedy}");
     let dry = forecasts(&[read("main", "75.50", error)]);
     assert_eq!(dry.answer, Answer::NeedsYou);
     insta::assert_snapshot!("forecast_as_of_80", text(&dry, 80));

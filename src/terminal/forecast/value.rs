@@ -88,7 +88,9 @@ impl AccountForecast {
             Some(billing) => billing.error.take(),
             None => {
                 let row = collectors.into_iter().find(|row| row.collector == Collector::ExpectedBalance);
-                let error = row.map_or_else(|| Some(BILLING_OFF.to_owned()), |row| row.error);
+                // Without such a row billing is off, or its schedule is.
+                let unread = || format!("{BILLING_OFF}, and schedule.expected_balance");
+                let error = row.map_or_else(|| Some(unread()), |row| row.error);
                 Some(error.unwrap_or_else(|| "the daemon has not read the balance".to_owned()))
             }
         };
