@@ -92,7 +92,11 @@ impl Place {
         }
         let draft = draft(&self.file);
         write_new(&draft, config, 0o644)?;
-        fs::rename(&draft, &self.file).with_context(|| format!("writing {}", self.file.display()))
+        let renamed = fs::rename(&draft, &self.file);
+        if renamed.is_err() {
+            let _ = fs::remove_file(&draft);
+        }
+        renamed.with_context(|| format!("writing {}", self.file.display()))
     }
 }
 
@@ -122,7 +126,8 @@ fn make_directory(path: &Path, mode: u32) -> Result<()> {
     belongs_with_its_directory(path)
 }
 
-/// Writes a file that does not exist yet.
+/// Writes a file that does not exist yet, whole or not at all: half a file would stand in the way of the next run, or
+/// pass for a configuration.
 fn write_new(path: &Path, text: &str, mode: u32) -> Result<()> {
     let file = File::options().write(true).create_new(true).mode(mode).open(path);
     let mut file = match file {
@@ -132,6 +137,9 @@ fn write_new(path: &Path, text: &str, mode: u32) -> Result<()> {
     // The umask may have removed some of the permissions.
     let written = file.set_permissions(fs::Permissions::from_mode(mode));
     let written = written.and_then(|()| file.write_all(text.as_bytes())).and_then(|()| file.sync_all());
+    if written.is_err() {
+        let _ = fs::remove_file(path);
+    }
     written.with_context(|| format!("writing {}", path.display()))?;
     belongs_with_its_directory(path)
 }
