@@ -99,9 +99,8 @@ mod tests {
         assert!(contrast(&ink, &page) >= 4.5 && contrast(&dark("quiet", "color"), &page) >= 4.5);
         assert!(contrast("#1c2127", "#ffffff") >= 4.5 && contrast("#56606b", "#ffffff") >= 4.5);
         assert!(style.contains("color:#1c2127") && style.contains("color:#56606b"));
-        // The lines of the chart: zero, balance and cut-off.
-        for line in ["#7a838d", "#2f86d6", "#d64545"] {
-            assert!(["#ffffff", "#14181c"].iter().all(|paper| contrast(line, paper) >= 3.0), "{line}");
+        for line in crate::view::figure::tests::lines() {
+            assert!(["#ffffff", "#14181c"].iter().all(|paper| contrast(&line, paper) >= 3.0), "{line}");
         }
     }
 }

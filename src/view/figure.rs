@@ -124,7 +124,7 @@ fn down(scale: &Scale, balance: f64) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::model::Edd;
     use crate::model::forecast::tests::{report, t};
@@ -132,6 +132,14 @@ mod tests {
 
     fn reader() -> Reader {
         Reader::english(chrono_tz::Tz::UTC, t("2026-03-01T12:00:00"))
+    }
+
+    /// The colours of the lines: zero, balance and cut-off.
+    pub(crate) fn lines() -> [String; 3] {
+        [ZERO, BALANCE, CUT].map(|index| {
+            let [red, green, blue, _] = PALETTE[usize::from(index)];
+            format!("#{red:02x}{green:02x}{blue:02x}")
+        })
     }
 
     #[test]
