@@ -28,7 +28,7 @@ pub struct Args {
     /// Password for the billing endpoints
     #[arg(long, default_value = "billing-password", value_name = "PASSWORD")]
     pub billing_password: String,
-    /// Scenario file (TOML): size, orders, balance, timetable; see docs/provider.md
+    /// Scenario file (TOML): size, names, orders, timetable; see docs/provider.md
     #[arg(long, value_name = "FILE")]
     pub scenario: Option<PathBuf>,
     /// Number of VMs
@@ -43,7 +43,7 @@ pub struct Args {
     /// Seed: the same seed and scenario make the same account
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Open the /_sim/ endpoints: set states, move time, pay, switch faults
+    /// Open the /_sim/ endpoints: set states, pay, switch faults
     #[arg(long)]
     pub control: bool,
     /// Rows on a page of VMs, SSH keys and IPs

@@ -1,5 +1,4 @@
-//! The forecast balance as a line, made once: its points and their places. Page, mail and terminal only paint
-//! it. Pure.
+//! The forecast balance as a line: its points and their places. `figure` paints it for mails and the page. Pure.
 
 use chrono::{DateTime, Duration, Utc};
 

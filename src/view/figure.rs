@@ -27,7 +27,7 @@ pub(crate) struct Legend {
     pub meaning: String,
 }
 
-/// The picture is shown at half this size, so that it is sharp on dense screens.
+/// Mails show the picture at half this size, so that it is sharp on dense screens; the page stretches it to its width.
 const WIDTH: usize = 1200;
 const HEIGHT: usize = 360;
 const LINE: usize = 4;

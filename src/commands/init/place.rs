@@ -185,7 +185,7 @@ mod tests {
         assert_eq!((mode(&file), mode(&credentials)), (0o644, 0o700));
         assert_eq!(mode(&credentials.join("main.vm_api_key")), 0o600);
         assert_eq!(fs::read_to_string(credentials.join("main.vm_api_key")).unwrap(), "one\n");
-        assert_eq!(entries(&credentials), 2, "no draft is left");
+        assert_eq!(entries(&credentials), 2);
         assert!(Place::of(&file).is_err(), "a configuration is there");
     }
 
