@@ -4,7 +4,8 @@
 use super::chart::{Chart, Marks, Scale};
 use super::png::{Canvas, Rgba};
 use super::reader::Reader;
-use crate::model::{sanitize, say};
+use super::words;
+use crate::model::say;
 
 /// A picture without text, and the words around it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,7 +67,7 @@ pub(crate) fn figure(chart: &Chart, currency: &str, reader: Reader) -> Figure {
         legend.push(Legend { colour: "#d64545", meaning });
     }
     let unit =
-        if currency.is_empty() { String::new() } else { format!(", {}", sanitize::one_line(currency, 12)) };
+        if currency.is_empty() { String::new() } else { format!(", {}", words::unit(currency, language)) };
     let middle = chart.from + (chart.end - chart.from) / 2;
     let mut ticks: Vec<String> = scale.ticks().into_iter().map(|(_, text)| text).collect();
     ticks.reverse();
@@ -126,8 +127,8 @@ fn down(scale: &Scale, balance: f64) -> usize {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::model::Edd;
     use crate::model::forecast::tests::{report, t};
+    use crate::model::{Edd, Language};
     use crate::view::chart::tests::chart;
 
     fn reader() -> Reader {
@@ -152,6 +153,8 @@ pub(crate) mod tests {
             "Balance: 250.00 RUB now, \u{2212}650.00 RUB expected on 30 May; cut-off 26 Mar."
         );
         assert_eq!(figure.title, "Balance, RUB");
+        let russian = Reader { language: Language::Ru, ..reader() };
+        assert_eq!(super::figure(&chart, "RUB", russian).title, "Баланс, ₽");
         assert_eq!(figure.ticks, ["500", "0", "\u{2212}500", "\u{2212}1\u{202f}000"]);
         assert_eq!(figure.days, ["1 Mar", "15 Apr", "30 May"]);
         assert!(figure.png.len() < 20_000, "{} bytes", figure.png.len());
