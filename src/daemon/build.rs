@@ -78,7 +78,7 @@ pub(super) fn start(start: Start, stop: CancellationToken) -> Result<Running> {
     first.iter().filter(|one| decided.engine.knows(one.name())).for_each(Prepared::was_read);
     // All listeners of the network share one.
     let guard = listeners.iter().find_map(http::Listener::guard).cloned();
-    let secrets = SecretFiles::new(&settings, guard.as_deref(), &common.refusals);
+    let secrets = SecretFiles::new(&settings, guard.clone(), &common.refusals);
     let mut tasks = Tasks::new();
     let senders = common.senders(&mut tasks, &stop);
     let edits = common.listeners(&mut tasks, &stop);

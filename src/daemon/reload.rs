@@ -65,7 +65,7 @@ impl Reloader {
         self.common.own.external_url(settings.web.external_url.as_ref().map(AsRef::as_ref));
         self.common.calendar_domain.set(mails::domain(&settings));
         self.common.hosts.set(AllowedHosts::new(&settings.web, machine_names()));
-        self.secrets = SecretFiles::new(&settings, self.guard.as_deref(), &self.common.refusals);
+        self.secrets = SecretFiles::new(&settings, self.guard.clone(), &self.common.refusals);
         self.collectors.end_others(&settings, &changed).await;
         // The pipeline must know the accounts before their first readings. A closed channel means that the
         // daemon is stopping.
@@ -82,15 +82,16 @@ const CHECK_EVERY: Duration = Duration::from_secs(10);
 /// of one is a reason to reload. This type reads only their stamps.
 pub(super) struct SecretFiles {
     paths: Vec<PathBuf>,
+    /// Its files may become others while those of the settings stay.
+    guard: Option<Arc<Guard>>,
     known: Vec<FileStamp>,
     refusals: Arc<Notify>,
 }
 
 impl SecretFiles {
-    pub(super) fn new(settings: &Settings, guard: Option<&Guard>, refusals: &Arc<Notify>) -> Self {
-        let web = guard.map(Guard::files).unwrap_or_default();
-        let paths = settings.secret_files.iter().cloned().chain(web).collect();
-        let mut files = Self { paths, known: Vec::new(), refusals: Arc::clone(refusals) };
+    pub(super) fn new(settings: &Settings, guard: Option<Arc<Guard>>, refusals: &Arc<Notify>) -> Self {
+        let paths = settings.secret_files.clone();
+        let mut files = Self { paths, guard, known: Vec::new(), refusals: Arc::clone(refusals) };
         files.taken();
         files
     }
@@ -118,6 +119,7 @@ impl SecretFiles {
     }
 
     fn check(&self) -> Vec<FileStamp> {
-        self.paths.iter().map(|path| FileStamp::now(path)).collect()
+        let web = self.guard.as_deref().map(Guard::files).unwrap_or_default();
+        self.paths.iter().chain(&web).map(|path| FileStamp::now(path)).collect()
     }
 }
