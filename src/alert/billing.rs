@@ -55,13 +55,15 @@ impl Engine {
     fn payment(&mut self, state: &AccountState, report: &Arc<Report>, at: DateTime<Utc>) -> Option<Money> {
         let (account, billing) = (&state.profile.name, &state.billing);
         let is_sure = self.cut_offs.get(account).is_some_and(|one| one.is_bare(at));
-        let is_good = |one: &Report| one.moments_rejected == 0 && (is_sure || !forecast::is_bare(one));
+        let is_good =
+            |one: &Report, is_sure: bool| one.moments_rejected == 0 && (is_sure || !forecast::is_bare(one));
         let stored = if billing.doubted.is_some() { &billing.report } else { &billing.previous };
-        // The first report since the start may be no good one, and takes the stored one's place.
-        if let Some(stored) = stored.as_ref().filter(|stored| is_good(stored)) {
+        // The first report since the start may be no good one, and takes the stored one's place. A debt needs no charges.
+        let owes = |one: &Report| forecast::balance_now(one).is_some_and(|balance| !balance.is_positive());
+        if let Some(stored) = stored.as_ref().filter(|one| is_good(one, is_sure || owes(one))) {
             self.good_reports.entry(account.clone()).or_insert_with(|| Arc::clone(stored));
         }
-        let balance = forecast::balance_now(report).filter(|_| is_good(report))?;
+        let balance = forecast::balance_now(report).filter(|_| is_good(report, is_sure))?;
         let last = self.good_reports.insert(account.clone(), Arc::clone(report))?;
         let paid = balance - forecast::highest_foreseen(&last, report, at)?;
         Some(paid).filter(|paid| paid.is_positive())
