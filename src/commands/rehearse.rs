@@ -82,8 +82,9 @@ pub(super) fn rehearse(
     };
     // The daemon reads a report only on a schedule.
     let is_read = account.schedules.contains_key(&Collector::ExpectedBalance);
+    let mail_writer = mail_writer.filter(|_| is_read);
     let mut mails = Vec::new();
-    if let (Ok(report), Some(mail_writer), true) = (&report, mail_writer, is_read) {
+    if let (Ok(report), Some(mail_writer)) = (&report, mail_writer) {
         let watcher = watcher(settings, account);
         let told = rehearsal::rehearse(&account.profile, report, off, &watcher, now);
         mails = to_all(told.into_iter().map(|told| mail(told, mail_writer)));
@@ -93,6 +94,7 @@ pub(super) fn rehearse(
         zone: account.profile.zone(),
         now,
         supposed_days: days,
+        is_mailed: mail_writer.is_some(),
         disconnect: report.map(|report| off.unwrap_or_else(|| disconnect(&report))),
         mails,
     }

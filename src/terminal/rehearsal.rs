@@ -18,6 +18,8 @@ pub(crate) struct Rehearsal {
     pub now: DateTime<Utc>,
     /// The supposed number of days that the money lasts, if the real report does not decide.
     pub supposed_days: Option<u32>,
+    /// Whether there is a way to mail, and the balance is polled.
+    pub is_mailed: bool,
     /// `Err` holds the reason why nothing is known.
     pub disconnect: Result<Disconnect, String>,
     pub mails: Vec<Mail>,
@@ -73,6 +75,10 @@ impl Rehearsal {
             self.mail(layout, mail);
         }
         match &self.disconnect {
+            _ if !self.is_mailed => {
+                let nobody = "Nobody is mailed about it: that takes [email] and schedule.expected_balance.";
+                layout.item(2, "!", Emphasis::Warn, nobody);
+            }
             Ok(Disconnect::NotExpected) if self.mails.is_empty() => {
                 layout.text(
                     2,

@@ -22,6 +22,7 @@ fn rehearsal() -> Rehearsal {
         zone: chrono_tz::Europe::Moscow,
         now: read_at(),
         supposed_days: None,
+        is_mailed: true,
         disconnect: Ok(Disconnect::At { at: t("2026-03-07T11:00:00"), computed: true }),
         mails: vec![
             mail(
@@ -57,6 +58,7 @@ fn no_mails_to_come() {
         (supposed, Answer::NeedsYou),
         (quiet(Ok(Disconnect::Now)), Answer::NeedsYou),
         (quiet(Ok(Disconnect::NotExpected)), Answer::Fine),
+        (Rehearsal { is_mailed: false, ..quiet(Ok(Disconnect::NotExpected)) }, Answer::Fine),
         (quiet(Ok(Disconnect::Unknown)), Answer::Unknown),
         (quiet(Err("billing is off; set billing_username".into())), Answer::Unknown),
     ];
