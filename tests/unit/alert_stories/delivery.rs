@@ -503,3 +503,18 @@ fn at_most_so_many_mails_an_hour_go_to_one_recipient_and_all_are_told() {
         }
     }
 }
+
+/// "Outdated in part": the rest of the mail is owed again, also while nothing was read since a start.
+#[test]
+fn the_rest_of_an_outdated_mail_whose_reply_was_lost_is_told() {
+    stories(
+        World::healthy,
+        "vm1=error => opened
+         vm1=gone, everybody loses, vm2=error, vms, vm2=active, vms, everybody accepts, 30m => \
+         vm_error/1 removed vm_error/2 resolved
+
+         vm1=error => opened
+         vm1=gone, everybody loses, vm2=error, vms, vm2=active, vms, restart 1m, everybody accepts, look, 30m => \
+         vm_error/1 removed vm_error/2 resolved",
+    );
+}
