@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
+use mail_parser::MimeHeaders as _;
 use rusqlite::{Connection, OpenFlags};
 
 use super::audit::Verdict;
@@ -77,7 +78,7 @@ fn take(book: &mut Book, to: &str, message_id: &str, date: Moment, pairs: &[(Str
     }
 }
 
-/// Message-ID, Date, incidents with their events.
+/// Message-ID, Date, incidents with their events: 50 stand in headers, all of more in an attachment.
 pub fn read(raw: &[u8]) -> (String, Moment, Vec<(String, String)>) {
     let mail = mail_parser::MessageParser::default().parse(raw).unwrap();
     let all = |name: &str| -> Vec<String> {
@@ -85,7 +86,15 @@ pub fn read(raw: &[u8]) -> (String, Moment, Vec<(String, String)>) {
         of.map(|header| header.value().as_text().unwrap().trim().to_owned()).collect()
     };
     let date = Moment::from_timestamp(mail.date().unwrap().to_timestamp(), 0).unwrap();
-    let pairs = all("X-Hostwatch-Incident").into_iter().zip(all("X-Hostwatch-Event")).collect();
+    let attached = mail.attachments().find(|part| part.attachment_name() == Some("incidents.json"));
+    let pairs = match attached {
+        Some(part) => {
+            let all: Vec<serde_json::Value> = serde_json::from_slice(part.contents()).unwrap();
+            let text = |one: &serde_json::Value, name: &str| one[name].as_str().unwrap().to_owned();
+            all.iter().map(|one| (text(one, "incident"), text(one, "event"))).collect()
+        }
+        None => all("X-Hostwatch-Incident").into_iter().zip(all("X-Hostwatch-Event")).collect(),
+    };
     (mail.message_id().unwrap().to_owned(), date, pairs)
 }
 
