@@ -41,7 +41,7 @@ pub(super) fn known<'a>(case: &Case<'a>) -> &'a Told {
     match compared(case, told) {
         Due::Tell(event, _) if is_news(&event) => told,
         Due::Tell(..) | Due::Nothing(..) => match compared(case, before) {
-            // What waits for a reading is owed all the same.
+            // An event that waits for a reading is owed all the same.
             Due::Tell(..) | Due::Nothing(Why::SameReport | Why::NotRead | Why::Unread, _) => before,
             Due::Nothing(..) => told,
         },
