@@ -6,6 +6,7 @@ use std::fmt;
 use textwrap::{Options, WordSplitter};
 use unicode_width::UnicodeWidthStr as _;
 
+use crate::alert::Severity;
 use crate::model::Language;
 use crate::view::Link;
 use crate::view::figure::Figure;
@@ -15,7 +16,8 @@ const WIDTH: usize = 78;
 /// The contents of a mail. Each text is one line; the template escapes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Body {
-    pub tone: Tone,
+    /// The colour of the first line.
+    pub tone: Bracket,
     /// The first line: what, when, how much to pay by when.
     pub lead: String,
     /// Links, below the first line.
@@ -53,14 +55,14 @@ impl fmt::Display for FootLine {
     }
 }
 
-/// The colour of the first line.
+/// The result of a mail: the word in brackets of its subject, and the colour of its first line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) enum Tone {
-    Critical,
-    Warning,
+pub(super) enum Bracket {
+    Of(Severity),
+    Resolved,
+    Test,
     #[default]
-    Info,
-    Good,
+    Digest,
 }
 
 /// One part below a heading.
@@ -303,8 +305,7 @@ mod tests {
             head: vec!["For".into(), "Pay".into()],
             rows: vec![vec!["7 days".into(), "45 RUB".into()], vec!["90 days".into(), "0".into()]],
         });
-        let body =
-            Body { tone: Tone::Info, lead: "Lead.".into(), sections: vec![section], ..Body::default() };
+        let body = Body { lead: "Lead.".into(), sections: vec![section], ..Body::default() };
         insta::assert_snapshot!(body.text(), @r"
         Lead.
 

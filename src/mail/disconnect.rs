@@ -37,7 +37,7 @@ pub(super) fn write(item: &Item, context: &Context<'_>) -> (Subject, Body) {
     }
     let incident = FootLine::text(&format!("{}: {}", language.pick("Incident", "Ключ"), item.key));
     let body = Body {
-        tone: subject.bracket.into(),
+        tone: subject.bracket,
         lead: facts.lead(),
         notes: facts.last_mail().into_iter().chain(facts.says()).collect(),
         sections,

@@ -3,8 +3,9 @@
 
 use askama::Template;
 
-use super::body::{Body, Section, Tone};
+use super::body::{Body, Bracket, Section};
 use super::context::RenderError;
+use crate::alert::Severity;
 use crate::view::figure::Figure;
 
 pub(super) fn render(body: &Body, subject: &str, content_id: &str) -> Result<String, RenderError> {
@@ -26,10 +27,10 @@ impl HtmlPart<'_> {
     /// The class that dark mode changes; text and background colour of light mode.
     fn tone(&self) -> (&'static str, &'static str, &'static str) {
         match self.body.tone {
-            Tone::Critical => ("critical", "#a61b1b", "#fdecec"),
-            Tone::Warning => ("warning", "#7a4b00", "#fdf3df"),
-            Tone::Info => ("info", "#0b5cad", "#eaf3fb"),
-            Tone::Good => ("good", "#14622f", "#e8f6ec"),
+            Bracket::Of(Severity::Critical) => ("critical", "#a61b1b", "#fdecec"),
+            Bracket::Of(Severity::Warning) => ("warning", "#7a4b00", "#fdf3df"),
+            Bracket::Resolved => ("good", "#14622f", "#e8f6ec"),
+            Bracket::Of(Severity::Info) | Bracket::Test | Bracket::Digest => ("info", "#0b5cad", "#eaf3fb"),
         }
     }
 
@@ -83,7 +84,8 @@ mod tests {
             let value = rule.split(&format!("{property}: ")).nth(1).unwrap();
             value.split(' ').next().unwrap().to_owned()
         };
-        for tone in [Tone::Critical, Tone::Warning, Tone::Info, Tone::Good] {
+        let severities = [Severity::Critical, Severity::Warning, Severity::Info].map(Bracket::Of);
+        for tone in severities.into_iter().chain([Bracket::Resolved]) {
             let body = Body { tone, lead: String::new(), ..Body::default() };
             let page = HtmlPart { body: &body, subject: "", content_id: "" };
             let (class, ink, paper) = page.tone();

@@ -23,7 +23,7 @@ pub(super) fn write(notice: &Notice, context: &Context<'_>) -> (Subject, Body) {
     let held_back =
         if let Form::Summary(facts) = &notice.form { Some(held_back(notice, facts, context)) } else { None };
     let body = Body {
-        tone: bracket.into(),
+        tone: bracket,
         lead: lead(&said, notice, context),
         notes: held_back.into_iter().collect(),
         sections: groups::sections(&items, several, MOST_LISTED, context),

@@ -26,7 +26,7 @@ pub(super) fn write(notice: &Notice, facts: &Started, context: &Context<'_>) -> 
     sections.push(next(facts, &notice.items, language));
     let at = context.of_first(&notice.accounts).moment(context.now);
     let body = Body {
-        tone: bracket.into(),
+        tone: bracket,
         lead: format!("{} ({at}).", words::capital(&said)),
         sections,
         foot: vec![parts::sender_line(&notice.accounts, language)],

@@ -1,6 +1,6 @@
 //! Subject lines: severity or result in brackets, the sentence of `view`, and the accounts at the end. Pure.
 
-use super::body::Tone;
+pub(super) use super::body::Bracket;
 use super::context::Context;
 use super::incident;
 use super::parts as common;
@@ -36,15 +36,6 @@ pub(super) struct Subject {
     pub bracket: Bracket,
 }
 
-/// The word in brackets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Bracket {
-    Of(Severity),
-    Resolved,
-    Test,
-    Digest,
-}
-
 impl Bracket {
     pub(super) fn word(self, language: Language) -> &'static str {
         match self {
@@ -64,17 +55,6 @@ impl Bracket {
             Self::Resolved
         } else {
             Self::Of(item.severity)
-        }
-    }
-}
-
-impl From<Bracket> for Tone {
-    fn from(bracket: Bracket) -> Self {
-        match bracket {
-            Bracket::Of(Severity::Critical) => Self::Critical,
-            Bracket::Of(Severity::Warning) => Self::Warning,
-            Bracket::Of(Severity::Info) | Bracket::Test | Bracket::Digest => Self::Info,
-            Bracket::Resolved => Self::Good,
         }
     }
 }

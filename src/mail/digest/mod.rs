@@ -5,11 +5,11 @@ mod accounts;
 mod unused;
 
 use self::accounts::{AccountWeek, needs_you};
-use super::body::{Body, Section, Table, Tone};
+use super::body::{Body, Section, Table};
 use super::context::{Context, MOST_LISTED};
 use super::parts;
 use super::subject::{self, Bracket, Subject};
-use crate::alert::{Digest, Item, Kind, Notice};
+use crate::alert::{Digest, Item, Kind, Notice, Severity};
 use crate::model::{AccountName, AccountState, Language, sanitize, say};
 use crate::view::headline::paid_until;
 use crate::view::{reasons, sentence, words};
@@ -128,14 +128,14 @@ impl<'a> DigestMail<'a> {
         }
     }
 
-    fn tone(&self) -> Tone {
+    fn tone(&self) -> Bracket {
         if self.accounts.iter().any(AccountWeek::is_near) {
-            return Tone::Critical;
+            return Bracket::Of(Severity::Critical);
         }
         match self.needs().map(|item| item.severity).max() {
-            Some(worst) => Bracket::Of(worst).into(),
-            None if self.not_known.is_empty() => Tone::Good,
-            None => Tone::Warning,
+            Some(worst) => Bracket::Of(worst),
+            None if self.not_known.is_empty() => Bracket::Resolved,
+            None => Bracket::Of(Severity::Warning),
         }
     }
 
