@@ -5,11 +5,11 @@ use super::context::Context;
 use super::incident;
 use super::parts as common;
 use super::tense;
-use crate::alert::{Event, Form, Item, Notice, Severity};
+use crate::alert::{Event, Item, Notice, Severity};
 use crate::model::{AccountName, Language, Noun, sanitize, say};
 use crate::view::forms::Tense;
 use crate::view::sentence::{self, Part, Problem};
-use crate::view::words::{self, EVENTS, PROBLEMS, capital};
+use crate::view::words::{self, PROBLEMS, capital};
 
 /// The length that phones and lists still show.
 const LONGEST: usize = 150;
@@ -71,19 +71,12 @@ pub(super) fn line(bracket: Bracket, said: &str, accounts: &[AccountName], langu
 /// The words about the items, open ones first, with which the first line begins too.
 pub(super) fn words(notice: &Notice, items: &[&Item], context: &Context<'_>) -> String {
     let language = context.language;
-    match (&notice.form, items) {
-        (_, [one]) => alone(one, context),
-        (_, [first, others @ ..]) if common::is_unwatched(&notice.items) => {
+    match items {
+        [one] => alone(one, context),
+        [first, others @ ..] if common::is_unwatched(&notice.items) => {
             words::with_more(&alone(first, context), others.len(), language)
         }
-        (Form::Summary(_), several) => {
-            let events = language.count(several.len(), EVENTS);
-            match parts(several.iter().copied(), context).as_slice() {
-                [one] => format!("{events}: {}", one.text),
-                parts => sentence::several(parts, EVENTS, language),
-            }
-        }
-        (_, several) => {
+        several => {
             let is_over = |item: &&Item| item.event.is_end() && item.event != Event::Unwatched;
             let what = match several {
                 all if all.iter().all(is_over) => OVER,
@@ -95,13 +88,7 @@ pub(super) fn words(notice: &Notice, items: &[&Item], context: &Context<'_>) -> 
     }
 }
 
-/// Items as parts of a sentence; equal ones share a part.
-pub(super) fn parts<'a>(items: impl IntoIterator<Item = &'a Item>, context: &Context<'_>) -> Vec<Part> {
-    let problems = items.into_iter().map(|item| problem(item, context));
-    sentence::groups(problems).iter().map(|group| group.part(context.language)).collect()
-}
-
-/// The same with one part a resource, which has all its problems.
+/// Items as parts of a sentence, one a resource with all its problems; equal ones share a part.
 pub(super) fn by_resource<'a>(items: impl IntoIterator<Item = &'a Item>, context: &Context<'_>) -> Vec<Part> {
     let problems = items.into_iter().map(|item| problem(item, context));
     let groups = sentence::groups(sentence::of_resources(problems));

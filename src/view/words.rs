@@ -28,8 +28,6 @@ pub(crate) const CHANGES: Noun =
 pub(crate) const TIMES: Noun = Noun { en: ["time", "times"], ru: ["раз", "раза", "раз"] };
 pub(crate) const MAILS: Noun =
     Noun { en: ["mail", "mails"], ru: ["письмо", "письма", "писем"] };
-pub(crate) const EVENTS: Noun =
-    Noun { en: ["more event", "more events"], ru: ["событие", "события", "событий"] };
 pub(crate) const RECIPIENTS: Noun = Noun {
     en: ["recipient", "recipients"],
     ru: ["получателя", "получателей", "получателей"],
