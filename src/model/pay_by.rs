@@ -76,15 +76,6 @@ impl Disconnect {
     }
 }
 
-/// The time from which on a payment comes too late: the midnight after the last safe day. `None` if payments
-/// arrive at once, since these are in time until the cut-off.
-pub(crate) fn too_late_from(cut_off: DateTime<Utc>, lead_days: u32, zone: Tz) -> Option<DateTime<Utc>> {
-    if lead_days == 0 {
-        return Some(cut_off);
-    }
-    Some(begins(last_day(cut_off, lead_days, zone)?.succ_opt()?, zone))
-}
-
 /// The time from which on a cut-off is near: the first moment of the last safe day, or `lead_days` + 1 times 24
 /// hours before the cut-off, whichever is earlier.
 pub(crate) fn near_from(cut_off: DateTime<Utc>, lead_days: u32, zone: Tz) -> DateTime<Utc> {
@@ -158,7 +149,6 @@ mod tests {
     #[test]
     fn a_payment_that_takes_no_time_is_never_too_late() {
         let cut_off = t("2026-03-10T12:00:00");
-        assert_eq!(too_late_from(cut_off, 0, Tz::UTC), Some(cut_off));
         let by = |now: &str| PayBy::before(cut_off, 0, Tz::UTC, t(now));
         let day = "2026-03-09".parse().unwrap();
         assert_eq!(by("2026-03-08T23:59:59"), Some(PayBy::On(day)));
@@ -192,10 +182,8 @@ mod tests {
             let by = PayBy::before(t(edd), 3, zone, t("2026-01-01T12:00:00"));
             let want: NaiveDate = want.parse().unwrap();
             assert_eq!(by, Some(PayBy::On(want)), "{edd} in {zone}");
-            // A payment is too late only from the next day on.
-            let late = too_late_from(t(edd), 3, zone).unwrap().with_timezone(&zone);
-            assert_eq!(late.date_naive().pred_opt(), Some(want), "{edd} in {zone}");
-            assert!(t(edd) - late.to_utc() >= Duration::days(3), "{edd} in {zone}");
+            // A payment on the evening of that day arrives.
+            assert!(t(edd) - begins(want.succ_opt().unwrap(), zone) >= Duration::days(3), "{edd} in {zone}");
         }
     }
 

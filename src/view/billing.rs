@@ -136,7 +136,7 @@ impl Billing {
             per_day: per_day.map(Money::rounded),
             per_month: per_day.map(|day| day.times(Decimal::from(30)).rounded()),
             orders: Orders::of(report, read_at),
-            chart: Chart::new(report, read_at, facts.disconnect.at(), payer.lead_days, payer.reader),
+            chart: Chart::new(report, read_at, facts.disconnect.at(), payer.reader.now),
         }
     }
 

@@ -5,7 +5,7 @@ use chrono::{DateTime, Duration, Utc};
 use super::reader::Reader;
 use super::words;
 use crate::model::money::{self, Money};
-use crate::model::{Language, Report, forecast, pay_by, say};
+use crate::model::{Language, Report, forecast, say};
 
 /// The shortest span of a chart.
 const LEAST_ZOOM: Duration = Duration::days(7);
@@ -19,38 +19,26 @@ pub(crate) struct Chart {
     pub end: DateTime<Utc>,
     /// The place from which on the account has a balance; the first is the balance now.
     pub steps: Vec<(f64, Money)>,
-    /// `None` if no cut-off falls into the span.
-    pub marks: Option<Marks>,
-}
-
-/// The cut-off of the account in a chart. A past one is at the left end.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Marks {
-    /// The time from which on a payment comes too late. It is the cut-off itself if payments take no time.
-    pub late: DateTime<Utc>,
-    pub cut_off: DateTime<Utc>,
+    /// `None` if no cut-off falls into the span. A past one is at the left end.
+    pub cut_off: Option<DateTime<Utc>>,
 }
 
 impl Chart {
     /// The chart of a report; `None` if the report has no balance or covers no time. It shows twice the time left until
     /// the cut-off, since a person has to act in that time, and at least a week; without a cut-off ahead the whole
-    /// report. `lead_days`: how long a payment takes to arrive.
+    /// report.
     pub(crate) fn new(
         report: &Report,
         from: DateTime<Utc>,
         cut_off: Option<DateTime<Utc>>,
-        lead_days: u32,
-        Reader { zone, now, .. }: Reader,
+        now: DateTime<Utc>,
     ) -> Option<Self> {
         let balance = forecast::balance_now(report)?;
         let whole = forecast::end(report).filter(|&end| end > from)?;
-        let marks = cut_off.filter(|&at| at <= whole).map(|cut_off| {
-            let late = pay_by::too_late_from(cut_off, lead_days, zone).unwrap_or(cut_off);
-            Marks { late, cut_off }
-        });
-        let left = marks.map(|marks| marks.cut_off - now).filter(|left| *left > Duration::zero());
+        let cut_off = cut_off.filter(|&at| at <= whole);
+        let left = cut_off.map(|at| at - now).filter(|left| *left > Duration::zero());
         let end = left.map_or(whole, |left| (now + (left * 2).max(LEAST_ZOOM)).min(whole));
-        let mut chart = Self { from, end, steps: vec![(0.0, balance)], marks };
+        let mut chart = Self { from, end, steps: vec![(0.0, balance)], cut_off };
         for moment in report.moments.iter().filter(|moment| moment.at <= end) {
             chart.steps.push((chart.x(moment.at), moment.balance));
         }
@@ -61,12 +49,6 @@ impl Chart {
     pub(crate) fn x(&self, at: DateTime<Utc>) -> f64 {
         let span = (self.end - self.from).num_seconds().max(1) as f64;
         ((at - self.from).num_seconds() as f64 / span).clamp(0.0, 1.0)
-    }
-
-    /// Whether the days on which a payment may come too late are drawn. They are not if the cut-off is past or
-    /// a payment takes no time.
-    pub(crate) fn has_late_days(&self) -> bool {
-        self.marks.is_some_and(|marks| self.x(marks.late) < self.x(marks.cut_off))
     }
 
     /// The lowest and the highest balance that need room. Zero is always included.
@@ -89,8 +71,8 @@ impl Chart {
         let (first, last) =
             (words::spaced_amount(first, currency, language), words::spaced_amount(last, currency, language));
         let end = reader.short_day_of(self.end);
-        let cut_off = self.marks.map_or_else(String::new, |Marks { cut_off, .. }| {
-            let day = reader.short_day_of(cut_off);
+        let cut_off = self.cut_off.map_or_else(String::new, |at| {
+            let day = reader.short_day_of(at);
             say!(language, "; cut-off {day}", "; отключение {day}")
         });
         say!(
@@ -166,16 +148,14 @@ fn tick(value: f64, step: f64) -> String {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use chrono_tz::Tz;
-
     use super::*;
     use crate::model::Edd;
     use crate::model::forecast::tests::{money, report, t};
 
-    /// A chart of the whole report from 1 March 2026 on, as after the cut-off. Payments take three days.
+    /// A chart of the whole report from 1 March 2026 on, as after the cut-off.
     pub(crate) fn chart(report: &Report, cut_off: Option<DateTime<Utc>>) -> Option<Chart> {
         let from = t("2026-03-01T12:00:00");
-        Chart::new(report, from, cut_off, 3, Reader::english(Tz::UTC, cut_off.unwrap_or(from)))
+        Chart::new(report, from, cut_off, cut_off.unwrap_or(from))
     }
 
     #[test]
@@ -184,10 +164,9 @@ pub(crate) mod tests {
         let drawn = chart(&falling, Some(t("2026-03-26T11:00:00"))).unwrap();
         assert_eq!((drawn.steps.len(), drawn.ends()), (91, (money("250"), money("-650"))));
         assert_eq!(drawn.range(), (-650.0, 250.0));
-        assert_eq!(drawn.marks.map(|marks| marks.late), Some(t("2026-03-23T00:00:00")));
         let past = chart(&falling, Some(t("2026-02-20T11:00:00"))).unwrap();
-        assert_eq!(past.marks.map(|marks| past.x(marks.cut_off)), Some(0.0));
-        assert!(chart(&falling, Some(t("2027-03-26T11:00:00"))).unwrap().marks.is_none());
+        assert_eq!(past.cut_off.map(|at| past.x(at)), Some(0.0));
+        assert!(chart(&falling, Some(t("2027-03-26T11:00:00"))).unwrap().cut_off.is_none());
         falling.date = Some(t("2026-03-11T12:00:00"));
         assert_eq!(chart(&falling, None).unwrap().ends().1, money("150"), "nothing beyond the end");
     }
@@ -196,7 +175,7 @@ pub(crate) mod tests {
     fn twice_the_time_left_is_shown_and_no_less_than_a_week() {
         let falling = report("250", "10", 90, Edd::Null);
         let now = t("2026-03-01T12:00:00");
-        let of = |cut_off| Chart::new(&falling, now, cut_off, 3, Reader::english(Tz::UTC, now)).unwrap();
+        let of = |cut_off| Chart::new(&falling, now, cut_off, now).unwrap();
         let zoomed = of(Some(t("2026-03-21T12:00:00")));
         assert_eq!((zoomed.end, zoomed.ends()), (t("2026-04-10T12:00:00"), (money("250"), money("-150"))));
         assert_eq!((zoomed.range().0, zoomed.x(t("2026-03-21T12:00:00"))), (-150.0, 0.5));

@@ -1,7 +1,7 @@
 //! The forecast balance as a picture for mails and page: a step line without text and with a transparent
 //! background, in colours for light and dark. The labels are HTML beside it. Pure.
 
-use super::chart::{Chart, Marks, Scale};
+use super::chart::{Chart, Scale};
 use super::png::{Canvas, Rgba};
 use super::reader::Reader;
 use super::words;
@@ -34,15 +34,13 @@ const HEIGHT: usize = 360;
 const LINE: usize = 4;
 
 /// Indices into the palette; 0 is no colour at all.
-const LATE: u8 = 1;
-const OFF: u8 = 2;
-const GRID: u8 = 3;
-const ZERO: u8 = 4;
-const BALANCE: u8 = 5;
-const CUT: u8 = 6;
-const PALETTE: [Rgba; 7] = [
+const OFF: u8 = 1;
+const GRID: u8 = 2;
+const ZERO: u8 = 3;
+const BALANCE: u8 = 4;
+const CUT: u8 = 5;
+const PALETTE: [Rgba; 6] = [
     [0xff, 0xff, 0xff, 0x00],
-    [0xe0, 0xa0, 0x20, 0x59],
     [0xd6, 0x45, 0x45, 0x40],
     [0x7a, 0x83, 0x8d, 0x59],
     [0x7a, 0x83, 0x8d, 0xff],
@@ -56,12 +54,7 @@ pub(crate) fn figure(chart: &Chart, currency: &str, reader: Reader) -> Figure {
     let scale = chart.scale();
     let mut legend =
         vec![Legend { colour: "#2f86d6", meaning: language.pick("balance", "баланс").to_owned() }];
-    if let Some(Marks { cut_off, .. }) = chart.marks {
-        // The legend only names colours that are drawn.
-        if chart.has_late_days() {
-            let late = language.pick("a bank transfer may not arrive in time", "платёж может не успеть");
-            legend.push(Legend { colour: "#e0a020", meaning: late.to_owned() });
-        }
+    if let Some(cut_off) = chart.cut_off {
         let cut_off = day(cut_off);
         let meaning = say!(language, "cut-off {cut_off}", "отключение {cut_off}");
         legend.push(Legend { colour: "#d64545", meaning });
@@ -83,9 +76,8 @@ pub(crate) fn figure(chart: &Chart, currency: &str, reader: Reader) -> Figure {
 
 fn draw(chart: &Chart, scale: &Scale) -> Vec<u8> {
     let mut canvas = Canvas::new(WIDTH, HEIGHT, &PALETTE);
-    let marks = chart.marks.map(|marks| (across(chart.x(marks.late)), across(chart.x(marks.cut_off))));
-    if let Some((late, cut)) = marks {
-        canvas.fill(late, 0, cut - late, HEIGHT, LATE);
+    let cut = chart.cut_off.map(|at| across(chart.x(at)));
+    if let Some(cut) = cut {
         canvas.fill(cut, 0, WIDTH, HEIGHT, OFF);
     }
     for (value, _) in scale.ticks() {
@@ -93,7 +85,7 @@ fn draw(chart: &Chart, scale: &Scale) -> Vec<u8> {
         canvas.fill(0, down(scale, value) - 1, WIDTH, height, colour);
     }
     steps(chart, scale, &mut canvas);
-    if let Some((_, cut)) = marks {
+    if let Some(cut) = cut {
         canvas.fill(cut.saturating_sub(2), 0, LINE, HEIGHT, CUT);
     }
     canvas.png()
@@ -161,15 +153,6 @@ pub(crate) mod tests {
         let scale = chart.scale();
         assert_eq!(usize::try_from(scale.lines()), Ok(figure.ticks.len()));
         assert_eq!([500.0, 0.0, -1000.0].map(|value| down(&scale, value)), [45, 135, 315]);
-    }
-
-    #[test]
-    fn only_what_is_drawn_is_explained() {
-        let report = report("5", "1", 9, Edd::Null);
-        for (cut_off, want) in [("2026-03-08", 3), ("2026-02-20", 2)] {
-            let legend = figure(&chart(&report, Some(t(cut_off))).unwrap(), "RUB", reader()).legend;
-            assert_eq!(legend.len(), want, "{cut_off}: {legend:?}");
-        }
     }
 
     #[test]

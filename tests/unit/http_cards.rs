@@ -100,19 +100,6 @@ async fn only_resources_that_were_read_just_now_are_green() {
     assert!(wrong.contains("class=\"bad\"><span aria-hidden=\"true\">✕</span> VM error: 1"), "{wrong}");
 }
 
-/// The chart's legend names only colours that are drawn.
-#[tokio::test]
-async fn the_chart_explains_the_colours_that_it_has() {
-    for (edd, yellow) in [("2026-03-15T11:00:00", true), ("2026-02-25T11:00:00", false)] {
-        let mut book = full("main");
-        let report = Report { edd: Edd::At(t(edd)), ..report("-5.00", "10.00") };
-        book.apply(Read::ExpectedBalance(report), read_at());
-        let page = page(&book, vec![], "/").await;
-        let has = |colour: &str| page.contains(&format!("fill=\"{colour}\""));
-        assert_eq!((has("#e0a020"), has("#d64545")), (yellow, true), "{edd}");
-    }
-}
-
 #[tokio::test]
 async fn it_loads_itself_anew_each_minute_unless_told_not_to() {
     const ANEW: &str = "<meta http-equiv=\"refresh\" content=\"60\">";

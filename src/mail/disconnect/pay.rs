@@ -70,8 +70,8 @@ impl DisconnectMail<'_> {
 
     fn figure(&self) -> Option<Figure> {
         let (report, from) = self.report?;
-        let Payer { currency, lead_days, reader, .. } = self.payer;
-        let drawn = Chart::new(report, from, self.cut_off.edd, lead_days, reader)?;
+        let Payer { currency, reader, .. } = self.payer;
+        let drawn = Chart::new(report, from, self.cut_off.edd, reader.now)?;
         Some(figure::figure(&drawn, currency, reader))
     }
 
