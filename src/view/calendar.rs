@@ -1,9 +1,9 @@
-//! Cut-offs as calendar events (RFC 5545): the last day to pay as a day, the cut-off as a moment. Each account
-//! has the same two events in every mail and in the feed. Pure.
+//! The last days to pay as calendar events (RFC 5545). Each account has the same event in every mail and in the
+//! feed. Pure.
 
 use std::fmt::Write as _;
 
-use chrono::{DateTime, Days, Duration, NaiveDate, Utc};
+use chrono::{Duration, NaiveDate};
 
 use super::payer::Payer;
 use super::reader::Reader;
@@ -15,7 +15,7 @@ pub(crate) const MEDIA_TYPE: &str = "text/calendar; charset=utf-8";
 /// The maximum bytes of a line, without its end (RFC 5545, 3.1).
 const LONGEST_LINE: usize = 75;
 
-/// The cut-off of one account and the facts that its events show.
+/// The cut-off of one account and the facts that its event shows.
 pub(crate) struct Deadline<'a> {
     pub account: &'a AccountName,
     pub entry: CalendarEntry,
@@ -40,17 +40,15 @@ pub(crate) fn attachments<'a>(
 ) -> Vec<(String, String)> {
     let deadlines: Vec<Deadline<'_>> = deadlines.collect();
     let is_one = deadlines.len() == 1;
-    let of = |deadline: &Deadline<'_>| {
+    let file = |deadline: &Deadline<'_>| {
+        let day = deadline.day_to_pay()?;
         let method = if deadline.entry.cancelled { "CANCEL" } else { "PUBLISH" };
-        let file = |one: Moment| {
-            let mut lines = Lines::begin(&[("METHOD", method)]);
-            lines.event(deadline, &one, publisher);
-            let account = if is_one { String::new() } else { format!("{}-", deadline.account) };
-            (format!("{account}{}.ics", one.name), lines.end())
-        };
-        deadline.moments().map(file).collect::<Vec<_>>()
+        let mut lines = Lines::begin(&[("METHOD", method)]);
+        lines.event(deadline, day, publisher);
+        let account = if is_one { String::new() } else { format!("{}-", deadline.account) };
+        Some((format!("{account}pay-by.ics"), lines.end()))
     };
-    deadlines.iter().flat_map(of).collect()
+    deadlines.iter().filter_map(file).collect()
 }
 
 /// The feed that a calendar subscribes to. Events of cut-offs that are over are left out.
@@ -65,9 +63,9 @@ pub(crate) fn feed<'a>(deadlines: impl Iterator<Item = Deadline<'a>>, domain: &s
     let mut lines = Lines::begin(&head);
     let mut is_empty = true;
     for deadline in deadlines.filter(|deadline| !deadline.entry.cancelled) {
-        is_empty = false;
-        for one in deadline.moments() {
-            lines.event(&deadline, &one, Publisher { domain, sender: None });
+        if let Some(day) = deadline.day_to_pay() {
+            is_empty = false;
+            lines.event(&deadline, day, Publisher { domain, sender: None });
         }
     }
     if is_empty {
@@ -88,73 +86,39 @@ const UTC_ZONE: [&str; 8] = [
     "END:VTIMEZONE",
 ];
 
-/// One of an account's two events.
-struct Moment {
-    name: &'static str,
-    /// The whole line of the start, and of the end. A moment has no end (RFC 5545, 3.8.2.2).
-    start: String,
-    end: Option<String>,
-    summary: String,
-    /// The times of the reminders, counted from the start.
-    alarms: [&'static str; 2],
-}
+/// The times of the reminders, counted from the start of the day.
+const ALARMS: [&str; 2] = ["-PT15H", "PT9H"];
 
 impl Deadline<'_> {
-    /// The day to pay by, if it can be computed, and the cut-off.
-    fn moments(&self) -> impl Iterator<Item = Moment> {
-        let (at, account) = (self.entry.cut_off, self.account);
-        let language = self.payer.reader.language;
-        let pay_by = self.day_to_pay().and_then(|(day, is_over)| {
-            let date = |name: &str, day: NaiveDate| format!("{name};VALUE=DATE:{}", day.format("%Y%m%d"));
-            Some(Moment {
-                name: "pay-by",
-                start: date("DTSTART", day),
-                end: Some(date("DTEND", day.checked_add_days(Days::new(1))?)),
-                summary: match is_over {
-                    false => {
-                        say!(
-                            language,
-                            "Last day to pay for account {account}",
-                            "Последний день оплаты аккаунта {account}"
-                        )
-                    }
-                    true => {
-                        say!(language, "Pay for account {account} now", "Оплатите аккаунт {account} сейчас")
-                    }
-                },
-                alarms: ["-PT15H", "PT9H"],
-            })
-        });
-        let cut_off = Moment {
-            name: "cut-off",
-            start: format!("DTSTART:{}", moment(at)),
-            end: None,
-            summary: say!(
-                language,
-                "Cut-off of account {account} for non-payment",
-                "Отключение аккаунта {account} за неуплату"
-            ),
-            alarms: ["-P1D", "-PT2H"],
-        };
-        pay_by.into_iter().chain([cut_off])
+    fn summary(&self, is_over: bool) -> String {
+        let (account, language) = (self.account, self.payer.reader.language);
+        match is_over {
+            false => {
+                say!(
+                    language,
+                    "Last day to pay for account {account}",
+                    "Последний день оплаты аккаунта {account}"
+                )
+            }
+            true => say!(language, "Pay for account {account} now", "Оплатите аккаунт {account} сейчас"),
+        }
     }
 
     /// The dates in words. They are read days later, so they name no span and no amount.
-    fn said(&self) -> String {
+    fn said(&self, (day, is_over): (NaiveDate, bool)) -> String {
         let reader = self.payer.reader;
         let at = reader.moment(self.entry.cut_off);
-        let by = self.day_to_pay().map(|(day, is_over)| match is_over {
-            true => say!(reader.language, " Pay now.", " Оплатите сейчас."),
+        let by = match is_over {
+            true => reader.language.pick(" Pay now.", " Оплатите сейчас.").to_owned(),
             false => {
                 let day = reader.day(day);
                 say!(reader.language, " Pay by {day}.", " Оплатите до {day} включительно.")
             }
-        });
-        let by = by.unwrap_or_default();
+        };
         say!(reader.language, "Cut-off {at}.{by}", "Отключение {at}.{by}")
     }
 
-    /// The last day to pay. After it, today, until the cut-off.
+    /// The last day to pay, if it can be computed. After it, today, until the cut-off.
     fn day_to_pay(&self) -> Option<(NaiveDate, bool)> {
         let Payer { lead_days, reader: reader @ Reader { zone, now, .. }, .. } = self.payer;
         let CalendarEntry { cut_off, cancelled, .. } = self.entry;
@@ -163,11 +127,6 @@ impl Deadline<'_> {
         let today = reader.date(now.min(cut_off - Duration::seconds(1)));
         Some(if cancelled || last >= today { (last, false) } else { (today, true) })
     }
-}
-
-/// `20260310T041500Z`.
-fn moment(at: DateTime<Utc>) -> impl std::fmt::Display {
-    at.format("%Y%m%dT%H%M%SZ")
 }
 
 /// The lines of a calendar file. They depend on neither clock nor chance, so that a mail that is sent twice has
@@ -192,23 +151,24 @@ impl Lines {
     }
 
     /// Writes an event, which blocks nobody's time.
-    fn event(&mut self, deadline: &Deadline<'_>, one: &Moment, publisher: Publisher<'_>) {
+    fn event(&mut self, deadline: &Deadline<'_>, day: (NaiveDate, bool), publisher: Publisher<'_>) {
         let Deadline { account, entry, .. } = deadline;
-        let said = text(&deadline.said());
+        let said = text(&deadline.said(day));
+        let (day, is_over) = day;
         let status = if entry.cancelled { "CANCELLED" } else { "CONFIRMED" };
         self.add("BEGIN:VEVENT");
-        self.add(&format!("UID:{account}.{}@{}", one.name, publisher.domain));
+        self.add(&format!("UID:{account}.pay-by@{}", publisher.domain));
         self.add(&format!("SEQUENCE:{}", entry.sequence));
-        self.add(&format!("DTSTAMP:{}", moment(entry.changed_at)));
-        self.add(&one.start);
-        one.end.iter().for_each(|end| self.add(end));
+        self.add(&format!("DTSTAMP:{}", entry.changed_at.format("%Y%m%dT%H%M%SZ")));
+        self.add(&format!("DTSTART;VALUE=DATE:{}", day.format("%Y%m%d")));
+        self.add(&format!("DTEND;VALUE=DATE:{}", day.succ_opt().unwrap_or(day).format("%Y%m%d")));
         publisher.sender.iter().for_each(|sender| self.add(&format!("ORGANIZER:mailto:{sender}")));
-        self.add(&format!("SUMMARY:{}", text(&one.summary)));
+        self.add(&format!("SUMMARY:{}", text(&deadline.summary(is_over))));
         self.add(&format!("STATUS:{status}"));
         self.add("TRANSP:TRANSPARENT");
         if !entry.cancelled {
             self.add(&format!("DESCRIPTION:{said}"));
-            for before in one.alarms {
+            for before in ALARMS {
                 self.add("BEGIN:VALARM");
                 self.add("ACTION:DISPLAY");
                 self.add(&format!("TRIGGER:{before}"));
@@ -251,6 +211,7 @@ fn text(words: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use chrono::{DateTime, Utc};
     use chrono_tz::Tz;
 
     use super::*;
@@ -265,22 +226,17 @@ mod tests {
 
     /// A cut-off at midnight in the account's zone belongs to the day that it ends.
     #[test]
-    fn two_events_an_account() {
+    fn one_event_an_account() {
         let (account, now) = ("main".parse().unwrap(), "2026-03-01T12:00:00Z".parse().unwrap());
         let said = "DESCRIPTION:Cut-off Tue 10 Mar 00:00 MSK. Pay by Fri 6 Mar.\n";
         let alarm =
             |before: &str| format!("BEGIN:VALARM\nACTION:DISPLAY\nTRIGGER:{before}\n{said}END:VALARM\n");
-        let event = |uid: &str, dates: &str, summary: &str, status: &str, rest: &str| {
+        let event = |organizer: &str, status: &str, rest: &str| {
             format!(
-                "BEGIN:VEVENT\nUID:main.{uid}@example.com\nSEQUENCE:7\nDTSTAMP:20260301T120000Z\n{dates}\n\
-                 SUMMARY:{summary}\nSTATUS:{status}\nTRANSP:TRANSPARENT\n{rest}END:VEVENT\n"
+                "BEGIN:VEVENT\nUID:main.pay-by@example.com\nSEQUENCE:7\nDTSTAMP:20260301T120000Z\n\
+                 DTSTART;VALUE=DATE:20260306\nDTEND;VALUE=DATE:20260307\n{organizer}\
+                 SUMMARY:Last day to pay for account main\nSTATUS:{status}\nTRANSP:TRANSPARENT\n{rest}END:VEVENT\n"
             )
-        };
-        let both = |organizer: &str, status: &str, pay_by: &str, cut_off: &str| {
-            let day = format!("DTSTART;VALUE=DATE:20260306\nDTEND;VALUE=DATE:20260307{organizer}");
-            let moment = format!("DTSTART:20260309T210000Z{organizer}");
-            event("pay-by", &day, "Last day to pay for account main", status, pay_by)
-                + &event("cut-off", &moment, "Cut-off of account main for non-payment", status, cut_off)
         };
         let calendar = |head: &str, events: &str| {
             let all = format!("BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//hostwatch//EN\n{head}{events}");
@@ -290,15 +246,12 @@ mod tests {
         let text = feed(both_accounts.into_iter(), "example.com");
         let head = "NAME:hostwatch: cut-offs\nX-WR-CALNAME:hostwatch: cut-offs\n\
                     REFRESH-INTERVAL;VALUE=DURATION:PT1H\nX-PUBLISHED-TTL:PT1H\n";
-        let alarms = |all: [&str; 2]| format!("{said}{}{}", alarm(all[0]), alarm(all[1]));
-        let ahead = both("", "CONFIRMED", &alarms(["-PT15H", "PT9H"]), &alarms(["-P1D", "-PT2H"]));
-        assert_eq!(text, calendar(head, &ahead));
+        let alarms = format!("{said}{}{}", alarm("-PT15H"), alarm("PT9H"));
+        assert_eq!(text, calendar(head, &event("", "CONFIRMED", &alarms)));
         let publisher = Publisher { domain: "example.com", sender: Some("hostwatch@example.com") };
-        let sent = both("\nORGANIZER:mailto:hostwatch@example.com", "CANCELLED", "", "");
-        let (first, second) = sent.split_at(sent.rfind("BEGIN:VEVENT").unwrap());
+        let sent = event("ORGANIZER:mailto:hostwatch@example.com\n", "CANCELLED", "");
         let of_mail = attachments([deadline(&account, true, now)].into_iter(), publisher);
-        let file = |name: &str, event: &str| (name.to_owned(), calendar("METHOD:CANCEL\n", event));
-        assert_eq!(of_mail, [file("pay-by.ics", first), file("cut-off.ics", second)]);
+        assert_eq!(of_mail, [("pay-by.ics".to_owned(), calendar("METHOD:CANCEL\n", &sent))]);
         assert_eq!(attachments(std::iter::empty(), publisher), []);
         let empty = feed([deadline(&account, true, now)].into_iter(), "example.com");
         assert!(empty.contains("BEGIN:VTIMEZONE") && !empty.contains("VEVENT"), "{empty}");
@@ -329,10 +282,10 @@ mod tests {
             ("2026-03-08T12:00:00Z", true, "20260306", "Last day to pay for account main"),
         ] {
             let deadline = deadline(&account, cancelled, now.parse().unwrap());
-            let moment = deadline.moments().next().unwrap();
-            assert_eq!(moment.start, format!("DTSTART;VALUE=DATE:{day}"), "{now}");
-            assert_eq!(moment.summary, summary, "{now}");
-            assert_eq!(deadline.said().ends_with("MSK. Pay now."), summary.ends_with("now"), "{now}");
+            let found = deadline.day_to_pay().unwrap();
+            assert_eq!(found.0.format("%Y%m%d").to_string(), day, "{now}");
+            assert_eq!(deadline.summary(found.1), summary, "{now}");
+            assert_eq!(deadline.said(found).ends_with("MSK. Pay now."), summary.ends_with("now"), "{now}");
         }
     }
 
