@@ -15,8 +15,6 @@ pub(crate) struct Clause {
     pub tense: Tense,
     /// The present state, if it is neither the wrong one nor right.
     pub now: Option<String>,
-    /// The way in which it was wrong before.
-    pub was: Option<Wrong>,
     /// A whole sentence (`is active again`), and no heading.
     pub is_full: bool,
 }
@@ -116,7 +114,7 @@ impl Default for Clause {
 
 impl Clause {
     pub(crate) fn new(wrong: Wrong, tense: Tense) -> Self {
-        Self { wrong, tense, now: None, was: None, is_full: false }
+        Self { wrong, tense, now: None, is_full: false }
     }
 
     /// The clause about an open incident: its present state, and whether it comes and goes.
@@ -133,7 +131,7 @@ impl Clause {
 
     /// Whether this resource went on to be wrong in the way of the other clause.
     fn turned_into(&self, other: &Self) -> bool {
-        other.now.is_none() && self.now.as_deref().and_then(wrong_of_state) == Some(other.wrong)
+        self.now.is_some() && other.now.is_none() && matches!(other.tense, Tense::Is | Tense::Still)
     }
 
     /// The predicate behind its subject: ` in error`, `: ошибка`.
@@ -212,16 +210,6 @@ impl Clause {
     }
 }
 
-/// The way in which a resource in this state is wrong.
-fn wrong_of_state(state: &str) -> Option<Wrong> {
-    match state {
-        "error" | "Error" => Some(Wrong::InError),
-        "blocked" => Some(Wrong::Blocked),
-        "stopped" | "StoppedByAdmin" | "StoppedByService" | "StoppedByQuota" => Some(Wrong::Stopped),
-        _ => None,
-    }
-}
-
 /// `VM web-1 in error and stuck`: all problems of one subject.
 pub(crate) fn one(subject: &Subject, key: &Key, clauses: &[Clause], language: Language) -> String {
     let Some(first) = clauses.first() else { return name(subject, key, language) };
@@ -253,17 +241,15 @@ pub(crate) fn several(
     say!(language, "{things}{joint}{tails}{place}", "{things}{place}{joint}{tails}")
 }
 
-/// Joins several ways of being wrong, each once: `blocked, was in error` if one turned into the other.
+/// Joins several ways of being wrong, each once; the last one if one turned into the other.
 pub(crate) fn and(clauses: &mut Vec<Clause>, others: &[Clause]) {
     for other in others {
         if clauses.iter().any(|known| known.says(other)) {
             continue;
         }
         if let Some(known) = clauses.iter_mut().find(|known| known.turned_into(other)) {
-            *known = Clause { was: Some(known.wrong), ..other.clone() };
-        } else if let Some(known) = clauses.iter_mut().find(|known| other.turned_into(known)) {
-            known.was = Some(other.wrong);
-        } else {
+            *known = other.clone();
+        } else if !clauses.iter().any(|known| other.turned_into(known)) {
             clauses.push(other.clone());
         }
     }
@@ -273,10 +259,7 @@ pub(crate) fn and(clauses: &mut Vec<Clause>, others: &[Clause]) {
 pub(crate) fn tails(clauses: &[Clause], several: bool, language: Language) -> String {
     let tail = |(index, clause): (usize, &Clause)| {
         let stays = index > 0 && clauses[0].tense == clause.tense;
-        let tail = clause.tail(several, !stays, language);
-        let Some(was) = clause.was else { return tail };
-        let was = Clause::new(was, Tense::Was).tail(several, true, language);
-        format!("{tail}, {was}")
+        clause.tail(several, !stays, language)
     };
     let mut tails: Vec<String> = clauses.iter().enumerate().map(tail).collect();
     // Two problems may have one end: `active again`.
@@ -366,10 +349,7 @@ mod tests {
             let mut both = vec![first.clone()];
             and(&mut both, std::slice::from_ref(second));
             let said = BOTH.map(|language| one(&vm(), &key, &both, language));
-            assert_eq!(
-                said,
-                ["VM web-1 still blocked, was in error", "сервер web-1: всё ещё заблокирован, была ошибка"]
-            );
+            assert_eq!(said, ["VM web-1 still blocked", "сервер web-1: всё ещё заблокирован"]);
         }
         let mut both = vec![Clause::new(Wrong::InError, Tense::Still)];
         and(&mut both, &[Clause::new(Wrong::Stuck, Tense::Still), Clause::new(Wrong::InError, Tense::Still)]);

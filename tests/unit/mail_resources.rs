@@ -170,13 +170,13 @@ fn a_subject_names_a_resource_once_and_each_of_its_problems_has_a_part() {
     };
     let of = |id| [remind(Kind::VmError, id, Some("blocked")), remind(Kind::VmBlocked, id, None)];
     let one = mail(&notice(Form::News, of(17).into()), &snapshot_of_main());
-    assert_eq!(one.subject, "[CRITICAL] VM web-17 still blocked, was in error (main)");
+    assert_eq!(one.subject, "[CRITICAL] VM web-17 still blocked (main)");
     let said = text(&one);
     let parts = ["\nVM web-17 not OK (now blocked, was in error)\n", "\nVM web-17 blocked\n"];
     assert!(parts.iter().all(|part| said.contains(part)), "{said}");
     let items = (17..20).flat_map(of).chain([remind(Kind::VmStuck, 40, None)]).collect();
     let several = mail(&notice(Form::News, items), &snapshot_of_main());
-    let want = "[CRITICAL] 4 problems: 3 VMs still blocked, were in error, VM web-40 still stuck (main)";
+    let want = "[CRITICAL] 4 problems: 3 VMs still blocked, VM web-40 still stuck (main)";
     assert_eq!(several.subject, want);
     let said = text(&several);
     for id in 17..20 {

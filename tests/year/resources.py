@@ -158,24 +158,20 @@ def names_both(mail, key, now, was):
     """Of this one alone, or of as many as a table below lists, this one among them. A chat has no tables."""
     if mail.is_chat and len(mail.news) > 1:
         return True
-    account, kind, number = key.split("/")
-    as_it_is, was = WAS.get(now, now), WAS.get(was, was)
+    _, kind, number = key.split("/")
+    was = WAS.get(was, was)
     if not kind.startswith("vm_"):
         return f"(now {now}, was {was})" in mail.subject + mail.text
-    forms = [(f"not OK (now {now}, ", f" {was})")]
-    # Where the mail has the incident of the present state too, that is how it now is: "VM web-1 blocked, was in error".
-    if any(other == f"{account}/vm_{now}/{number}" for other, _ in mail.news):
-        forms.append((f"{as_it_is}, ", f" {was}"))
+    before, after = f"not OK (now {now}, ", f" {was})"
     for part in mail.text.replace("\r\n", "\n").split("\n\n"):
         head, *rows = part.split("\n")
         # In a chat the subject, with its severity, is the first line.
         head = re.sub(r"^\[[A-Z]+\] ", "", head).replace(" still ", " ", 1)
         listed = [row.split()[1] for row in rows if re.match(r"  web-\d+ +\d+( |$)", row)]
-        for before, after in forms:
-            if head.startswith(f"VM web-{number} {before}was{after}"):
-                return True
-            if head.startswith(f"{len(listed)} VMs {before}were{after}") and number in listed:
-                return True
+        if head.startswith(f"VM web-{number} {before}was{after}"):
+            return True
+        if head.startswith(f"{len(listed)} VMs {before}were{after}") and number in listed:
+            return True
     return False
 
 
