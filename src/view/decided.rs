@@ -39,17 +39,15 @@ pub(crate) fn not_open(key: &Key) -> String {
     format!("{key} is not open; there is nothing to acknowledge")
 }
 
-/// The answer to `silence`, with a line for each covered incident. If there is none, `hint` names similar ones.
-pub(crate) fn silenced(one: &SilenceRecord, hint: Option<String>, mails: bool, now: DateTime<Utc>) -> String {
+/// The answer to `silence`, with a line for each covered incident.
+pub(crate) fn silenced(one: &SilenceRecord, mails: bool, now: DateTime<Utc>) -> String {
     let until = Reader::english(one.time_zone, now).moment(one.until);
     let covers: Vec<String> = one
         .covers
         .iter()
         .map(|covered| format!("\n  {}  {}", covered.key, one_line(&covered.title, 80)))
         .collect();
-    let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
-    let covers =
-        if covers.is_empty() { format!("\n  nothing that is open now{hint}") } else { covers.concat() };
+    let covers = if covers.is_empty() { "\n  nothing that is open now".to_owned() } else { covers.concat() };
     let (id, pattern) = (one.id, &one.pattern);
     let what = match pattern.as_str() {
         "*" => "everything except cut-off mails".to_owned(),

@@ -13,7 +13,7 @@ const MOST: usize = 20;
 /// or id. The snapshot has the `vm_id` of each VM.
 ///
 /// # Errors
-/// The candidates, or similar names, as lines for people.
+/// The candidates, or the resources without an incident, as lines for people.
 pub(crate) fn find<'a>(
     known: impl Iterator<Item = &'a Incident> + Clone,
     snapshot: &Snapshot,
@@ -22,11 +22,11 @@ pub(crate) fn find<'a>(
     if let Some(exact) = known.clone().find(|incident| incident.key.to_string() == what) {
         return Ok(exact);
     }
-    let named: Vec<&Incident> = known.clone().filter(|incident| is_about(incident, snapshot, what)).collect();
+    let named: Vec<&Incident> = known.filter(|incident| is_about(incident, snapshot, what)).collect();
     let open: Vec<&Incident> = named.iter().copied().filter(|incident| incident.phase.is_open()).collect();
     match (open.as_slice(), named.as_slice()) {
         ([one], _) | ([], [one]) => Ok(one),
-        ([], []) => Err(unknown(known, snapshot, what)),
+        ([], []) => Err(unknown(snapshot, what)),
         ([], several) | (several, _) => Err(ambiguous(several, what)),
     }
 }
@@ -69,8 +69,8 @@ fn ambiguous(candidates: &[&Incident], what: &str) -> String {
     format!("'{what}' may mean {} incidents; name one by its key:{lines}", candidates.len())
 }
 
-fn unknown<'a>(known: impl Iterator<Item = &'a Incident>, snapshot: &Snapshot, what: &str) -> String {
-    let hint = without_incident(snapshot, what).or_else(|| similar(known, what));
+fn unknown(snapshot: &Snapshot, what: &str) -> String {
+    let hint = without_incident(snapshot, what);
     let hint = hint.unwrap_or_else(|| "`hostwatch incidents` lists the keys".to_owned());
     format!("no incident has the key, name or ID '{what}'; {hint}")
 }
@@ -91,16 +91,6 @@ fn without_incident<'a>(snapshot: &'a Snapshot, what: &str) -> Option<String> {
     let all: Vec<String> = snapshot.accounts.values().flat_map(|one| of_account(one)).map(said).collect();
     (!all.is_empty())
         .then(|| format!("{} when it was last read", words::first(all, MOST, Language::En).join(", ")))
-}
-
-/// `did you mean main/disconnect/account?`: the keys of incidents that are similar, if there are any.
-pub(crate) fn similar<'a>(known: impl Iterator<Item = &'a Incident>, what: &str) -> Option<String> {
-    let close = known.filter(|incident| {
-        let key = incident.key.to_string();
-        !what.is_empty() && (key.contains(what) || what.contains(&key) || incident.name().contains(what))
-    });
-    let close: Vec<String> = close.take(10).map(|incident| incident.key.to_string()).collect();
-    (!close.is_empty()).then(|| format!("did you mean {}?", close.join(", ")))
 }
 
 #[cfg(test)]
@@ -149,7 +139,6 @@ mod tests {
                 Err("'shop' may mean 2 incidents; name one by its key:\n  main/site_error/9  Site shop"),
             ),
             ("9", Err("main/site_stuck/9")),
-            ("web", Err("did you mean main/vm_error/7")),
             ("nothing", Err("`hostwatch incidents` lists the keys")),
             ("", Err("`hostwatch incidents` lists the keys")),
         ];

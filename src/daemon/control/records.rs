@@ -190,9 +190,7 @@ impl World<'_> {
         let id = self.store.silence(pattern, until, comment, self.now).map_err(failed)?;
         let all = self.silences()?;
         let one = all.silences.iter().find(|one| one.id == id);
-        let open = self.engine.incidents().values().filter(|incident| incident.phase.is_open());
-        let hint = lookup::similar(open, pattern);
-        one.map(|one| Reply::Done(decided::silenced(one, hint, self.mails, self.now)))
+        one.map(|one| Reply::Done(decided::silenced(one, self.mails, self.now)))
             .ok_or_else(|| format!("silence {id} is not there any more"))
     }
 
