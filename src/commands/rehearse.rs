@@ -60,7 +60,7 @@ pub(super) fn off(
     now: DateTime<Utc>,
 ) -> Option<Disconnect> {
     let known = known?.accounts.iter().find(|one| one.name == *account.name())?;
-    let known = known.billing.as_ref()?.facts.disconnect;
+    let known = known.billing.as_ref()?.disconnect;
     Some(known).filter(|known| *known == Disconnect::Now || known.at().is_some_and(|at| at <= now))
 }
 

@@ -239,13 +239,13 @@ impl Page<'_> {
     }
 
     fn is_computed(&self, billing: &Billing) -> bool {
-        matches!(billing.facts.disconnect, Disconnect::At { computed: true, .. })
+        matches!(billing.disconnect, Disconnect::At { computed: true, .. })
     }
 
     /// The colour of the lines about the cut-off; none while it is far.
     fn money(&self, account: &AccountStatus, billing: &Billing) -> &'static str {
         let is_said = account.headline.lines.iter().any(|line| line.topic == Topic::CutOff);
-        match (is_said, billing.facts.pay_at_once) {
+        match (is_said, billing.pay_at_once) {
             (true, true) => "bad",
             (true, false) => "unknown",
             (false, _) => "",
@@ -255,7 +255,7 @@ impl Page<'_> {
     /// `Pay by Wed 25 Nov`, above the amounts; `Pay` if no day is known.
     fn pay_by(&self, account: &AccountStatus, billing: &Billing) -> String {
         let language = self.language;
-        let Some(by) = billing.facts.by(self.of(account)) else {
+        let Some(by) = billing.by(self.of(account)) else {
             return language.pick("Pay", "Оплатить").to_owned();
         };
         let when = cut_off::by(Some(by), self.of(account));
@@ -270,7 +270,7 @@ impl Page<'_> {
     /// `Wed 25 Nov`, `today`, `now`; a dash if no day is known.
     fn day_to_pay(&self, account: &AccountStatus, billing: &Billing) -> String {
         let reader = self.of(account);
-        billing.facts.by(reader).map_or_else(|| "–".to_owned(), |by| cut_off::day_to_pay(by, reader))
+        billing.by(reader).map_or_else(|| "–".to_owned(), |by| cut_off::day_to_pay(by, reader))
     }
 
     /// The only line, if it says the same as the headline.

@@ -46,11 +46,6 @@ impl PayBy {
         })
     }
 
-    /// A day that is today or ahead.
-    pub(crate) fn ahead(day: NaiveDate, zone: Tz, now: DateTime<Utc>) -> Self {
-        if day == now.with_timezone(&zone).date_naive() { Self::Today(day) } else { Self::On(day) }
-    }
-
     /// The day, if there is one.
     pub(crate) fn date(self) -> Option<NaiveDate> {
         match self {
@@ -135,9 +130,6 @@ mod tests {
                 Some(PayBy::Now) | None => None,
             };
             assert_eq!(want.and_then(PayBy::date), day, "{at}");
-            if let Some(by @ (PayBy::On(day) | PayBy::Today(day))) = want {
-                assert_eq!(PayBy::ahead(day, zone, now), by, "{at}");
-            }
         }
         assert_eq!(PayBy::of(Disconnect::Now, 3, Tz::UTC, now), Some(PayBy::Now));
         assert_eq!(PayBy::of(Disconnect::NotExpected, 3, Tz::UTC, now), None);

@@ -47,12 +47,12 @@ impl Forecasts {
             let Some(billing) = &account.billing else {
                 return vec![name, Cell::toned("not known", Emphasis::Warn)];
             };
-            let ends = reader.cut_off(billing.facts.disconnect);
-            let pay_by = billing.facts.by(reader).map(|by| cut_off::day_to_pay(by, reader));
+            let ends = reader.cut_off(billing.disconnect);
+            let pay_by = billing.by(reader).map(|by| cut_off::day_to_pay(by, reader));
             let pay = words::known_to_pay(billing.to_pay(30), &account.currency, EN);
             vec![
                 name,
-                Cell::new(words::known_spaced_amount(billing.facts.balance, &account.currency, EN)),
+                Cell::new(words::known_spaced_amount(billing.balance, &account.currency, EN)),
                 Cell::new(ends),
                 Cell::new(pay_by.unwrap_or_default()),
                 Cell::new(pay),
@@ -113,8 +113,8 @@ pub(super) fn section(layout: &mut Layout, billing: &Billing, currency: &str, re
 fn facts(layout: &mut Layout, billing: &Billing, currency: &str, reader: Reader) {
     let money = |money| words::spaced_amount(money, currency, EN);
     let mut pairs = Vec::new();
-    let balance = words::known_spaced_amount(billing.facts.balance, currency, EN);
-    let tone = if billing.facts.balance.is_some_and(|money| !money.is_positive()) {
+    let balance = words::known_spaced_amount(billing.balance, currency, EN);
+    let tone = if billing.balance.is_some_and(|money| !money.is_positive()) {
         Emphasis::Bad
     } else {
         Emphasis::Plain
@@ -122,12 +122,12 @@ fn facts(layout: &mut Layout, billing: &Billing, currency: &str, reader: Reader)
     pairs.push(("Balance", Cell::toned(balance, tone)));
     let is_near = billing.is_near(reader.zone, reader.now);
     let tone = if is_near { Emphasis::Bad } else { Emphasis::Warn };
-    pairs.push(("Cut-off", cut_off_in_full(&billing.facts, tone, reader)));
+    pairs.push(("Cut-off", cut_off_in_full(billing, tone, reader)));
     if let Some(at) = billing.data_deleted_at {
         let when = format!("{} ({})", reader.moment(at), reader.distance(at));
         pairs.push(("Data deleted", Cell::toned(when, Emphasis::Bad)));
     }
-    if let Some(by) = billing.facts.by(reader) {
+    if let Some(by) = billing.by(reader) {
         pairs.push(("Pay by", pay_by(by, billing.lead_days, reader)));
     }
     if let Some(computed) = billing.disconnect_by_charges {

@@ -68,7 +68,7 @@ impl Status {
         let (sign, tone) = sign(account.headline.level);
         let reader = self.reader().within(account.time_zone);
         let billing = account.billing.as_ref();
-        let cut_off = billing.map(|billing| reader.cut_off(billing.facts.disconnect));
+        let cut_off = billing.map(|billing| reader.cut_off(billing.disconnect));
         let pay = words::known_to_pay(billing.and_then(|billing| billing.to_pay(30)), &account.currency, EN);
         vec![
             Cell::toned(sign, tone),

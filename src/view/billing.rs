@@ -28,8 +28,15 @@ pub(crate) struct Billing {
     /// The reason why the report may not hold any more: no newer one could be read, or one contradicts it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    pub balance: Option<Money>,
+    pub expected_balance: Option<Money>,
+    pub horizon: Option<DateTime<Utc>>,
     #[serde(flatten)]
-    pub facts: BillingFacts,
+    pub disconnect: Disconnect,
+    /// The last day, in the account's zone, on which a payment still arrives in time.
+    pub pay_by: Option<NaiveDate>,
+    /// That day is over, or there never was one.
+    pub pay_at_once: bool,
     /// The time at which the data of a cut-off account are deleted, if it is known.
     pub data_deleted_at: Option<DateTime<Utc>>,
     /// The number of days that a payment takes to arrive.
@@ -49,20 +56,6 @@ pub(crate) struct Billing {
     pub orders: Orders,
     #[serde(skip)]
     pub(crate) chart: Option<Chart>,
-}
-
-/// The balance and the cut-off.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct BillingFacts {
-    pub balance: Option<Money>,
-    pub expected_balance: Option<Money>,
-    pub horizon: Option<DateTime<Utc>>,
-    #[serde(flatten)]
-    pub disconnect: Disconnect,
-    /// The last day, in the account's zone, on which a payment still arrives in time.
-    pub pay_by: Option<NaiveDate>,
-    /// That day is over, or there never was one.
-    pub pay_at_once: bool,
 }
 
 /// The amount that keeps the account running for a number of days; 0 if that is paid for already.
@@ -120,12 +113,22 @@ impl Billing {
         incident: Option<&IncidentRow>,
         payer: &Payer<'_>,
     ) -> Self {
-        let facts = BillingFacts::of(report, payer).knowing(incident.and_then(|row| row.cut_off), payer);
+        let (reported, mailed) = (forecast::disconnect(report), incident.and_then(|row| row.cut_off));
+        // The cut-off that was mailed holds until the reports of an hour or a payment move it. A report that proves
+        // that none is ahead shows a payment at once.
+        let is_clear = reported == Disconnect::NotExpected;
+        let disconnect = mailed.filter(|_| !is_clear).unwrap_or(reported);
+        let by = payer.by(disconnect);
         let per_day = forecast::cost_per_day(report, read_at);
         Self {
             read_at,
             error: None,
-            facts,
+            balance: forecast::balance_now(report),
+            expected_balance: report.expected_balance,
+            horizon: report.date,
+            disconnect,
+            pay_by: by.and_then(PayBy::date),
+            pay_at_once: by.is_some_and(PayBy::is_at_once),
             data_deleted_at: incident.and_then(|row| row.deleted_at),
             lead_days: payer.lead_days,
             disconnect_by_charges: forecast::date_by_charges(report),
@@ -136,7 +139,7 @@ impl Billing {
             per_day: per_day.map(Money::rounded),
             per_month: per_day.map(|day| day.times(Decimal::from(30)).rounded()),
             orders: Orders::of(report, read_at),
-            chart: Chart::new(report, read_at, facts.disconnect.at(), payer.reader.now),
+            chart: Chart::new(report, read_at, disconnect.at(), payer.reader.now),
         }
     }
 
@@ -156,45 +159,18 @@ impl Billing {
 
     /// Whether a payment that is made today may come too late, or nothing is left.
     pub(crate) fn is_near(&self, zone: Tz, now: DateTime<Utc>) -> bool {
-        let is_used_up = self.facts.balance.is_some_and(|balance| !balance.is_positive());
-        self.facts.disconnect.is_near(is_used_up, self.lead_days, zone, now)
+        let is_used_up = self.balance.is_some_and(|balance| !balance.is_positive());
+        self.disconnect.is_near(is_used_up, self.lead_days, zone, now)
+    }
+
+    /// The day to pay by, as of now.
+    pub(crate) fn by(&self, reader: Reader) -> Option<PayBy> {
+        PayBy::of(self.disconnect, self.lead_days, reader.zone, reader.now)
     }
 
     /// The amount that keeps the account running for a number of days.
     pub(crate) fn to_pay(&self, days: u32) -> Option<Money> {
         self.pay.iter().find(|pay| pay.days == days)?.amount
-    }
-}
-
-impl BillingFacts {
-    pub(crate) fn of(report: &Report, payer: &Payer<'_>) -> Self {
-        let (disconnect, balance) = (forecast::disconnect(report), forecast::balance_now(report));
-        let (expected_balance, horizon) = (report.expected_balance, report.date);
-        let known = Self { balance, expected_balance, horizon, disconnect, pay_by: None, pay_at_once: false };
-        known.cut_off(disconnect, payer)
-    }
-
-    fn cut_off(self, disconnect: Disconnect, payer: &Payer<'_>) -> Self {
-        let by = payer.by(disconnect);
-        let (pay_by, pay_at_once) = (by.and_then(PayBy::date), by.is_some_and(PayBy::is_at_once));
-        Self { disconnect, pay_by, pay_at_once, ..self }
-    }
-
-    /// The day to pay by, as of now.
-    pub(crate) fn by(&self, reader: Reader) -> Option<PayBy> {
-        match (self.pay_by, self.pay_at_once) {
-            (Some(day), true) => Some(PayBy::Missed(day)),
-            (Some(day), false) => Some(PayBy::ahead(day, reader.zone, reader.now)),
-            (None, true) => Some(PayBy::Now),
-            (None, false) => None,
-        }
-    }
-
-    /// Adds the cut-off that was mailed: it holds until the reports of an hour or a payment move it. A report that proves
-    /// that none is ahead shows a payment at once.
-    pub(crate) fn knowing(self, known: Option<Disconnect>, payer: &Payer<'_>) -> Self {
-        let is_clear = self.disconnect == Disconnect::NotExpected;
-        known.filter(|_| !is_clear).map_or(self, |disconnect| self.cut_off(disconnect, payer))
     }
 }
 
@@ -384,10 +360,7 @@ mod tests {
         let json = serde_json::to_value(&billing).unwrap();
         assert_eq!((&json["disconnect"], &json["pay_by"]), (&"at".into(), &"2026-04-16".into()));
         let back: Billing = serde_json::from_value(json.clone()).unwrap();
-        assert_eq!(
-            (back.facts.disconnect, back.facts.by(payer(now).reader)),
-            (billing.facts.disconnect, billing.facts.by(payer(now).reader))
-        );
+        assert_eq!(back.disconnect, billing.disconnect);
         assert_eq!(serde_json::to_value(&back).unwrap(), json);
     }
 }

@@ -33,7 +33,7 @@ mod troubles;
 pub(crate) mod why;
 pub(crate) mod words;
 
-pub(crate) use billing::{Billing, BillingFacts, Due, Orders};
+pub(crate) use billing::{Billing, Due, Orders};
 pub(crate) use cards::{Card, Cards};
 pub(crate) use cut_off::CutOff;
 pub(crate) use headline::Urgency;

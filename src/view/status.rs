@@ -170,7 +170,7 @@ impl AccountStatus {
     }
 
     fn urgency(&self) -> impl Ord + use<'_> {
-        let cut_off = self.billing.as_ref().map(|billing| billing.facts.disconnect);
+        let cut_off = self.billing.as_ref().map(|billing| billing.disconnect);
         (self.headline.level, Reverse(self.headline.worst), soonest(cut_off), &self.name)
     }
 }

@@ -43,7 +43,7 @@ impl Forecasts {
     /// Puts accounts in the order of urgency.
     pub(crate) fn new(mut accounts: Vec<AccountForecast>, now: DateTime<Utc>) -> Self {
         accounts.sort_by_cached_key(|account| {
-            let cut_off = account.billing.as_ref().map(|billing| billing.facts.disconnect);
+            let cut_off = account.billing.as_ref().map(|billing| billing.disconnect);
             (
                 account.answer != Answer::NeedsYou,
                 account.answer != Answer::Unknown,
@@ -76,7 +76,7 @@ impl AccountForecast {
     /// Adds the day on which the data are deleted, this many days after the cut-off.
     pub(crate) fn deleted_after(mut self, deletion_days: u32, now: DateTime<Utc>) -> Self {
         if let Some(billing) = &mut self.billing {
-            billing.data_deleted_at = deletion(billing.facts.disconnect.at(), deletion_days, now);
+            billing.data_deleted_at = deletion(billing.disconnect.at(), deletion_days, now);
         }
         self
     }
@@ -101,7 +101,7 @@ impl AccountForecast {
         let answer = match &self.billing {
             Some(billing) if billing.is_near(self.zone, now) => Answer::NeedsYou,
             // An older report may not hold any more.
-            Some(billing) if self.error.is_none() && billing.facts.disconnect != Disconnect::Unknown => {
+            Some(billing) if self.error.is_none() && billing.disconnect != Disconnect::Unknown => {
                 Answer::Fine
             }
             Some(_) | None => Answer::Unknown,
