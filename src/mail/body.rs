@@ -1,8 +1,6 @@
 //! The contents of a mail as data that is rendered twice: as text here, as HTML by the template. Both parts
 //! come from the same structure, so each is complete in itself. Pure.
 
-use std::fmt;
-
 use textwrap::{Options, WordSplitter};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -25,34 +23,9 @@ pub(super) struct Body {
     /// Lines to be read before everything else.
     pub notes: Vec<String>,
     pub sections: Vec<Section>,
-    pub foot: Vec<FootLine>,
+    /// Lines at the end: commands, the sender.
+    pub foot: Vec<String>,
     pub language: Language,
-}
-
-/// A line at the end: a text, or a command with its label. A command is never broken in two.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct FootLine {
-    label: Option<&'static str>,
-    text: String,
-}
-
-impl FootLine {
-    pub(super) fn text(text: &str) -> Self {
-        Self { label: None, text: text.to_owned() }
-    }
-
-    pub(super) fn command(label: &'static str, command: String) -> Self {
-        Self { label: Some(label), text: command }
-    }
-}
-
-impl fmt::Display for FootLine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.label {
-            Some(label) => write!(f, "{label}: {}", self.text),
-            None => f.write_str(&self.text),
-        }
-    }
 }
 
 /// The result of a mail: the word in brackets of its subject, and the colour of its first line.
@@ -142,12 +115,7 @@ impl Body {
         let mut out = self.content();
         out.push_str("\n--\n");
         for line in &self.foot {
-            let whole = line.to_string();
-            match line.label {
-                // A command line that is broken in two cannot be copied.
-                Some(label) if width(&whole) > WIDTH => out.push_str(&format!("{label}:\n{}\n", line.text)),
-                Some(_) | None => wrap(&whole, "", "", &mut out),
-            }
+            wrap(line, "", "", &mut out);
         }
         out
     }

@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::body::{Body, FootLine, Section};
+use super::body::{Body, Section};
 use super::context::Context;
 use super::parts::{self, MOST_NAMES};
 use super::subject::{self, Bracket, Subject};
@@ -35,7 +35,7 @@ pub(super) fn write(item: &Item, context: &Context<'_>) -> (Subject, Body) {
         sections.push(facts.details());
         sections.extend(facts.changes());
     }
-    let incident = FootLine::text(&format!("{}: {}", language.pick("Incident", "Ключ"), item.key));
+    let incident = format!("{}: {}", language.pick("Incident", "Ключ"), item.key);
     let body = Body {
         tone: subject.bracket,
         lead: facts.lead(),

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::body::{FootLine, Section};
+use super::body::Section;
 use super::context::Context;
 use crate::alert::{Event, Incident, Item, Key, Kind, Notice, Subject};
 use crate::model::{AccountName, Health, Language, SeenResource, Sort, sanitize, say};
@@ -158,30 +158,30 @@ pub(super) fn lives_on(accounts: &[AccountName], context: &Context<'_>) -> Optio
 }
 
 /// The end of a mail: command lines about the worst of its incidents, which can be copied, and the sender's line.
-pub(super) fn foot(items: &[&Item], accounts: &[AccountName], language: Language) -> Vec<FootLine> {
+pub(super) fn foot(items: &[&Item], accounts: &[AccountName], language: Language) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(worst) = items.first() {
         let details = language.pick("Details", "Подробнее");
-        lines.push(FootLine::command(details, format!("hostwatch why {}", worst.key)));
+        lines.push(format!("{details}: hostwatch why {}", worst.key));
     }
     let reminded: Vec<_> = items.iter().filter(|item| item.is_reminded).collect();
     if let Some(first) = reminded.first() {
         let stop = language.pick("Stop reminders", "Отключить напоминания");
-        lines.push(FootLine::command(stop, format!("hostwatch ack {}", first.key)));
+        lines.push(format!("{stop}: hostwatch ack {}", first.key));
     }
     if reminded.len() > 1 {
         let others = language.pick(
             "To acknowledge another problem, use its name or ID.",
             "Для другой проблемы укажите её имя или ID.",
         );
-        lines.push(FootLine::text(others));
+        lines.push(others.to_owned());
     }
     lines.push(sender_line(accounts, language));
     lines
 }
 
 /// The line that names the sender.
-pub(super) fn sender_line(accounts: &[AccountName], language: Language) -> FootLine {
+pub(super) fn sender_line(accounts: &[AccountName], language: Language) -> String {
     let names: Vec<&str> = accounts.iter().map(AccountName::as_str).collect();
     let accounts = match names.as_slice() {
         [] => String::new(),
@@ -195,9 +195,9 @@ pub(super) fn sender_line(accounts: &[AccountName], language: Language) -> FootL
             say!(language, ", watching {count} accounts", "; аккаунтов под наблюдением: {count}")
         }
     };
-    FootLine::text(&say!(
+    say!(
         language,
         "Sent by hostwatch{accounts}. Replies are not read.",
         "Письмо отправил hostwatch{accounts}. Ответы никто не читает."
-    ))
+    )
 }
