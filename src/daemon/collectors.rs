@@ -114,7 +114,7 @@ impl Collectors {
 
     /// Starts collectors.
     pub(super) fn start(&mut self, prepared: Vec<Prepared>, tasks: &mut Tasks) {
-        let Common { liveness, polls, clock, messages, .. } = &*self.common;
+        let Common { liveness, polls, clock, messages, snapshot, .. } = &*self.common;
         let count = prepared.len();
         for (index, Prepared { account, client }) in prepared.into_iter().enumerate() {
             let (stop, ended) = (self.stop.child_token(), CancellationToken::new());
@@ -122,7 +122,9 @@ impl Collectors {
             let plan = plan(&account, client.clone(), account.horizon_days);
             let (asked, awaited) = polls.of(account.name());
             let awake: Arc<dyn Fn() + Send + Sync> = Arc::new(move || last_run.now());
-            let plan = Arc::new(AccountPlan { clock: clock.clone(), awake, asked, awaited, ..plan });
+            let (snapshot, name) = (snapshot.clone(), account.name().clone());
+            let known = Arc::new(move || snapshot.get().accounts.get(&name).cloned());
+            let plan = Arc::new(AccountPlan { clock: clock.clone(), awake, asked, awaited, known, ..plan });
             let (updates, inbox) = mpsc::channel(16);
             let (messages, stopping, done) = (messages.clone(), stop.clone(), ended.clone().drop_guard());
             tasks.spawn(async move {
@@ -158,6 +160,7 @@ pub(crate) fn plan(account: &AccountSettings, client: Client, horizon_days: u32)
         awake: Arc::new(|| ()),
         asked: watch::channel(0).1,
         awaited: watch::channel(BTreeSet::new()).1,
+        known: Arc::new(|| None),
     }
 }
 

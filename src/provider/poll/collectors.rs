@@ -1,13 +1,11 @@
 //! One poll of each collector: its calls, their order, and the meaning of failures.
 
-use std::sync::Arc;
-
 use chrono::NaiveDate;
 use tokio::time::Instant;
 
-use super::poller::{PollResult, Poller, UpdatePart, note, part_of, within};
+use super::poller::{PollResult, Poller, UpdatePart, part_of, within};
 use super::{report, sweep};
-use crate::model::{Charge, Collector, Container, ContainerId, Failure, Read};
+use crate::model::{Charge, Collector, Container, ContainerId, Read};
 use crate::provider::{Client, Listed, ReportRead};
 
 /// The state that a collector keeps between polls.
@@ -15,10 +13,7 @@ use crate::provider::{Client, Listed, ReportRead};
 pub(super) struct PollMemory {
     /// The horizon of the expected-balance report. It is halved while the provider cannot deliver the whole.
     horizon_days: u32,
-    containers: Vec<ContainerId>,
-    /// Whether these are all containers.
-    containers_complete: bool,
-    sites: sweep::Found,
+    not_found: sweep::NotFound,
 }
 
 impl PollMemory {
@@ -37,7 +32,7 @@ pub(super) async fn poll(poller: &Poller, collector: Collector, memory: &mut Pol
         Ok(client) => client,
         Err(error) => {
             if collector == Collector::Containers {
-                no_sites(poller, memory, began, error.failure()).await;
+                poller.end(Collector::Sites, began, Err(error.failure())).await;
             }
             return poller.end(collector, began, Err(error.failure())).await;
         }
@@ -73,61 +68,40 @@ pub(super) async fn poll(poller: &Poller, collector: Collector, memory: &mut Pol
 
 async fn containers(poller: &Poller, client: &Client, memory: &mut PollMemory, began: Instant) {
     let read = within(poller.deadline(Collector::Containers), client.containers()).await;
-    let read = read.map(|listed| {
-        remember(memory, &listed);
-        part_of(listed, Read::Containers)
-    });
+    let ids = containers_in(poller, read.as_ref().ok());
+    let read = read.map(|listed| part_of(listed, Read::Containers));
     let failure = match &read {
         Ok((_, Err(failure))) | Err(failure) => Some(failure.clone()),
         Ok((_, Ok(_))) => None,
     };
     poller.end(Collector::Containers, began, read).await;
     let began = Instant::now();
-    match failure {
+    if let Some(failure) = failure.filter(|_| ids.is_empty()) {
         // No container is known, so no sites can be asked for.
-        Some(failure) if memory.containers.is_empty() => no_sites(poller, memory, began, failure).await,
-        failure => sites(poller, client, memory, failure, began).await,
+        return poller.end(Collector::Sites, began, Err(failure)).await;
     }
-}
-
-/// Sweeps the sites of the containers, and notes the known sites for collectors that read site by site.
-async fn sites(
-    poller: &Poller,
-    client: &Client,
-    memory: &mut PollMemory,
-    no_containers: Option<Failure>,
-    began: Instant,
-) {
-    let swept = sweep::sites(poller, client, &memory.containers, &mut memory.sites, began).await;
-    let failure = swept.failure.or(no_containers);
-    publish_known(poller, memory, swept.complete, failure);
-    if swept.is_missing
+    if sweep::sites(poller, client, &ids, &mut memory.not_found, began).await
         // A container vanished between the two readings.
         && let Ok(listed) = within(poller.deadline(Collector::Containers), client.containers()).await
     {
-        remember(memory, &listed);
         let (part, _) = part_of(listed, Read::Containers);
         poller.send(Collector::Containers, part, None).await;
     }
 }
 
-/// Ends the sweep of sites if no container can be asked for. Sites that were known stay known.
-async fn no_sites(poller: &Poller, memory: &PollMemory, began: Instant, failure: Failure) {
-    if memory.containers.is_empty() {
-        publish_known(poller, memory, true, Some(failure.clone()));
+/// The containers of a listing. One that is not whole leaves those that were known, and any listing those of its
+/// unreadable rows.
+fn containers_in(poller: &Poller, listed: Option<&Listed<Container>>) -> Vec<ContainerId> {
+    let known = (poller.plan.known)();
+    let mut ids: Vec<ContainerId> =
+        known.iter().flat_map(|state| state.containers.rows.iter()).map(|row| row.id).collect();
+    if let Some(listed) = listed {
+        ids.retain(|id| !listed.shows_all || listed.unreadable.contains(&id.get()));
+        ids.extend(listed.rows.iter().map(|row| row.id));
+        ids.sort_unstable();
+        ids.dedup();
     }
-    poller.end(Collector::Sites, began, Err(failure)).await;
-}
-
-fn publish_known(poller: &Poller, memory: &PollMemory, complete: bool, failure: Option<Failure>) {
-    let complete = complete && memory.containers_complete;
-    let known = sweep::known(&memory.containers, &memory.sites, complete, failure);
-    poller.sites.send_replace(Some(Arc::new(known)));
-}
-
-fn remember(memory: &mut PollMemory, listed: &Listed<Container>) {
-    note(&mut memory.containers, listed);
-    memory.containers_complete |= listed.is_whole();
+    ids
 }
 
 async fn expected_balance(poller: &Poller, client: &Client, memory: &mut PollMemory, began: Instant) {

@@ -1,4 +1,4 @@
-//! The context of a poll: the account's plan, the known sites, and the channel for results.
+//! The context of a poll: the account's plan, and the channel for results.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::Clock;
 use crate::model::resources::Resource;
 use crate::model::snapshot::PollEnd;
-use crate::model::{AccountName, Collector, Failure, FailureKind, Profile, Read, Rows, SiteId};
+use crate::model::{AccountName, AccountState, Collector, Failure, FailureKind, Profile, Read, Rows};
 use crate::provider::cron::Schedule;
 use crate::provider::{ApiError, Client, Listed};
 
@@ -52,25 +52,13 @@ pub(crate) struct AccountPlan {
     pub awaited: watch::Receiver<BTreeSet<Collector>>,
     /// Called at each round of a collector's loop, at least once a minute while none polls.
     pub awake: Arc<dyn Fn() + Send + Sync>,
+    /// The account as it was last read, for listings inside of containers and sites.
+    pub known: Arc<dyn Fn() -> Option<Arc<AccountState>> + Send + Sync>,
 }
-
-/// The sites of an account, for collectors that read site by site.
-#[derive(Debug)]
-pub(super) struct KnownSites {
-    pub(super) ids: Vec<SiteId>,
-    /// Whether no site is missing.
-    pub(super) complete: bool,
-    /// The reason why some are.
-    pub(super) failure: Option<Failure>,
-}
-
-/// The result of the last sweep of an account's sites; empty before the end of the first.
-pub(super) type Sites = watch::Sender<Option<Arc<KnownSites>>>;
 
 /// The context of a poll.
 pub(super) struct Poller {
     pub(super) plan: Arc<AccountPlan>,
-    pub(super) sites: Sites,
     pub(super) updates: mpsc::Sender<Box<Update>>,
     pub(super) stop: CancellationToken,
     /// Whether a part of the present poll has failed.
@@ -150,14 +138,6 @@ pub(super) async fn within<T>(
 pub(super) fn late(deadline: Duration) -> Failure {
     let message = format!("not read within {} s, the call budget included", deadline.as_secs());
     Failure::new(FailureKind::Other, message)
-}
-
-/// Takes in the ids of a listing. A complete one leaves no others, but those of unreadable rows.
-pub(super) fn note<T: Resource<Id: Ord + Into<u64>>>(ids: &mut Vec<T::Id>, listed: &Listed<T>) {
-    ids.retain(|&id| !listed.shows_all || listed.unreadable.contains(&id.into()));
-    ids.extend(listed.rows.iter().map(Resource::id));
-    ids.sort_unstable();
-    ids.dedup();
 }
 
 /// A listing as a part of an update, and its result.

@@ -13,14 +13,16 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use super::collectors;
-use super::poller::{AccountPlan, Poller, Sites, Update};
+use super::poller::{AccountPlan, Poller, Update};
 use super::span;
 use crate::model::Collector;
-use crate::model::freshness::sees_states;
+use crate::model::freshness::{sees_states, was_tried};
 use crate::provider::cron::{Schedule, offset};
 
 /// The longest sleep, so that a change of the clock or a sleep of the machine is noticed.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+/// How often a collector that needs the sites looks whether they were read.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// A failed poll is repeated twice after this time, or sooner if mails about failures come sooner; then after
 /// `RETRY_LATER`.
@@ -34,13 +36,11 @@ const AWAITED_AFTER: Duration = Duration::from_secs(90);
 
 /// Runs the collectors of one account until stopped. Returns when all have ended.
 pub(crate) async fn run(plan: Arc<AccountPlan>, updates: mpsc::Sender<Box<Update>>, stop: CancellationToken) {
-    let sites = Sites::default();
     let mut tasks = JoinSet::new();
     for (&collector, schedule) in plan.schedules.iter() {
         let poller = Poller {
             plan: Arc::clone(&plan),
             updates: updates.clone(),
-            sites: sites.clone(),
             stop: stop.clone(),
             failed: AtomicBool::new(false),
         };
@@ -147,9 +147,9 @@ fn awaited_after(polls: u32, took: Duration) -> Duration {
 
 /// Waits for the first sweep, since databases and cron jobs are read site by site.
 async fn wait_for_sites(poller: &Poller) {
-    let mut swept = poller.sites.subscribe();
-    while tokio::time::timeout(LONGEST_SLEEP, swept.wait_for(Option::is_some)).await.is_err() {
+    while (poller.plan.known)().is_none_or(|state| !was_tried(&state, Collector::Sites)) {
         (poller.plan.awake)();
+        tokio::time::sleep(LOOK_EVERY).await;
     }
 }
 

@@ -10,8 +10,10 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 
-use super::poller::{KnownSites, PollResult, Poller, UpdatePart, note, part_of, within};
-use crate::model::{Collector, ContainerId, Counted, Failure, FailureKind, Read, Rows, Site, SiteId};
+use super::poller::{PollResult, Poller, UpdatePart, part_of, within};
+use crate::model::{
+    AccountState, Collector, ContainerId, Counted, Failure, FailureKind, Read, Rows, Site, SiteId,
+};
 use crate::provider::{ApiError, Client, Listed};
 
 /// The number of listings asked for at once, which is the client's own limit of requests in flight.
@@ -23,102 +25,56 @@ const PROBLEMS: usize = 8;
 /// The number of polls in a row without the listing of a listed container after which the listing has failed.
 const NOT_FOUND_POLLS: u32 = 3;
 
-/// The results of the listings of sites.
-#[derive(Default)]
-pub(super) struct Found {
-    /// The sites of each container whose listing was read.
-    sites: BTreeMap<ContainerId, Vec<SiteId>>,
-    /// The number of polls in a row that found no listing of sites, by listed container.
-    not_found: BTreeMap<ContainerId, u32>,
-}
+/// The number of polls in a row that found no listing of sites, by listed container.
+pub(super) type NotFound = BTreeMap<ContainerId, u32>;
 
-impl Found {
-    fn keep(&mut self, containers: &[ContainerId]) {
-        self.sites.retain(|container, _| containers.binary_search(container).is_ok());
-        self.not_found.retain(|container, _| containers.binary_search(container).is_ok());
-    }
-
-    fn read(&mut self, container: ContainerId, listed: &Listed<Site>) {
-        self.not_found.remove(&container);
-        note(self.sites.entry(container).or_default(), listed);
-    }
-
-    /// Notes a 404 for a container's sites. Returns whether that is a failure of the listing. Otherwise the
-    /// container may have vanished between two calls.
-    fn is_not_there(&mut self, container: ContainerId) -> bool {
-        self.sites.remove(&container);
-        let polls = self.not_found.entry(container).or_default();
-        *polls += 1;
-        *polls >= NOT_FOUND_POLLS
-    }
-}
-
-/// The result of a sweep of the sites.
-pub(super) struct Swept {
-    /// Whether a container was not found, so that it may be gone.
-    pub(super) is_missing: bool,
-    /// Whether the listings that were read were complete.
-    pub(super) complete: bool,
-    pub(super) failure: Option<Failure>,
-}
-
-/// Reads the sites of every container, and passes them on.
+/// Reads the sites of every container, and passes them on. Returns whether a container was not found, so that it may
+/// be gone.
 pub(super) async fn sites(
     poller: &Poller,
     client: &Client,
     containers: &[ContainerId],
-    found: &mut Found,
+    not_found: &mut NotFound,
     began: Instant,
-) -> Swept {
+) -> bool {
     let mut sweep = Sweep::new(poller, Collector::Sites);
-    found.keep(containers);
+    not_found.retain(|container, _| containers.binary_search(container).is_ok());
     let mut is_missing = false;
     let call = |container| {
         let client = client.clone();
         async move { client.sites(container).await }
     };
-    let take = |sweep: &mut Sweep<'_>, container, read: Result<Listed<Site>, Failure>| match read {
+    let take = |sweep: &mut Sweep<'_>, id: ContainerId, read: Result<Listed<Site>, Failure>| match read {
         Ok(listed) => {
-            found.read(container, &listed);
-            let (part, result) = part_of(listed, |rows| Read::Sites(container, rows));
+            not_found.remove(&id);
+            let (part, result) = part_of(listed, |rows| Read::Sites(id, rows));
             sweep.add(part, result);
         }
         Err(mut failure) if failure.kind == FailureKind::NotFound => {
-            if found.is_not_there(container) {
+            let polls = not_found.entry(id).or_default();
+            *polls += 1;
+            if *polls >= NOT_FOUND_POLLS {
                 failure.message += ", poll after poll, of a container that is listed";
                 sweep.failed(failure);
             } else {
+                // It may have vanished between two calls.
                 is_missing = true;
             }
         }
         Err(failure) => sweep.failed(failure),
     };
     sweep.each(containers, call, take).await;
-    let swept = Swept { is_missing, complete: sweep.complete, failure: sweep.failure.clone() };
     sweep.end(began).await;
-    swept
-}
-
-/// The known sites by the listings of these containers.
-pub(super) fn known(
-    containers: &[ContainerId],
-    found: &Found,
-    listings_complete: bool,
-    failure: Option<Failure>,
-) -> KnownSites {
-    let mut ids: Vec<SiteId> =
-        containers.iter().filter_map(|id| found.sites.get(id)).flatten().copied().collect();
-    ids.sort_unstable();
-    ids.dedup();
-    let complete = listings_complete && containers.iter().all(|id| found.sites.contains_key(id));
-    KnownSites { ids, complete, failure: failure.filter(|_| !complete) }
+    is_missing
 }
 
 /// Counts databases or cron jobs of every known site, and reports if sites are missing.
 pub(super) async fn of_sites(poller: &Poller, client: &Client, collector: Collector, began: Instant) {
-    let Some(sites) = poller.sites.borrow().clone() else { return };
+    let Some(state) = (poller.plan.known)() else { return };
+    let sites: Vec<SiteId> = state.all_sites().map(|site| site.id).collect();
     let mut sweep = Sweep::new(poller, collector);
-    sweep.owes(&sites);
+    sweep.owes(&state);
+    drop(state);
     let call = |site| {
         let client = client.clone();
         async move { count(&client, collector, Some(site)).await }
@@ -129,7 +85,7 @@ pub(super) async fn of_sites(poller: &Poller, client: &Client, collector: Collec
         Err(failure) if failure.kind == FailureKind::NotFound => {}
         Err(failure) => sweep.failed(failure),
     };
-    sweep.each(&sites.ids, call, take).await;
+    sweep.each(&sites, call, take).await;
     sweep.end(began).await;
 }
 
@@ -225,13 +181,14 @@ impl<'a> Sweep<'a> {
     }
 
     /// Notes that unknown sites were left out. The failure of some is reported by their own collector.
-    fn owes(&mut self, sites: &KnownSites) {
-        if sites.complete {
+    fn owes(&mut self, state: &AccountState) {
+        let are_whole = state.containers.was_complete && state.sites.values().all(|listing| listing.complete);
+        if are_whole && state.containers_without_sites_read() == 0 {
             return;
         }
         self.complete = false;
-        match &sites.failure {
-            Some(failure) if sites.ids.is_empty() => self.failed(failure.clone()),
+        match state.collectors.get(&Collector::Sites).and_then(|status| status.failure.as_ref()) {
+            Some(failure) if state.all_sites().next().is_none() => self.failed(failure.clone()),
             Some(failure) => {
                 let problem = format!("the sites of some containers were never read: {}", failure.message);
                 self.problems.push(problem);
