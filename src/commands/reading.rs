@@ -13,7 +13,7 @@ use crate::config::AccountSettings;
 use crate::daemon::plan;
 use crate::model::{Group, Report};
 use crate::provider::poll::{self, AccountPlan};
-use crate::provider::{ApiError, Client, Code, Hosts, Observer};
+use crate::provider::{ApiError, Client, Hosts, Observer};
 use crate::terminal::forecast::BILLING_OFF;
 
 /// The longest wait for one reading, since a person waits at the terminal.
@@ -33,7 +33,7 @@ impl Tally {
 }
 
 impl Observer for Tally {
-    fn request(&self, group: Group, _: Code, _: Duration) {
+    fn request(&self, group: Group, _: &str, _: Duration) {
         *self.0.lock().entry(group).or_default() += 1;
     }
 

@@ -17,7 +17,7 @@ use crate::clock::Clock;
 use crate::config::{AccountSettings, Settings};
 use crate::model::{AccountName, FailureKind, Group};
 use crate::provider::poll::{self, AccountPlan, Update};
-use crate::provider::{Client, Code, Hosts, Observer};
+use crate::provider::{Client, Hosts, Observer};
 
 /// A refusal of credentials is passed on after this time. If the file of the credentials changed, the account's collectors are
 /// replaced meanwhile, and the refusal of the old credentials is no news.
@@ -177,12 +177,12 @@ struct OwnObserver {
 }
 
 impl Observer for OwnObserver {
-    fn request(&self, group: Group, code: Code, took: Duration) {
+    fn request(&self, group: Group, code: &str, took: Duration) {
         self.last_run.now();
-        if code == Code::Status(401) {
+        if code == "401" {
             self.common.refusals.notify_one();
         }
-        self.common.own.request(&self.account, group, &code.to_string(), took);
+        self.common.own.request(&self.account, group, code, took);
     }
 
     fn throttled(&self, group: Group, waited: Duration) {

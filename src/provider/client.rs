@@ -16,7 +16,7 @@ use super::address::Endpoint;
 use super::error::{ApiError, ErrorKind, Why};
 use super::hosts::Hosts;
 use super::limits::{Permit, Throttle};
-use super::observe::{Code, Observer};
+use super::observe::Observer;
 use super::redact::Redactor;
 use super::retry::{self, AttemptEnd, Retry};
 use super::said;
@@ -181,8 +181,8 @@ impl Client {
             let answer = self.shared.transport.get(group, url.clone(), given).await;
             drop(call);
             report.code = match &answer {
-                Ok(response) => Code::Status(response.status().as_u16()),
-                Err(kind) => code_of(kind),
+                Ok(response) => response.status().as_str().to_owned(),
+                Err(kind) => code_of(kind).to_owned(),
             };
             tracing::debug!(
                 path = endpoint.url.path(),

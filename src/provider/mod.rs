@@ -33,7 +33,7 @@ mod tests;
 pub(crate) use client::{Client, TokenStanding};
 pub(crate) use error::{ApiError, cause, innermost};
 pub(crate) use hosts::{Hosts, http_client, http_client_via};
-pub(crate) use observe::{Code, Observer};
+pub(crate) use observe::Observer;
 pub(crate) use paging::Listed;
 pub(crate) use probe::probe;
 pub(crate) use report::ReportRead;

@@ -20,7 +20,7 @@ use crate::model::{Group, Via};
 use super::address::shown;
 use super::error::ErrorKind;
 use super::hosts::Hosts;
-use super::observe::{Code, Observer};
+use super::observe::Observer;
 use super::redact::BoughtTokens;
 use super::settings::TokenOffer;
 use super::transport::{AnswerBody, AttemptReport, asked_pause, authorization, code_of, date, failure_of};
@@ -168,11 +168,11 @@ impl TokenDesk {
         self.held.lock().not_before = Some(Instant::now() + self.hosts.timing.purchases_apart);
         let mut report = AttemptReport::open(&self.observer, Group::Hosting);
         let answer = self.post().await.map_err(|kind| {
-            report.code = code_of(&kind);
+            report.code = code_of(&kind).to_owned();
             self.without_token(&kind.to_string(), false)
         })?;
         let status = answer.status();
-        report.code = Code::Status(status.as_u16());
+        report.code = status.as_str().to_owned();
         let now = date(&answer).unwrap_or_else(|| self.hosts.now());
         if !status.is_success() {
             let wait = asked_pause(answer.headers(), now).unwrap_or_default();

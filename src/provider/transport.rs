@@ -19,7 +19,7 @@ use super::address::shown;
 use super::error::{ErrorKind, cause, innermost};
 use super::hosts::Hosts;
 use super::limits::Permit;
-use super::observe::{Code, Observer};
+use super::observe::Observer;
 use super::retry::wait_of;
 use super::said;
 use super::settings::ProviderSettings;
@@ -140,7 +140,7 @@ impl AnswerBody {
                 self.came += chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);
                 ErrorKind::within(self.came, self.limit, "bytes").map(|()| chunk)
             })
-            .inspect_err(|kind| self.report.code = code_of(kind))
+            .inspect_err(|kind| self.report.code = code_of(kind).to_owned())
     }
 
     /// The whole body.
@@ -175,26 +175,26 @@ pub(super) struct AttemptReport {
     observer: Arc<dyn Observer>,
     group: Group,
     started: Instant,
-    pub code: Code,
+    pub code: String,
 }
 
 impl AttemptReport {
     pub(super) fn open(observer: &Arc<dyn Observer>, group: Group) -> Self {
         // The code until a result is known: the caller may drop the attempt.
-        let code = Code::Error("cancelled");
+        let code = "cancelled".to_owned();
         Self { observer: Arc::clone(observer), group, started: Instant::now(), code }
     }
 }
 
 impl Drop for AttemptReport {
     fn drop(&mut self) {
-        self.observer.request(self.group, self.code, self.started.elapsed());
+        self.observer.request(self.group, &self.code, self.started.elapsed());
     }
 }
 
 /// The label of a transport error.
-pub(super) fn code_of(kind: &ErrorKind) -> Code {
-    Code::Error(if matches!(kind, ErrorKind::Timeout(_)) {
+pub(super) fn code_of(kind: &ErrorKind) -> &'static str {
+    if matches!(kind, ErrorKind::Timeout(_)) {
         "timeout"
     } else if matches!(kind, ErrorKind::Connect(_)) {
         "connect"
@@ -202,5 +202,5 @@ pub(super) fn code_of(kind: &ErrorKind) -> Code {
         "too_large"
     } else {
         "closed"
-    })
+    }
 }

@@ -15,8 +15,7 @@ use std::time::Duration;
 use crate::model::{Group, Via};
 use crate::provider::hosts::RequestTiming;
 use crate::provider::{
-    BillingCredentials, Client, Code, HostingCredentials, HostingToken, Hosts, Limits, Observer,
-    ProviderSettings,
+    BillingCredentials, Client, HostingCredentials, HostingToken, Hosts, Limits, Observer, ProviderSettings,
 };
 
 use server::Server;
@@ -87,8 +86,8 @@ impl Log {
 }
 
 impl Observer for Log {
-    fn request(&self, _group: Group, code: Code, _took: Duration) {
-        self.codes.lock().unwrap().push(code.to_string());
+    fn request(&self, _group: Group, code: &str, _took: Duration) {
+        self.codes.lock().unwrap().push(code.to_owned());
     }
     fn throttled(&self, _group: Group, _waited: Duration) {}
     fn field_problem(&self, field: &'static str, count: u64) {
