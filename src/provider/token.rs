@@ -70,13 +70,10 @@ struct Token {
     bought: Bought,
     until: Option<DateTime<Utc>>,
     renew_at: Option<Instant>,
-    ends_at: Option<Instant>,
     /// Whether a request with it was answered.
     accepted: bool,
-    /// Whether it was refused and never accepted. Then another token may be no better.
-    doubted: bool,
-    /// Whether it was accepted and later refused.
-    ended: bool,
+    /// Whether it was refused: it has ended if it was accepted before, otherwise another may be no better.
+    refused: bool,
 }
 
 impl TokenDesk {
@@ -134,19 +131,16 @@ impl TokenDesk {
     fn usable(&self) -> Option<Bought> {
         let (held, now) = (self.held.lock(), Instant::now());
         let token = held.token.as_ref()?;
-        let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-        if token.ended || due(token.ends_at) {
-            return None;
-        }
         let may_buy = held.not_before.is_none_or(|at| at <= now);
-        let better = may_buy && (token.doubted || due(token.renew_at));
-        (!better).then(|| token.bought.clone())
+        let is_due = token.refused || token.renew_at.is_some_and(|at| at <= now);
+        let has_ended = token.refused && token.accepted;
+        (!has_ended && !(is_due && may_buy)).then(|| token.bought.clone())
     }
 
     /// Notes that a request with this token was answered.
     pub(super) fn accepted(&self, bought: &Bought) {
         if let Some(token) = self.held.lock().token.as_mut().filter(|token| token.is(bought)) {
-            (token.accepted, token.doubted) = (true, false);
+            (token.accepted, token.refused) = (true, false);
         }
     }
 
@@ -155,7 +149,7 @@ impl TokenDesk {
     pub(super) fn refused(&self, bought: &Bought) -> bool {
         let mut held = self.held.lock();
         let Some(token) = held.token.as_mut().filter(|token| token.is(bought)) else { return true };
-        *(if token.accepted { &mut token.ended } else { &mut token.doubted }) = true;
+        token.refused = true;
         token.accepted
     }
 
@@ -234,10 +228,8 @@ impl TokenDesk {
             bought: Bought { header, number: held.purchases },
             until,
             renew_at: life.map(|life| began + (life - MARGIN.min(life / 10))),
-            ends_at: life.map(|life| began + life),
             accepted: false,
-            doubted: false,
-            ended: false,
+            refused: false,
         });
         tracing::debug!(until = until.map(|until| until.to_rfc3339()), "fetched a hosting token");
         Ok(())
@@ -287,7 +279,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_token_is_renewed_before_its_end_and_used_until_then() {
+    async fn a_token_is_renewed_before_its_end_and_used_until_it_is_refused() {
         for (life, margin) in [(300, 30), (3600, 60), (10, 1)] {
             let desk = desk();
             assert!(desk.usable().is_none());
@@ -299,8 +291,6 @@ mod tests {
             assert!(desk.usable().is_none(), "{life}: the next is to be bought");
             desk.held.lock().not_before = Some(Instant::now() + Duration::from_secs(60));
             assert!(desk.usable().is_some(), "{life}: none can be had yet");
-            pass(margin).await;
-            assert!(desk.usable().is_none(), "{life}: it is over");
         }
         // A token without a plausible end is used until it is refused.
         for token in [web_token(0), web_token(-5), "opaque".into()] {
