@@ -50,9 +50,6 @@ pub(in crate::daemon) struct Listener {
 
 /// How often an idle listener checks whether it has to listen, as after a reload.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
-/// The pauses while another program reads the updates, and while the token is refused.
-const SELDOM: Duration = Duration::from_secs(600);
-const REFUSED: Duration = Duration::from_secs(300);
 /// The pause after an empty answer that came early, and the first pause after a failure, which doubles up to
 /// `AT_MOST`.
 const AGAIN: Duration = Duration::from_secs(5);
@@ -188,31 +185,22 @@ impl Listener {
     }
 
     /// Logs an error that somebody can correct. Returns the pause.
-    #[allow(clippy::wildcard_enum_match_arm)] // all others may pass
     fn failed(&self, error: &SendFailure, heard: &mut Heard) -> Duration {
-        let pause = match error.fault {
-            Fault::Conflict => {
-                if !heard.has_said_conflict {
-                    heard.has_said_conflict = true;
-                    tracing::warn!(
-                        %error,
-                        chat = self.name,
-                        "the buttons in a Telegram chat do nothing: another program reads the bot's updates, or a \
-                         webhook is set; give hostwatch a bot of its own, or set buttons = false"
-                    );
-                }
-                SELDOM
-            }
-            // The sender reports this error.
-            Fault::Login => REFUSED,
-            Fault::Busy(wait) => return wait.max(Duration::from_secs(1)),
-            _ => {
-                heard.failures = (heard.failures + 1).min(16);
-                tracing::debug!(%error, "what was pressed cannot be read");
-                AT_MOST.min(AGAIN * 2_u32.pow(heard.failures - 1))
-            }
-        };
-        pause / failpoint::haste()
+        if let Fault::Busy(wait) = error.fault {
+            return wait.max(Duration::from_secs(1));
+        }
+        if error.fault == Fault::Conflict && !heard.has_said_conflict {
+            heard.has_said_conflict = true;
+            tracing::warn!(
+                %error,
+                chat = self.name,
+                "the buttons in a Telegram chat do nothing: another program reads the bot's updates, or a webhook \
+                 is set; give hostwatch a bot of its own, or set buttons = false"
+            );
+        }
+        heard.failures = (heard.failures + 1).min(16);
+        tracing::debug!(%error, "what was pressed cannot be read");
+        AT_MOST.min(AGAIN * 2_u32.pow(heard.failures - 1)) / failpoint::haste()
     }
 }
 
