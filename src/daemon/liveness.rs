@@ -103,16 +103,6 @@ impl Liveness {
         });
     }
 
-    /// The time since the last run of each loop: `pipeline`, `sender`, `collectors` (the longest of each).
-    pub(super) fn ages(&self) -> BTreeMap<&'static str, Duration> {
-        let mut ages = BTreeMap::new();
-        for (one, last) in self.loops.lock().iter() {
-            let oldest: &mut Duration = ages.entry(one.name()).or_default();
-            *oldest = last.age().max(*oldest);
-        }
-        ages
-    }
-
     /// Loops that have not run for too long.
     pub(super) fn stuck(&self) -> Vec<&'static str> {
         let loops = self.loops.lock();
@@ -142,7 +132,6 @@ mod tests {
         }
         assert_eq!(liveness.stuck(), ["pipeline", "sender", "collectors"]);
         watched[0].now();
-        assert_eq!(liveness.ages()["collectors"].as_secs(), 1000, "those that waited longest");
         liveness.keep_collectors(|account| account.as_str() == "a");
         watched[2].now();
         watched[4].now();

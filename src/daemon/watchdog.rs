@@ -1,5 +1,5 @@
-//! The watchdog. It feeds systemd's watchdog while all loops run, pings the heartbeat while polls, commits and
-//! mails succeed, and shows both as metrics.
+//! The watchdog. It feeds systemd's watchdog while all loops run, and pings the heartbeat while polls, commits and
+//! mails succeed.
 
 use std::io;
 use std::os::linux::net::SocketAddrExt as _;
@@ -79,12 +79,7 @@ impl Watchdog {
     }
 
     fn check(&self, watchdog: bool, before: &mut Vec<&'static str>) {
-        let Common { clock, liveness, own, snapshot, alerting, .. } = &*self.0;
-        let now = clock.now();
-        for (name, age) in liveness.ages() {
-            let age = chrono::Duration::from_std(age).unwrap_or_default();
-            own.loop_ran(name, now - age);
-        }
+        let Common { liveness, snapshot, alerting, .. } = &*self.0;
         let stuck = liveness.stuck();
         if stuck.is_empty() {
             if watchdog {

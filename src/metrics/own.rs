@@ -74,8 +74,6 @@ own_metrics! {
         "When the oldest news that has to leave was first owed, in seconds since the Unix epoch; absent where nothing is owed. News that waits for max_per_hour does not count.";
     store_usable: Gauge = "hostwatch_store_usable", [],
         "Whether the store's file takes incidents and mails; 0 while they go on in memory.";
-    loop_last_run: Gauge = "hostwatch_loop_last_run_timestamp_seconds", ["loop"],
-        "When a loop of the daemon last ran: pipeline, sender, collectors (the account that waited longest).";
     heartbeat_configured: Gauge = "hostwatch_heartbeat_configured", [],
         "Whether heartbeat.url is set (0 or 1).";
     heartbeat_at: Gauge = "hostwatch_heartbeat_last_success_timestamp_seconds", [],
@@ -256,11 +254,6 @@ impl Own {
     /// Whether the store's file can be written.
     pub(crate) fn store_usable(&self, usable: bool) {
         self.vectors.store_usable.set(&[], f64::from(usable));
-    }
-
-    /// Notes the last run of a loop.
-    pub(crate) fn loop_ran(&self, name: &str, at: DateTime<Utc>) {
-        self.vectors.loop_last_run.set(&[name], seconds(at));
     }
 
     /// Sets whether a heartbeat is configured. Without one, the time of the last success is dropped.

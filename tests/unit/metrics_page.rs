@@ -68,7 +68,6 @@ fn own() -> Own {
         oldest: Some(read_at()),
     });
     own.store_usable(true);
-    own.loop_ran("pipeline", read_at());
     own.heartbeat_configured(true);
     own.heartbeat(read_at());
     own.external_url(Some("https://watch.example.com/"));
