@@ -80,7 +80,9 @@ impl Client {
             ApiError::new(collector, collector.row().path, kind)
         };
         let transport = ApiTransport::new(&settings, &hosts).map_err(failed)?;
-        let tokens = kept(Group::Hosting).and_then(|old| old.tokens.clone());
+        // A token is bought by the account's way to the provider.
+        let tokens = kept(Group::Hosting).filter(|old| old.settings.via == settings.via);
+        let tokens = tokens.and_then(|old| old.tokens.clone());
         let tokens = match (tokens, settings.offer(), &settings.hosting) {
             (None, Some(offer), Some(hosting)) => {
                 let (offer, scheme) = (offer.clone(), hosting.scheme.clone());

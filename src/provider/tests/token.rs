@@ -75,6 +75,12 @@ async fn a_token_is_bought_by_the_one_request_that_is_no_get() {
     let same = client.renewed(same).unwrap();
     same.containers().await.unwrap();
     assert_eq!(purchases(&server), 1);
+    // Another way to the provider is that of the purchase, too.
+    let mut by_proxy = buying(&server);
+    by_proxy.via.proxy = Some("http://127.0.0.1:1".into());
+    let error = same.renewed(by_proxy).unwrap().containers().await.unwrap_err();
+    assert!(matches!(error.kind, ErrorKind::NoToken { .. }), "{error}");
+    assert_eq!(purchases(&server), 1);
     let mut other = buying(&server);
     if let HostingToken::Bought(offer) = &mut other.hosting.as_mut().unwrap().token {
         offer.api_key = "another".into();
