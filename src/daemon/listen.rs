@@ -2,14 +2,13 @@
 
 use std::io;
 use std::net::{Ipv6Addr, SocketAddr};
-use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, bail};
 use listenfd::ListenFd;
-use socket2::{Domain, Socket, Type};
-use tokio::net::{TcpListener, UnixListener};
+use socket2::{Domain, SockRef, Socket, Type};
+use tokio::net::TcpListener;
 
 use crate::cli;
 use crate::config_error::ConfigErrors;
@@ -23,10 +22,7 @@ pub(crate) struct BoundSockets {
     passwords: bool,
 }
 
-enum BoundSocket {
-    Tcp(TcpListener, SocketAddr),
-    Unix(UnixListener, String),
-}
+type BoundSocket = (TcpListener, SocketAddr);
 
 impl BoundSockets {
     /// Binds the addresses of the flags.
@@ -63,18 +59,13 @@ impl BoundSockets {
     /// Logs the addresses and their guards.
     pub(crate) fn announce(&self, path: &str) {
         let (tls, passwords) = (self.tls, self.passwords);
-        for socket in &self.sockets {
-            let address = match socket {
-                BoundSocket::Tcp(_, address) => address.to_string(),
-                BoundSocket::Unix(_, name) => name.clone(),
-            };
-            tracing::info!(address, tls, passwords, path, "serving metrics and the status page");
-            let BoundSocket::Tcp(_, bound) = socket else { continue };
-            if bound.ip().is_loopback() {
-                let port = bound.port();
+        for (_, address) in &self.sockets {
+            tracing::info!(%address, tls, passwords, path, "serving metrics and the status page");
+            if address.ip().is_loopback() {
+                let port = address.port();
                 tracing::info!("only this machine can open it; --web.listen-address=:{port} opens it wider");
             } else if passwords && !tls {
-                tracing::warn!(address, "passwords pass the network readable; add tls_server_config");
+                tracing::warn!(%address, "passwords pass the network readable; add tls_server_config");
             }
         }
     }
@@ -82,19 +73,12 @@ impl BoundSockets {
     /// The addresses for a browser.
     pub(crate) fn urls(&self) -> impl Iterator<Item = (&'static str, SocketAddr)> {
         let scheme = if self.tls { "https" } else { "http" };
-        self.sockets.iter().filter_map(move |socket| match socket {
-            BoundSocket::Tcp(_, address) => Some((scheme, *address)),
-            BoundSocket::Unix(..) => None,
-        })
+        self.sockets.iter().map(move |(_, address)| (scheme, *address))
     }
 
     /// The listeners to be served.
     pub(crate) fn into_listeners(self) -> Vec<Listener> {
-        let listener = |socket| match socket {
-            BoundSocket::Tcp(listener, _) => Listener::from(listener),
-            BoundSocket::Unix(listener, _) => Listener::from(listener),
-        };
-        let guarded = |socket| listener(socket).guarded(Arc::clone(&self.guard));
+        let guarded = |(listener, _): BoundSocket| Listener::from(listener).guarded(Arc::clone(&self.guard));
         self.sockets.into_iter().map(guarded).collect()
     }
 }
@@ -140,7 +124,7 @@ const BACKLOG: i32 = 1024;
 
 fn tcp(listener: TcpListener) -> Result<BoundSocket> {
     let address = listener.local_addr().context("asking for the address listened on")?;
-    Ok(BoundSocket::Tcp(listener, address))
+    Ok((listener, address))
 }
 
 /// The sockets that systemd passed, in its order.
@@ -157,25 +141,13 @@ fn passed() -> Result<Vec<BoundSocket>> {
 
 fn take(passed: &mut ListenFd, index: usize) -> Result<BoundSocket> {
     let number = index + 1;
-    if let Ok(Some(listener)) = passed.take_tcp_listener(index) {
-        check(&listener, number)?;
-        listener.set_nonblocking(true)?;
-        return tcp(TcpListener::from_std(listener)?);
-    }
-    if let Ok(Some(listener)) = passed.take_unix_listener(index) {
-        check(&listener, number)?;
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
-        let name = address.as_pathname().map_or("unnamed".into(), |path| path.display().to_string());
-        return Ok(BoundSocket::Unix(UnixListener::from_std(listener)?, format!("unix:{name}")));
-    }
-    Err(anyhow!("socket {number} from systemd is no stream socket; pass sockets by ListenStream="))
-}
-
-fn check(socket: &impl AsFd, number: usize) -> Result<()> {
-    let listening = socket2::SockRef::from(socket).is_listener();
+    let Ok(Some(listener)) = passed.take_tcp_listener(index) else {
+        bail!("socket {number} from systemd is no TCP socket; pass sockets by ListenStream=ADDRESS:PORT");
+    };
+    let listening = SockRef::from(&listener).is_listener();
     if !listening.with_context(|| format!("asking what socket {number} from systemd is"))? {
         bail!("socket {number} from systemd is a connection, not a listener; write Accept=no in its unit");
     }
-    Ok(())
+    listener.set_nonblocking(true)?;
+    tcp(TcpListener::from_std(listener)?)
 }
