@@ -54,7 +54,7 @@ pub(super) fn start(start: Start, stop: CancellationToken) -> Result<Running> {
     let store = Arc::clone(&decided.store);
     let encoder = Encoder::new(settings.state_series);
     let carriers = carrier::all(&settings)?;
-    let (messages, inbox) = mpsc::channel(256);
+    let ((messages, inbox), (updates, read)) = (mpsc::channel(256), mpsc::channel(256));
     let common = Arc::new(Common {
         own,
         store_path: settings.store_path.clone(),
@@ -73,7 +73,7 @@ pub(super) fn start(start: Start, stop: CancellationToken) -> Result<Running> {
         carriers: carriers.into_iter().map(|(way, carrier)| (way, Shared::new(carrier))).collect(),
         messages,
     });
-    let mut collectors = Collectors::new(Arc::clone(&common), stop.child_token());
+    let mut collectors = Collectors::new(Arc::clone(&common), updates, stop.child_token());
     let first = collectors.changed(&settings)?;
     first.iter().filter(|one| decided.engine.knows(one.name())).for_each(Prepared::was_read);
     // All listeners of the network share one.
@@ -93,7 +93,7 @@ pub(super) fn start(start: Start, stop: CancellationToken) -> Result<Running> {
     // its own memory.
     let (runtime, stopped) = (tokio::runtime::Handle::current(), stop.child_token());
     tasks.spawn_blocking(move || {
-        runtime.block_on(pipeline.run(inbox, stopped));
+        runtime.block_on(pipeline.run(inbox, read, stopped));
         Ended::Part("pipeline")
     });
     part(&mut tasks, "watchdog", Watchdog(Arc::clone(&common)).run(stop.child_token()));

@@ -7,26 +7,21 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use tokio::sync::{mpsc, watch};
-use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::common::Common;
 use super::liveness::{Ended, LastRun, Loop, Tasks};
-use super::pipeline::Message;
 use crate::clock::Clock;
 use crate::config::{AccountSettings, Settings};
-use crate::model::{AccountName, FailureKind, Group};
+use crate::model::{AccountName, Group};
 use crate::provider::poll::{self, AccountPlan, Update};
 use crate::provider::{Client, Hosts, Observer};
-
-/// A refusal of credentials is passed on after this time. If the file of the credentials changed, the account's collectors are
-/// replaced meanwhile, and the refusal of the old credentials is no news.
-const REFUSAL_HELD: Duration = Duration::from_secs(1);
 
 /// The collectors that run, by account.
 pub(super) struct Collectors {
     common: Arc<Common>,
     hosts: Hosts,
+    updates: mpsc::Sender<Box<Update>>,
     stop: CancellationToken,
     running: BTreeMap<AccountName, RunningAccount>,
 }
@@ -62,9 +57,13 @@ const FIRST_POLLS_APART: Duration = Duration::from_millis(20);
 const FIRST_POLLS_WITHIN: Duration = Duration::from_secs(30);
 
 impl Collectors {
-    pub(super) fn new(common: Arc<Common>, stop: CancellationToken) -> Self {
+    pub(super) fn new(
+        common: Arc<Common>,
+        updates: mpsc::Sender<Box<Update>>,
+        stop: CancellationToken,
+    ) -> Self {
         let hosts = Hosts::told_to(common.clock.clone());
-        Self { common, hosts, stop, running: BTreeMap::new() }
+        Self { common, hosts, updates, stop, running: BTreeMap::new() }
     }
 
     /// The accounts that do not run as the configuration says, with clients for them.
@@ -114,7 +113,7 @@ impl Collectors {
 
     /// Starts collectors.
     pub(super) fn start(&mut self, prepared: Vec<Prepared>, tasks: &mut Tasks) {
-        let Common { liveness, polls, clock, messages, snapshot, .. } = &*self.common;
+        let Common { liveness, polls, clock, snapshot, .. } = &*self.common;
         let count = prepared.len();
         for (index, Prepared { account, client }) in prepared.into_iter().enumerate() {
             let (stop, ended) = (self.stop.child_token(), CancellationToken::new());
@@ -125,16 +124,12 @@ impl Collectors {
             let (snapshot, name) = (snapshot.clone(), account.name().clone());
             let known = Arc::new(move || snapshot.get().accounts.get(&name).cloned());
             let plan = Arc::new(AccountPlan { clock: clock.clone(), awake, asked, awaited, known, ..plan });
-            let (updates, inbox) = mpsc::channel(16);
-            let (messages, stopping, done) = (messages.clone(), stop.clone(), ended.clone().drop_guard());
+            let (updates, stopping, done) = (self.updates.clone(), stop.clone(), ended.clone().drop_guard());
             tasks.spawn(async move {
                 let _done = done;
                 let first = tokio::time::sleep(first_poll_after(index, count));
                 if stopping.run_until_cancelled(first).await.is_some() {
-                    tokio::join!(
-                        forward(inbox, messages, &stopping),
-                        poll::run(plan, updates, stopping.clone())
-                    );
+                    poll::run(plan, updates, stopping).await;
                 }
                 Ended::Collectors
             });
@@ -202,70 +197,9 @@ fn first_poll_after(index: usize, count: usize) -> Duration {
     whole * u32::try_from(index).unwrap_or(u32::MAX) / count
 }
 
-/// Passes updates on. They are boxed because an account's channel has room for a few dozen, most of it never
-/// used.
-async fn forward(
-    mut updates: mpsc::Receiver<Box<Update>>,
-    messages: mpsc::Sender<Message>,
-    stopping: &CancellationToken,
-) {
-    while let Some(update) = updates.recv().await {
-        if is_refusal(&update) && stopping.run_until_cancelled(sleep(REFUSAL_HELD)).await.is_none() {
-            continue;
-        }
-        if messages.send(Message::Update(*update)).await.is_err() {
-            return;
-        }
-    }
-}
-
-/// Whether the provider refused the credentials of a poll.
-fn is_refusal(update: &Update) -> bool {
-    let failure = update.end.as_ref().and_then(|end| end.failure.as_ref());
-    let of_credentials = [FailureKind::Credentials, FailureKind::NeverAccepted];
-    failure.is_some_and(|failure| of_credentials.contains(&failure.kind))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Collector, Failure, PollEnd};
-
-    /// A refusal is passed on, unless the account's collectors end meanwhile.
-    #[tokio::test(start_paused = true)]
-    async fn a_refusal_of_credentials_that_were_replaced_meanwhile_is_no_news() {
-        for (kind, is_replaced, want) in [
-            (FailureKind::Credentials, false, 1),
-            (FailureKind::Credentials, true, 0),
-            (FailureKind::Other, true, 1),
-        ] {
-            let failure = Some(Failure::new(kind, "it did not work"));
-            let update = Update {
-                account: "main".parse().unwrap(),
-                collector: Collector::Vms,
-                at: chrono::DateTime::UNIX_EPOCH,
-                steady: std::time::Instant::now(),
-                reads: Vec::new(),
-                end: Some(PollEnd { duration: Duration::ZERO, failure, complete: false, problem: None }),
-                rejected: 0,
-                problems: Vec::new(),
-            };
-            let (updates, inbox) = mpsc::channel(1);
-            let (messages, mut passed) = mpsc::channel(1);
-            updates.send(Box::new(update)).await.unwrap();
-            drop(updates);
-            let stopping = CancellationToken::new();
-            if is_replaced {
-                stopping.cancel();
-            }
-            forward(inbox, messages, &stopping).await;
-            let mut found = 0;
-            while passed.recv().await.is_some() {
-                found += 1;
-            }
-            assert_eq!(found, want, "{kind:?} {is_replaced}");
-        }
-    }
 
     #[test]
     fn first_polls_are_spread_and_none_waits_long() {

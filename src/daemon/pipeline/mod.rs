@@ -46,7 +46,7 @@ pub(super) enum Message {
     Tick,
     /// Mails may be due, and the store's file may be gone.
     Check,
-    Update(Update),
+    Update(Box<Update>),
     /// A new configuration is in force.
     Settings(Box<Settings>),
     /// A sender tried a mail.
@@ -120,7 +120,12 @@ const CHECK_EVERY: Duration = Duration::from_millis(500);
 impl Pipeline {
     /// Takes in messages until it is stopped. It computes and writes for long stretches, so it needs a thread
     /// of its own.
-    pub(super) async fn run(mut self, mut messages: mpsc::Receiver<Message>, stop: CancellationToken) {
+    pub(super) async fn run(
+        mut self,
+        mut messages: mpsc::Receiver<Message>,
+        mut updates: mpsc::Receiver<Box<Update>>,
+        stop: CancellationToken,
+    ) {
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut check = interval(CHECK_EVERY);
@@ -134,7 +139,9 @@ impl Pipeline {
                 // still be crossed in time.
                 _ = tick.tick() => Message::Tick,
                 _ = check.tick() => Message::Check,
+                // New settings come before the readings of their accounts.
                 Some(message) = messages.recv() => message,
+                Some(update) = updates.recv() => Message::Update(update),
             };
             self.notice_sleep();
             match message {
@@ -146,7 +153,7 @@ impl Pipeline {
                         return;
                     }
                 }
-                Message::Update(update) => self.update(update),
+                Message::Update(update) => self.update(*update),
                 Message::Settings(settings) => self.follow(&settings),
                 Message::Tried(tried) => {
                     self.tried(*tried);

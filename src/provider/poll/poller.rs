@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
@@ -109,6 +109,10 @@ impl Poller {
             rejected => format!("{rejected} records cannot be read: {first}"),
         });
         let end = PollEnd { duration: began.elapsed(), failure: result.err(), complete, problem };
+        let kind = end.failure.as_ref().map(|failure| failure.kind);
+        if let Some(FailureKind::Credentials | FailureKind::NeverAccepted) = kind {
+            sleep(REFUSAL_HELD).await;
+        }
         self.send(collector, part, Some(end)).await;
     }
 }
@@ -123,6 +127,10 @@ pub(super) struct UpdatePart {
     pub(super) rejected: u64,
     pub(super) problems: Vec<String>,
 }
+
+/// A refusal of credentials is passed on after this time. If their file changed, the account's collectors are replaced
+/// meanwhile, and the refusal of the old ones is no news.
+const REFUSAL_HELD: Duration = Duration::from_secs(1);
 
 /// Makes a call with a deadline.
 pub(super) async fn within<T>(
