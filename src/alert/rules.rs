@@ -265,7 +265,8 @@ impl Judge<'_> {
     }
 
     fn orders(&self) -> Vec<Finding> {
-        let Some(report) = &self.state.billing.report else { return Vec::new() };
+        // Of reports from before the start the orders are not known.
+        let Some((report, _)) = self.state.billing.latest() else { return Vec::new() };
         let mut findings = Vec::new();
         for order in &report.orders {
             let key = Key::new(&self.state.profile.name, Kind::OrderSuspended, order.id.get());

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{World, stories};
+use super::{World, report, stories};
 use crate::alert::{AlertSettings, Kind, Rule, Severity};
+use crate::model::{Edd, Order, OrderState};
 
 #[test]
 fn a_listing_that_is_empty_for_an_hour_is_one_incident_of_a_day() {
@@ -195,6 +196,25 @@ fn orders_are_suspended_come_back_and_are_watched_no_longer() {
 
          rule order_suspended off, order SUSPENDED =>",
     );
+}
+
+/// The report of before the start is kept without its orders.
+#[test]
+fn an_order_is_suspended_still_where_all_reports_since_the_start_carry_an_error() {
+    let order =
+        Order { id: 71.into(), state: OrderState::Suspended, comment: Some("shop".into()), tariff: None };
+    let mut suspended = report("5000", Edd::Null);
+    suspended.orders.push(order.into());
+    let mut world = World::healthy();
+    world.report(suspended.clone());
+    world.live("restart 1m");
+    world.remember(&suspended);
+    suspended.error = Some("1 of 2 orders could not be priced".into());
+    for _ in 0..3 {
+        world.report(suspended.clone());
+        world.live("idle 1m");
+    }
+    assert_eq!(world.heard("ops", "order_suspended"), "opened");
 }
 
 #[test]

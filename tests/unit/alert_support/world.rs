@@ -253,6 +253,12 @@ impl World {
         self.looking = Some(self.now);
         self.deliver();
     }
+
+    /// The store has this report, which was read before the start.
+    pub fn remember(&mut self, report: &Report) {
+        let new = KnownAccount::new(self.book.state().profile.clone());
+        self.book = new.remembering(Some(&LastReport::of(report, self.now)));
+    }
 }
 
 /// The operator.
