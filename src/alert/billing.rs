@@ -81,6 +81,10 @@ impl Engine {
         if !settings.enabled(Kind::Disconnect) {
             return;
         }
+        if !state.profile.collectors.contains(&Collector::ExpectedBalance) {
+            // Nothing reads the date any more.
+            self.cut_offs.change(account, |cut_off| cut_off.forget_date(now));
+        }
         self.cut_offs.change(account, |cut_off| cut_off.enter_in_calendar(settings, now));
         let Some(cut_off) = self.cut_offs.get(account).cloned() else { return };
         let fails = state.collectors.get(&Collector::ExpectedBalance).is_some_and(|status| !status.success);

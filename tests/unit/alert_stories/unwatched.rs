@@ -86,6 +86,8 @@ fn a_cut_off_that_is_watched_no_longer_and_again_is_told_as_it_stands() {
          cut-off 6d, rule disconnect off, 1h, paid, report, rule disconnect on, look, 10m \
          => ops[disconnect]: rung:7 unwatched
 
-         cut-off 6d, reload, reload, 1h => rung:7",
+         cut-off 6d, reload, reload, 1h => rung:7
+
+         cut-off 20d, unwatch report, idle 7d => ops[disconnect]:",
     );
 }
