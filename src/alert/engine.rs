@@ -58,11 +58,10 @@ impl Engine {
     }
 
     /// The accounts that each collector that sees states had read once before this start. Accounts that are no
-    /// longer watched are forgotten. Rules may have changed meanwhile.
+    /// longer watched are forgotten.
     #[must_use]
     pub(crate) fn knowing(mut self, accounts: BTreeSet<AccountName>) -> Self {
         self.known = Noting::of(accounts.into_iter().map(|account| (account, ())).collect());
-        self.take_severities();
         self.forget_unwatched();
         self
     }
@@ -129,23 +128,7 @@ impl Engine {
     /// Replaces the settings by which accounts are judged.
     pub(crate) fn set_watchers(&mut self, watchers: BTreeMap<AccountName, Watcher>) {
         self.watchers = watchers;
-        self.take_severities();
         self.forget_unwatched();
-    }
-
-    /// Gives incidents that are open, or not confirmed yet, the severity that their rule has now.
-    fn take_severities(&mut self) {
-        let settings = |key: &Key| Some(self.watchers.get(&key.account)?.settings.clone());
-        // Cut-offs, their reports and failing collectors have a severity by their stage.
-        let staged = [Kind::Disconnect, Kind::BillingReport, Kind::CollectorFailing];
-        let follows = |key: &Key| !staged.contains(&key.kind);
-        let is_on = |one: &&Incident| one.phase.is_open() || one.phase == Phase::Pending;
-        let on = self.incidents.values().filter(|one| is_on(one) && follows(&one.key));
-        let severities = on
-            .filter_map(|one| Some((one.key.clone(), settings(&one.key)?.severity_of(&one.key, &one.value))));
-        for (key, severity) in severities.collect::<Vec<_>>() {
-            self.change(&key, |incident| incident.severity = severity);
-        }
     }
 
     /// The machine slept, or its clock was set: earlier readings prove nothing until the next one.
