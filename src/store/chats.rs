@@ -1,11 +1,11 @@
 //! Messages in chats, as rows, kept until their problems are over.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Transaction, TransactionBehavior, params};
+use rusqlite::{Transaction, params};
 
 use super::rows::{Columns as _, stamp};
 use super::{Store, StoreError};
-use crate::alert::{Flight, Key, Lane};
+use crate::alert::{Flight, Lane};
 use crate::model::TELEGRAM;
 
 /// The table of messages. `told`: the event keys of its problems, as JSON. `raw`: its present text. `number`:
@@ -26,18 +26,6 @@ pub(crate) struct ChatMessage {
     pub told: Vec<String>,
     pub raw: Vec<u8>,
     pub number: Option<i64>,
-}
-
-/// The effect of a button, written in one transaction.
-#[derive(Clone, Debug)]
-pub(crate) struct Pressed<'a> {
-    pub comment: &'a str,
-    /// Episodes that somebody acknowledged.
-    pub acks: Vec<(Key, u32)>,
-    /// Incidents that are silenced until a time.
-    pub silences: Vec<(Key, DateTime<Utc>)>,
-    /// The message with the button, with its new text.
-    pub message: Option<ChatMessage>,
 }
 
 /// Stores a message that is on its way from now on.
@@ -100,22 +88,13 @@ impl Store {
         Ok(())
     }
 
-    /// Writes the effect of a press.
-    pub(crate) fn press(&mut self, pressed: &Pressed<'_>, now: DateTime<Utc>) -> Result<(), StoreError> {
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for (key, episode) in &pressed.acks {
-            super::silences::acknowledge(&transaction, key, *episode, pressed.comment, now)?;
-        }
-        for (key, until) in &pressed.silences {
-            super::silences::silence(&transaction, &key.to_string(), *until, pressed.comment, now)?;
-        }
-        if let Some(message) = &pressed.message {
-            transaction.execute(
-                "UPDATE chat_messages SET raw = ?3, number = ?4 WHERE recipient = ?1 AND message_id = ?2",
-                params![message.recipient, message.message_id, message.raw, message.number],
-            )?;
-        }
-        Ok(transaction.commit()?)
+    /// Writes the present text of a message.
+    pub(crate) fn change_chat_message(&mut self, message: &ChatMessage) -> Result<(), StoreError> {
+        self.connection.execute(
+            "UPDATE chat_messages SET raw = ?3, number = ?4 WHERE recipient = ?1 AND message_id = ?2",
+            params![message.recipient, message.message_id, message.raw, message.number],
+        )?;
+        Ok(())
     }
 }
 

@@ -1,9 +1,8 @@
 //! Episodes of incidents as rows: the past that the page shows.
 
-use chrono::{DateTime, Utc};
-use rusqlite::{Transaction, params};
+use rusqlite::params;
 
-use super::rows::{Columns as _, set_meta, stamp};
+use super::rows::{Columns as _, stamp};
 use super::{Store, StoreError};
 use crate::alert::{Episode, History, Past, Title};
 
@@ -36,9 +35,4 @@ impl Store {
         episodes.truncate(past.most);
         Ok(History { episodes, more })
     }
-}
-
-/// Notes that the daemon watched until now.
-pub(super) fn watched(transaction: &Transaction<'_>, now: DateTime<Utc>) -> Result<(), StoreError> {
-    Ok(set_meta(transaction, "watched_until", &now.to_rfc3339())?)
 }

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
 
 use super::rows::{Columns as _, meta, meta_moment, set_meta, write_rows};
-use super::{Store, StoreError, chats, history, reports, sent, truth};
+use super::{Store, StoreError, chats, reports, sent, truth};
 use crate::alert::{CutOff, Digest, Engine, Incident, Key, Lane, Log, Stored};
 use crate::failpoint;
 pub(crate) use crate::model::mails::Rendered;
@@ -83,7 +83,7 @@ impl Store {
         if log.is_started() && meta(&transaction, "started")?.is_none() {
             set_meta(&transaction, "started", &now.to_rfc3339())?;
         }
-        history::watched(&transaction, now)?;
+        set_meta(&transaction, "watched_until", &now.to_rfc3339())?;
         failpoint::reach("committing");
         Ok(transaction.commit()?)
     }

@@ -29,7 +29,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-pub(crate) use chats::{ChatMessage, Pressed};
+pub(crate) use chats::ChatMessage;
 pub(crate) use log::{Flying, Rendered, Restored};
 pub(crate) use retention::KEEP_INCIDENTS;
 

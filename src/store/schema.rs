@@ -50,23 +50,12 @@ pub(super) fn bring_up(
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
     match version(connection, path)? {
-        NEWEST => Ok(mark(connection)?),
+        NEWEST => Ok(()),
         0 => Ok(create(connection)?),
         found => {
             keep_copy(connection, path, found)?;
-            upgrade::upgrade(connection, now)?;
-            Ok(mark(connection)?)
+            upgrade::upgrade(connection, now)
         }
-    }
-}
-
-/// Marks the file as a store of hostwatch.
-fn mark(connection: &Connection) -> rusqlite::Result<()> {
-    let marked: u32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    if marked == APPLICATION_ID {
-        Ok(())
-    } else {
-        connection.pragma_update(None, "application_id", APPLICATION_ID)
     }
 }
 

@@ -1,7 +1,7 @@
 //! People's decisions as rows: acknowledgements and silences. Commands write them; the daemon reads them.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use super::rows::{Columns as _, stamp};
 use super::{Store, StoreError};
@@ -11,7 +11,7 @@ impl Store {
     /// Writes people's decisions into a store that began empty. Silences keep their numbers, by which people end them.
     pub(crate) fn decided(&mut self, muted: &Muted) -> Result<(), StoreError> {
         for (key, Ack { episode, at, comment }) in &muted.acks {
-            acknowledge(&self.connection, key, *episode, comment, *at)?;
+            self.acknowledge(key, *episode, comment, *at)?;
         }
         for Silence { id, pattern, at, until, comment } in &muted.silences {
             self.connection.execute(
@@ -49,7 +49,11 @@ impl Store {
         comment: &str,
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        Ok(acknowledge(self.writable()?, key, episode, comment, now)?)
+        self.writable()?.execute(
+            "INSERT OR REPLACE INTO acks (key, episode, created_at, comment) VALUES (?1, ?2, ?3, ?4)",
+            params![key.to_string(), episode, stamp(now), comment],
+        )?;
+        Ok(())
     }
 
     /// Takes an acknowledgement back; false if there was none.
@@ -65,7 +69,10 @@ impl Store {
         comment: &str,
         now: DateTime<Utc>,
     ) -> Result<i64, StoreError> {
-        silence(self.writable()?, pattern, until, comment, now)?;
+        self.writable()?.execute(
+            "INSERT INTO silences (pattern, created_at, until, comment) VALUES (?1, ?2, ?3, ?4)",
+            params![pattern, stamp(now), stamp(until), comment],
+        )?;
         Ok(self.connection.last_insert_rowid())
     }
 
@@ -77,33 +84,4 @@ impl Store {
         )?;
         Ok(ended > 0)
     }
-}
-
-pub(super) fn acknowledge(
-    connection: &Connection,
-    key: &Key,
-    episode: u32,
-    comment: &str,
-    now: DateTime<Utc>,
-) -> rusqlite::Result<()> {
-    connection.execute(
-        "INSERT OR REPLACE INTO acks (key, episode, created_at, comment) VALUES (?1, ?2, ?3, ?4)",
-        params![key.to_string(), episode, stamp(now), comment],
-    )?;
-    Ok(())
-}
-
-/// Adds a silence, under the next number.
-pub(super) fn silence(
-    connection: &Connection,
-    pattern: &str,
-    until: DateTime<Utc>,
-    comment: &str,
-    now: DateTime<Utc>,
-) -> rusqlite::Result<()> {
-    connection.execute(
-        "INSERT INTO silences (pattern, created_at, until, comment) VALUES (?1, ?2, ?3, ?4)",
-        params![pattern, stamp(now), stamp(until), comment],
-    )?;
-    Ok(())
 }

@@ -1,22 +1,16 @@
-//! Messages in chats as rows: a press of a button is written in one step with its effect.
+//! Messages in chats as rows.
 #![allow(clippy::unwrap_used)]
 
 use super::alert_support::start as now;
-use crate::alert::{Key, Kind};
-use crate::store::{ChatMessage, Pressed, Store};
-use chrono::Duration;
+use crate::store::{ChatMessage, Store};
 use rusqlite::Connection;
-
-fn vm(id: u64) -> Key {
-    Key::new(&"main".parse().unwrap(), Kind::VmError, id)
-}
 
 fn to() -> [String; 1] {
     ["telegram:ops".to_owned()]
 }
 
 #[test]
-fn a_press_is_written_whole() {
+fn a_message_is_known_by_its_number_until_its_last_edit() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("hw.db");
     let mut store = Store::open(&path, now()).unwrap().store;
@@ -32,17 +26,7 @@ fn a_press_is_written_whole() {
         (&["main/vm_error/1#1#opened".to_owned()][..], &b"{}"[..])
     );
     let edited = ChatMessage { raw: b"{1}".to_vec(), number: Some(100), ..found };
-    let until = now() + Duration::hours(4);
-    let pressed = Pressed {
-        comment: "Ann",
-        acks: vec![(vm(1), 1)],
-        silences: vec![(vm(2), until)],
-        message: Some(edited.clone()),
-    };
-    store.press(&pressed, now()).unwrap();
-    let muted = store.silences(now()).unwrap();
-    assert_eq!((muted.acks[&vm(1)].episode, muted.acks[&vm(1)].comment.as_str()), (1, "Ann"));
-    assert_eq!((muted.silences.len(), muted.silences[0].until), (1, until));
+    store.change_chat_message(&edited).unwrap();
     assert_eq!(store.chat_messages().unwrap(), [edited]);
     store.end_chat_message("telegram:ops", "0f@example.com").unwrap();
     assert!(store.chat_messages().unwrap().is_empty());

@@ -67,14 +67,18 @@ impl Pipeline {
             let raw = noted(&message.raw, &note, &[*press])?;
             Some(ChatMessage { raw, number: Some(*number), ..message })
         });
-        let (acks, silences) = match press {
-            Press::Seen => (open, Vec::new()),
-            Press::Silence => (Vec::new(), open.into_iter().map(|(key, _)| (key, until)).collect()),
-        };
         let comment = format!("{who}, in Telegram");
-        let message = edited.clone();
-        let done = store::Pressed { comment: &comment, acks, silences, message };
-        store.press(&done, self.now)?;
+        for (key, episode) in open {
+            match press {
+                Press::Seen => store.acknowledge(&key, episode, &comment, self.now)?,
+                Press::Silence => {
+                    store.silence(&key.to_string(), until, &comment, self.now)?;
+                }
+            }
+        }
+        if let Some(message) = &edited {
+            store.change_chat_message(message)?;
+        }
         drop(store);
         failpoint::reach("pressed");
         if let Some(message) = edited {

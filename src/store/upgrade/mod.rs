@@ -47,6 +47,7 @@ pub(super) fn upgrade(connection: &mut Connection, now: DateTime<Utc>) -> Result
     write_rows(&transaction, "cut_offs", ["account"], cut_offs)?;
     let entries = entries.iter().map(|((key, to), one)| ([key.to_string(), to.clone()], Some(one)));
     write_rows(&transaction, "notification_log", ["key", "recipient"], entries)?;
+    transaction.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", schema::NEWEST)?;
     transaction.commit()?;
     Ok(())
