@@ -257,11 +257,9 @@ pub(super) fn told_after(case: &Case<'_>, before: &Told, event: &Event, message_
     if is_beginning {
         // Others are told this long after it was first owed.
         told.began = case.entry.owed.as_ref().map_or(now, |owed| owed.since);
-        (told.arming, told.reminders) = (0, 0);
+        told.reminders = 0;
         told.by_first_mail = false;
         told.thread = Some(message_id.to_owned());
-    } else if *event == Event::Worse {
-        told.arming += 1;
     }
     told.by_first_mail |= *event == Event::Started;
     told.episode = incident.episode;

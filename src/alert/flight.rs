@@ -67,6 +67,7 @@ impl Flight {
 pub(crate) struct Flown {
     pub key: Key,
     pub event: Event,
+    /// The incident, its episode and the event.
     pub event_key: String,
 }
 

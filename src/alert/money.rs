@@ -221,7 +221,6 @@ pub(super) fn told_after(
             // If the clock was set back, a date can be earlier than before and still farther away.
             let is_farther = money.rung.is_some_and(|told| rung.is_none_or(|rung| rung > told));
             if !is_beginning && (cut_off.date() > money.date || is_farther) {
-                told.arming += 1;
                 // The rung that the date is on needs no mail of its own. A rung that the date left is armed
                 // again.
                 money.rung = rung;

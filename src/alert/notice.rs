@@ -90,7 +90,6 @@ pub(crate) struct Item {
     pub event: Event,
     pub severity: Severity,
     pub why: Cause,
-    pub arming: u32,
     /// The beginning of the incident. For `was-down`: of the first episode that the recipient was not told of.
     pub began: DateTime<Utc>,
     /// The number of such episodes.
@@ -131,14 +130,5 @@ impl Item {
     pub(crate) fn ended(&self) -> Option<DateTime<Utc>> {
         let is_over = matches!(self.event, Event::Digest(_)) && !self.incident.phase.is_open();
         self.incident.ended.filter(|_| is_over)
-    }
-
-    /// A key that is unique for one recipient, except for an event that is told again after a lost reply.
-    pub(crate) fn event_key(&self) -> String {
-        let episode = self.incident.episode;
-        match self.arming {
-            0 => format!("{}#{episode}#{}", self.key, self.event),
-            arming => format!("{}#{episode}.{arming}#{}", self.key, self.event),
-        }
     }
 }

@@ -31,8 +31,6 @@ pub(crate) struct Notified {
 pub(crate) struct Told {
     pub what: What,
     pub episode: u32,
-    /// The number of repeats within an episode: rungs that were armed again, what got worse.
-    pub arming: u32,
     pub at: DateTime<Utc>,
     /// The Message-ID of the mail that began the thread.
     pub thread: Option<String>,

@@ -231,7 +231,8 @@ impl Log {
             let Some(incident) = facts.incident(&item.key) else { continue };
             let before = self.entry(&item.key, &to).cloned().unwrap_or_default();
             let (key, event) = (item.key.clone(), item.event.clone());
-            items.push(Flown { key, event, event_key: item.event_key() });
+            let event_key = format!("{key}#{}#{event}", incident.episode);
+            items.push(Flown { key, event, event_key });
             if lane == Lane::Digest {
                 continue;
             }

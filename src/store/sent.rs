@@ -16,12 +16,9 @@ impl Store {
 
     /// Mails about an episode of an incident, the oldest first.
     pub(crate) fn sent_about(&self, key: &Key, episode: u32) -> Result<Vec<SentMail>, StoreError> {
-        let of = |end: char| format!("{key}#{episode}{end}");
-        // The key may have an arming behind the episode.
         let about =
-            "WHERE EXISTS (SELECT 1 FROM json_each(told) WHERE instr(value, ?1) = 1 OR instr(value, ?2) = 1)
-             ORDER BY sent_at, rowid";
-        self.sent_of(about, [of('#'), of('.')])
+            "WHERE EXISTS (SELECT 1 FROM json_each(told) WHERE instr(value, ?1) = 1) ORDER BY sent_at, rowid";
+        self.sent_of(about, [format!("{key}#{episode}#")])
     }
 
     fn sent_of(&self, which: &str, params: impl Params) -> Result<Vec<SentMail>, StoreError> {

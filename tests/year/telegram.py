@@ -25,7 +25,7 @@ class Message:
 
 
 def told(item):
-    """`a0001/vm_error/1#2#opened`, or with an arming behind the episode."""
+    """`a0001/vm_error/1#2#opened`."""
     key, _, event = item["event_key"].split("#")
     return {"key": key, "event": event}
 

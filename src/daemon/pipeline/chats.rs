@@ -186,9 +186,9 @@ fn place_of(message: &ChatMessage) -> (String, String) {
     (message.recipient.clone(), message.message_id.clone())
 }
 
-/// `main/vm_error/17#2#opened`, or `main/disconnect/account#1.2#rung:3`: the incident and its episode.
+/// `main/vm_error/17#2#opened`: the incident and its episode.
 fn episode_of(event_key: &str) -> Option<(Key, u32)> {
     let (rest, _) = event_key.rsplit_once('#')?;
     let (key, episode) = rest.rsplit_once('#')?;
-    Some((key.parse().ok()?, episode.split('.').next()?.parse().ok()?))
+    Some((key.parse().ok()?, episode.parse().ok()?))
 }

@@ -33,8 +33,6 @@ pub(super) struct OldIncident {
     pub key: Key,
     /// Counts suspicions, not openings.
     pub episode: u32,
-    #[serde(default)]
-    pub arming: u32,
     pub phase: OldPhase,
     pub severity: Severity,
     pub subject: String,

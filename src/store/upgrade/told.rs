@@ -155,11 +155,7 @@ fn tell_money(money: &mut Money, event: &Event, at: DateTime<Utc>, incident: &Ol
 /// Takes in notes of the old incident that concern all its recipients.
 fn of_incident(told: &mut Told, incident: &OldIncident, to: &str) {
     told.severity = Some(incident.severity).filter(|_| told.is_open());
-    if told.episode != incident.episode {
-        return;
-    }
-    told.arming = incident.arming;
-    if told.is_open() {
+    if told.knows(incident.episode) {
         told.by_first_mail |= incident.pre_existing;
         let thread = incident.threads.iter().find(|(mailbox, _)| recipient(mailbox) == to);
         told.thread = thread.map(|(_, id)| id.clone()).or(told.thread.take());

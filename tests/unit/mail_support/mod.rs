@@ -108,7 +108,6 @@ pub fn item(kind: Kind, resource: impl std::fmt::Display, subject: &str, event: 
         event,
         severity: incident.severity,
         why: Cause::SeenWrongInARow { polls: 2 },
-        arming: 0,
         began: incident.since,
         episodes: 1,
         before: Told::default(),
