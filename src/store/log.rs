@@ -88,25 +88,6 @@ impl Store {
         Ok(transaction.commit()?)
     }
 
-    /// Writes the changes of a command if no daemon runs.
-    ///
-    /// # Errors
-    /// If a daemon holds the store, since it would not notice these changes.
-    pub(crate) fn save_beside(
-        &mut self,
-        engine: &Engine,
-        log: &Log,
-        now: DateTime<Utc>,
-    ) -> Result<(), StoreError> {
-        let path = self.path.clone().unwrap_or_default();
-        if Self::is_held(&path).unwrap_or(false) {
-            return Err(StoreError::Locked(path));
-        }
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        write(&transaction, engine, log, &Flying::new(), now)?;
-        Ok(transaction.commit()?)
-    }
-
     /// Everything that the daemon continues from.
     pub(crate) fn restore(&self) -> Result<Restored, StoreError> {
         let entries = self.all("SELECT key, recipient, body FROM notification_log", [], |row| {

@@ -62,10 +62,10 @@ pub(crate) fn answer(world: World<'_>, request: Request) -> Result<Reply, String
     reply
 }
 
-/// Answers a request from the store alone, if no daemon runs, and writes the changes.
+/// Answers a request from the store alone, if no daemon runs.
 ///
 /// # Errors
-/// The error is in words for the person who asked.
+/// The error is in words for the person who asked. What waits is the daemon's: nobody else changes it.
 pub(crate) fn answer_from_store(
     store: &mut Store,
     watchers: BTreeMap<AccountName, Watcher>,
@@ -73,19 +73,14 @@ pub(crate) fn answer_from_store(
     request: Request,
     now: DateTime<Utc>,
 ) -> Result<Reply, String> {
+    if matches!(request, Request::Retry { .. } | Request::Drop { .. }) {
+        return Err("that takes a running daemon".to_owned());
+    }
     let Restored { incidents, cut_offs, mut log, known, .. } = store.restore().map_err(failed)?;
     let muted = store.silences(now).map_err(failed)?;
-    let mut engine = Engine::new(watchers, incidents, cut_offs, now).knowing(known);
-    // The daemon will write these changes, not the command.
-    engine.saved();
-    let snapshot = &Snapshot::default();
-    let (engine, log) = (&engine, &mut log);
-    let debts = log.debts(now);
-    let answer = answer(World { engine, log, debts, snapshot, muted: &muted, store, mails, now }, request)?;
-    if !log.is_saved() {
-        store.save_beside(engine, log, now).map_err(failed)?;
-    }
-    Ok(answer)
+    let engine = &Engine::new(watchers, incidents, cut_offs, now).knowing(known);
+    let (snapshot, debts) = (&Snapshot::default(), log.debts(now));
+    answer(World { engine, log: &mut log, debts, snapshot, muted: &muted, store, mails, now }, request)
 }
 
 type Answered<T = Reply> = Result<T, String>;
@@ -208,8 +203,6 @@ impl World<'_> {
             Some(to) => Some(self.debts_to(to)?.recipient),
             None => None,
         };
-        // If the store cannot be written, no attempt is made.
-        self.store.writable().map_err(failed)?;
         self.log.retry(to.as_deref(), self.now);
         Ok(Reply::Done(decided::tried_again(to.as_deref())))
     }
