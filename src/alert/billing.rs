@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Duration, Utc};
 
-use super::cut_off::{CutOff, Observation};
+use super::cut_off::Observation;
 use super::engine::Engine;
 use super::finding::Value;
 use super::incident::{Incident, Phase, Reading};
@@ -98,7 +98,7 @@ impl Engine {
         self.change(&key, |incident| {
             incident.subject = Subject::Account;
             if !incident.phase.is_open() && cut_off.is_due(settings, now) && !is_doubted {
-                let why = stage(&cut_off, settings, now);
+                let why = cut_off.stage(settings, now);
                 incident.run_since = now;
                 incident.severity = cut_off.severity(settings, now);
                 incident.open(why, now);
@@ -118,7 +118,7 @@ impl Engine {
                     | Cause::MovedBack { .. }
             );
             if incident.phase == Phase::Firing && is_stage {
-                incident.why = stage(&cut_off, settings, now);
+                incident.why = cut_off.stage(settings, now);
             }
         });
     }
@@ -220,17 +220,5 @@ fn weigh_proof(
             }
             (incident.phase, incident.streak) = (Phase::Firing, 0);
         }
-    }
-}
-
-/// The stage of a cut-off, as the reason of its incident.
-fn stage(cut_off: &CutOff, settings: &AlertSettings, now: DateTime<Utc>) -> Cause {
-    match (cut_off.rung(settings, now), cut_off.date()) {
-        (Some(0), Some(_)) => Cause::DatePassed,
-        (Some(days), _) if days > 0 => cut_off.reason_of(days, settings, now),
-        (None, Some(date)) if !cut_off.used_up => {
-            Cause::MovedBack { to: date.with_timezone(&settings.zone).date_naive() }
-        }
-        _ => Cause::UsedUp,
     }
 }

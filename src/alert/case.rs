@@ -152,11 +152,3 @@ impl fmt::Display for Why {
 pub(crate) const fn nothing(why: Why) -> Due {
     Due::Nothing(why, None)
 }
-
-pub(super) fn escalated(settings: &AlertSettings, after: bool) -> Cause {
-    let to = settings.escalate_to.join(", ");
-    if !after {
-        return Cause::EscalatedAtOnce { to };
-    }
-    Cause::Escalated { to, after: settings.escalate_after.as_secs() / 60 }
-}

@@ -117,13 +117,19 @@ impl CutOff {
         settings.disconnect_days.iter().copied().filter(is_crossed).min()
     }
 
-    /// The reason of a mail about `rung`. The rung of the last safe day is crossed before its periods of 24 hours
-    /// are.
-    pub(super) fn reason_of(&self, rung: u32, settings: &AlertSettings, now: DateTime<Utc>) -> Cause {
+    /// Its stage, as a reason. The rung of the last safe day is crossed before its periods of 24 hours are.
+    pub(super) fn stage(&self, settings: &AlertSettings, now: DateTime<Utc>) -> Cause {
         let pay_by = PayBy::of(self.disconnect(), settings.lead_days, settings.zone, now);
-        match pay_by {
-            Some(PayBy::Today(_)) if rung == settings.lead_days + 1 => Cause::LastSafeDay,
-            Some(_) | None => Cause::Rung { days: i64::from(rung) },
+        match (self.rung(settings, now), self.date()) {
+            (Some(0), Some(_)) => Cause::DatePassed,
+            (Some(rung), _) if rung == settings.lead_days + 1 && matches!(pay_by, Some(PayBy::Today(_))) => {
+                Cause::LastSafeDay
+            }
+            (Some(days), _) if days > 0 => Cause::Rung { days: i64::from(days) },
+            (None, Some(date)) if !self.used_up => {
+                Cause::MovedBack { to: date.with_timezone(&settings.zone).date_naive() }
+            }
+            _ => Cause::UsedUp,
         }
     }
 

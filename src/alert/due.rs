@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Duration, Utc};
 
-use super::case::{Case, Due, Evidence, Role, Why, escalated, nothing};
+use super::case::{Case, Due, Evidence, Role, Why, nothing};
 use super::finding::{Failing, Value};
 use super::incident::Phase;
 use super::kind::{Event, Kind, Severity};
@@ -167,7 +167,10 @@ fn beginning(case: &Case<'_>) -> Due {
         let after = Duration::from_std(case.settings.escalate_after).unwrap_or(Duration::MAX);
         let at = since.filter(|_| is_open_to).and_then(|since| since.checked_add_signed(after));
         return match at {
-            Some(at) if at <= case.now => Due::Tell(Event::Escalated, escalated(case.settings, true)),
+            Some(at) if at <= case.now => {
+                let (to, after) = (case.settings.escalate_to.join(", "), case.settings.escalate_after);
+                Due::Tell(Event::Escalated, Cause::Escalated { to, after: after.as_secs() / 60 })
+            }
             at => Due::Nothing(Why::Escalation, at),
         };
     }

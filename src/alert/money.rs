@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Days, Duration, TimeZone as _, Utc};
 
-use super::case::{Case, Due, Evidence, Role, Why, escalated, nothing};
+use super::case::{Case, Due, Evidence, Role, Why, nothing};
 use super::cut_off::CutOff;
 use super::days::days_until;
 use super::incident::Phase;
@@ -54,7 +54,7 @@ pub(super) fn due(case: &Case<'_>, told: &Told) -> Due {
 
 fn escalation(case: &Case<'_>, cut_off: &CutOff) -> Due {
     if cut_off.is_near(case.settings, case.now) && case.incident.phase == Phase::Firing {
-        return Due::Tell(Event::Escalated, escalated(case.settings, false));
+        return Due::Tell(Event::Escalated, cut_off.stage(case.settings, case.now));
     }
     Due::Nothing(Why::Escalation, cut_off.crosses(case.settings.lead_days + 1, case.settings))
 }
@@ -64,8 +64,7 @@ fn ahead(case: &Case<'_>, cut_off: &CutOff, told: &Told, money: &Money, knows: b
     let Case { settings, now, .. } = *case;
     let rung = cut_off.rung(settings, now);
     if rung == Some(0) {
-        let why = if cut_off.date().is_some() { Cause::DatePassed } else { Cause::UsedUp };
-        return Due::Tell(Event::Rung(0), why);
+        return Due::Tell(Event::Rung(0), cut_off.stage(settings, now));
     }
     // The same kind within a day waits; it is owed afterwards if it still holds.
     let mut waits: Option<DateTime<Utc>> = None;
@@ -89,7 +88,7 @@ fn ahead(case: &Case<'_>, cut_off: &CutOff, told: &Told, money: &Money, knows: b
     if let Some(rung) = rung.filter(|&rung| money.rung.is_none_or(|told| rung < told)) {
         let guard = money.tightest.filter(|(tightest, _)| rung >= *tightest).map(|(_, at)| at);
         if cut_off.date().is_some() && is_free(guard) {
-            return Due::Tell(Event::Rung(rung), cut_off.reason_of(rung, settings, now));
+            return Due::Tell(Event::Rung(rung), cut_off.stage(settings, now));
         }
     }
     // A rung of the same report says it too.

@@ -44,9 +44,6 @@ pub(crate) enum Cause {
         /// In minutes.
         after: u64,
     },
-    EscalatedAtOnce {
-        to: String,
-    },
     Flapping {
         changes: usize,
     },

@@ -80,10 +80,6 @@ pub(crate) fn cause(cause: &Cause, language: Language) -> String {
                 "передано дальше ({to}): за {after} никто не подтвердил, что занимается этим"
             )
         }
-        Cause::EscalatedAtOnce { to } => {
-            let last_day = self::cause(&Cause::LastSafeDay, language);
-            say!(language, "escalated to {to}: {last_day}", "передано дальше ({to}): {last_day}")
-        }
         Cause::Flapping { changes } => {
             let changes = language.count(*changes, words::CHANGES);
             say!(language, "{changes} within an hour", "{changes} состояния за час")
@@ -306,9 +302,9 @@ mod tests {
             (Cause::SeenWrong, "first seen in this poll", "замечено при последнем опросе"),
             (Cause::Rung { days: 7 }, "less than 7 days left", "до отключения меньше 7 дней"),
             (
-                Cause::EscalatedAtOnce { to: "boss".to_owned() },
-                "escalated to boss: the last day on which a payment arrives in time has come",
-                "передано дальше (boss): наступил последний день, когда платёж ещё успеет дойти",
+                Cause::LastSafeDay,
+                "the last day on which a payment arrives in time has come",
+                "наступил последний день, когда платёж ещё успеет дойти",
             ),
             (Cause::OkInARow { polls: 2 }, "OK in 2 polls in a row", "в порядке: 2 опроса подряд"),
             (

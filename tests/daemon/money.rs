@@ -223,8 +223,7 @@ fn a_near_cut_off_escalates_despite_acks() {
         code == 1 && status.starts_with("✕ Cut-off ") && status.contains(", acknowledged ")
     });
     let mail = flat(&wait_for(&world.smtp, "main/disconnect/account escalated").text);
-    let words = "scalated to boss@example.com: the last day on which a payment arrives in time has come";
-    assert!(mail.contains(words), "{mail}");
+    assert!(mail.contains("he last day on which a payment arrives in time has come"), "{mail}");
     world.billing.says(report(world.start, 5000, None));
     until("the end is told", || boss(&world).len() > 2);
     assert_eq!(boss(&world)[2..], ["main/disconnect/account resolved"]);
