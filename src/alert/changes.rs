@@ -55,21 +55,19 @@ impl Engine {
 
     /// Whether the store has everything.
     pub(crate) fn is_saved(&self) -> bool {
-        self.incidents.unsaved.is_empty() && self.cut_offs.unsaved.is_empty() && self.known.unsaved.is_empty()
+        self.incidents.unsaved.is_empty() && self.cut_offs.unsaved.is_empty()
     }
 
     /// The store lost all of this: the next commit writes everything.
     pub(crate) fn write_all(&mut self) {
         self.incidents.write_all();
         self.cut_offs.write_all();
-        self.known.write_all();
     }
 
     /// All changes were stored.
     pub(crate) fn saved(&mut self) {
         self.incidents.unsaved.clear();
         self.cut_offs.unsaved.clear();
-        self.known.unsaved.clear();
     }
 }
 

@@ -51,6 +51,8 @@ pub(crate) struct CutOff {
     /// The number of reports in a row that prove that no cut-off is ahead.
     pub clear: u32,
     pub calendar: Option<CalendarEntry>,
+    /// Each collector that sees states has read the account once.
+    pub is_read: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -271,6 +273,7 @@ impl CutOff {
             arrived: self.arrived,
             calendar: self.calendar,
             read_at: self.read_at,
+            is_read: self.is_read,
             ..Self::default()
         };
     }

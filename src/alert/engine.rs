@@ -34,40 +34,26 @@ pub(crate) struct Engine {
     pub(super) horizon: DateTime<Utc>,
     /// Changed incidents that were not yet compared with the notification log.
     pub(super) changed: BTreeSet<Key>,
-    /// Accounts that each collector that sees states has read once.
-    pub(crate) known: Noting<AccountName, ()>,
 }
 
 impl Engine {
-    /// Continues from the contents of the store.
+    /// Continues from the contents of the store. Accounts that are no longer watched are forgotten.
     pub(crate) fn new(
         watchers: BTreeMap<AccountName, Watcher>,
         incidents: BTreeMap<Key, Incident>,
         cut_offs: BTreeMap<AccountName, CutOff>,
         now: DateTime<Utc>,
     ) -> Self {
-        Self {
-            watchers,
+        let mut engine = Self {
+            watchers: BTreeMap::new(),
             incidents: Noting::of(incidents),
             cut_offs: Noting::of(cut_offs),
             good_reports: BTreeMap::new(),
             horizon: now,
             changed: BTreeSet::new(),
-            known: Noting::default(),
-        }
-    }
-
-    /// The accounts that each collector that sees states had read once before this start. Accounts that are no
-    /// longer watched are forgotten.
-    #[must_use]
-    pub(crate) fn knowing(mut self, accounts: BTreeSet<AccountName>) -> Self {
-        self.known = Noting::of(accounts.into_iter().map(|account| (account, ())).collect());
-        self.forget_unwatched();
-        self
-    }
-
-    fn forget_unwatched(&mut self) {
-        self.known.remove_all(|account| !self.watchers.contains_key(account));
+        };
+        engine.set_watchers(watchers);
+        engine
     }
 
     /// All incidents, by key.
@@ -125,10 +111,10 @@ impl Engine {
         }
     }
 
-    /// Replaces the settings by which accounts are judged.
+    /// Replaces the settings by which accounts are judged. What is known of others is forgotten.
     pub(crate) fn set_watchers(&mut self, watchers: BTreeMap<AccountName, Watcher>) {
         self.watchers = watchers;
-        self.forget_unwatched();
+        self.cut_offs.remove_all(|account| !self.watchers.contains_key(account));
     }
 
     /// The machine slept, or its clock was set: earlier readings prove nothing until the next one.
@@ -299,15 +285,14 @@ impl Engine {
             .collect();
         for (key, why) in ended {
             self.change(&key, |incident| incident.retire(why, now));
-            if key.kind == Kind::Disconnect {
-                // Calendars remove the entry. A removed account keeps nothing.
-                match self.watchers.get(&key.account) {
-                    Some(watcher) => self.cut_offs.change(&key.account, |cut_off| {
-                        cut_off.forget_date(now);
-                        cut_off.enter_in_calendar(&watcher.settings, now);
-                    }),
-                    None => drop(self.cut_offs.remove(&key.account)),
-                }
+            if key.kind == Kind::Disconnect
+                && let Some(watcher) = self.watchers.get(&key.account)
+            {
+                // Calendars remove the entry.
+                self.cut_offs.change(&key.account, |cut_off| {
+                    cut_off.forget_date(now);
+                    cut_off.enter_in_calendar(&watcher.settings, now);
+                });
             }
         }
     }

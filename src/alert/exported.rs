@@ -18,7 +18,7 @@ impl Engine {
     /// Whether each collector that sees states has read this account once, now or before the last start. Then
     /// every open problem has an incident.
     pub(crate) fn knows(&self, account: &AccountName) -> bool {
-        self.known.contains_key(account)
+        self.cut_offs.get(account).is_some_and(|one| one.is_read)
     }
 
     /// The incidents of one account that metrics show.
@@ -62,8 +62,10 @@ impl Engine {
         let has_read =
             |collector| state.collectors.get(&collector).is_some_and(|status| status.last_success.is_some());
         let name = &state.profile.name;
-        if state_collectors(&state.profile).all(has_read) {
-            self.known.insert(name.clone(), ());
+        if !self.knows(name) && state_collectors(&state.profile).all(has_read) {
+            let mut known = self.cut_offs.get(name).cloned().unwrap_or_default();
+            known.is_read = true;
+            self.cut_offs.insert(name.clone(), known);
         }
     }
 }

@@ -216,7 +216,7 @@ fn restore(opened: Opened, settings: &Settings, clock: &Clock) -> Result<Decided
         tracing::warn!(%aside, "the journal beside the store belonged to another file, as of before a restored backup; it was set aside");
     }
     let restored = store.restore().context("loading what the store holds")?;
-    let Restored { incidents, cut_offs, known, mut log, watched_until, digests_from, digests } = restored;
+    let Restored { incidents, cut_offs, mut log, watched_until, digests_from, digests } = restored;
     if let Some(until) = watched_until {
         clock.has_lived_until(until);
     }
@@ -225,7 +225,7 @@ fn restore(opened: Opened, settings: &Settings, clock: &Clock) -> Result<Decided
         tracing::error!(%error, "the store cannot be used; incidents and mails go on in memory until it can");
     }
     let muted = store.silences(now).context("reading acknowledgements and silences")?;
-    let engine = Engine::new(watchers(settings), incidents, cut_offs, now).knowing(known);
+    let engine = Engine::new(watchers(settings), incidents, cut_offs, now);
     log.restart(now);
     if aside.is_some() {
         say_returned(aside.as_deref());

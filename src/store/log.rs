@@ -1,7 +1,7 @@
 //! The notification log as rows: the entries of all recipients, the bytes of mails on their way, the standing
 //! of each recipient, and sent mails. One transaction writes all changes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -36,9 +36,6 @@ CREATE TABLE sent (
 CREATE INDEX sent_by_time ON sent (sent_at);
 ";
 
-/// Accounts that each collector that sees states has read once.
-const KNOWN_ACCOUNTS: &str = "SELECT substr(key, length(?1) + 1) FROM meta WHERE key LIKE ?1 || '%'";
-
 /// The prefix, among the store's single values, of the end of an account's last digest, and these values.
 const DIGESTED: &str = "digested_until/";
 const DIGESTS: &str = "SELECT substr(key, length(?1) + 1), value FROM meta WHERE key LIKE ?1 || '%'";
@@ -51,8 +48,6 @@ pub(crate) type Flying = BTreeMap<(String, Lane), Arc<Rendered>>;
 pub(crate) struct Restored {
     pub incidents: BTreeMap<Key, Incident>,
     pub cut_offs: BTreeMap<AccountName, CutOff>,
-    /// Accounts that each collector that sees states has read once.
-    pub known: BTreeSet<AccountName>,
     pub log: Log,
     /// The last time that the daemon watched; `None` for a store that was never used.
     pub watched_until: Option<DateTime<Utc>>,
@@ -105,7 +100,6 @@ impl Store {
                 .all("SELECT key, body FROM incidents", [], |row| Ok((row.parsed(0)?, row.json(1)?)))?,
             cut_offs: self
                 .all("SELECT account, body FROM cut_offs", [], |row| Ok((row.parsed(0)?, row.json(1)?)))?,
-            known: self.all(KNOWN_ACCOUNTS, [truth::KNOWN], |row| row.parsed(0))?,
             log: Stored { entries, flights, addressees, is_started }.into(),
             watched_until: meta_moment(&self.connection, "watched_until")?,
             digests_from: meta_moment(&self.connection, "digested_until")?.or(started),

@@ -4,11 +4,8 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Transaction, params};
 
 use super::StoreError;
-use super::rows::{set_meta, stamp, write_rows};
+use super::rows::{stamp, write_rows};
 use crate::alert::{Cause, Engine, Incident, Phase};
-
-/// The prefix, among the store's single values, of an account that each collector that sees states has read once.
-pub(super) const KNOWN: &str = "known:";
 
 pub(super) fn write(
     transaction: &Transaction<'_>,
@@ -20,13 +17,6 @@ pub(super) fn write(
     for (key, incident) in engine.incidents.unsaved().filter_map(|(key, one)| Some((key.to_string(), one?))) {
         write_episode(transaction, &key, incident, &engine.title(incident).stored(), now)?;
         write_reason(transaction, &key, incident, now)?;
-    }
-    for (account, known) in engine.known.unsaved() {
-        let key = format!("{KNOWN}{account}");
-        match known {
-            Some(()) => set_meta(transaction, &key, "")?,
-            None => drop(transaction.execute("DELETE FROM meta WHERE key = ?1", [key])?),
-        }
     }
     let cut_offs = engine.cut_offs.unsaved().map(|(account, one)| ([account.to_string()], one));
     write_rows(transaction, "cut_offs", ["account"], cut_offs)

@@ -1,7 +1,7 @@
 //! The store of the notification log: after any sequence of incidents and mails, a start finds the last commit.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::alert_support::{Daemon, Fate, World, cut_off_in, report, rich};
@@ -84,7 +84,6 @@ pub(super) fn known(world: &World) -> String {
     found(&Restored {
         incidents: engine.incidents().clone(),
         cut_offs: engine.cut_offs().clone(),
-        known: BTreeSet::new(),
         log: log.clone(),
         watched_until: None,
         digests_from: None,

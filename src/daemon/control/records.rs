@@ -76,9 +76,9 @@ pub(crate) fn answer_from_store(
     if matches!(request, Request::Retry { .. } | Request::Drop { .. }) {
         return Err("that takes a running daemon".to_owned());
     }
-    let Restored { incidents, cut_offs, mut log, known, .. } = store.restore().map_err(failed)?;
+    let Restored { incidents, cut_offs, mut log, .. } = store.restore().map_err(failed)?;
     let muted = store.silences(now).map_err(failed)?;
-    let engine = &Engine::new(watchers, incidents, cut_offs, now).knowing(known);
+    let engine = &Engine::new(watchers, incidents, cut_offs, now);
     let (snapshot, debts) = (&Snapshot::default(), log.debts(now));
     answer(World { engine, log: &mut log, debts, snapshot, muted: &muted, store, mails, now }, request)
 }

@@ -44,8 +44,8 @@ impl Daemon {
 
     /// Continues with the content of a store.
     pub fn on(store: Store, watchers: BTreeMap<AccountName, Watcher>, now: DateTime<Utc>) -> Self {
-        let Restored { incidents, cut_offs, known, mut log, watched_until, .. } = store.restore().unwrap();
-        let mut engine = Engine::new(watchers, incidents, cut_offs, now).knowing(known);
+        let Restored { incidents, cut_offs, mut log, watched_until, .. } = store.restore().unwrap();
+        let mut engine = Engine::new(watchers, incidents, cut_offs, now);
         engine.is_sure_of(now);
         if watched_until.is_some() {
             log.restart(now);
