@@ -13,19 +13,15 @@ use super::log::Log;
 use super::notified::Notified;
 use super::noting::{Noting, Tidings};
 
-/// The notification log as a store holds it.
-#[derive(Debug, Default)]
-pub(crate) struct Stored {
-    pub entries: BTreeMap<(Key, String), Notified>,
-    pub flights: BTreeMap<(String, Lane), Flight>,
-    pub addressees: BTreeMap<String, Addressee>,
-    pub is_started: bool,
-}
-
-impl From<Stored> for Log {
-    /// All debts are compared again before the next mail leaves and at the next walk.
-    fn from(stored: Stored) -> Self {
-        let Stored { entries, flights, addressees, is_started } = stored;
+impl Log {
+    /// The notification log as a store holds it. All debts are compared again before the next mail leaves and at the
+    /// next walk.
+    pub(crate) fn of(
+        entries: BTreeMap<(Key, String), Notified>,
+        flights: BTreeMap<(String, Lane), Flight>,
+        addressees: BTreeMap<String, Addressee>,
+        is_started: bool,
+    ) -> Self {
         let mut candidates: BTreeMap<String, BTreeSet<Key>> = BTreeMap::new();
         for ((key, to), entry) in &entries {
             if entry.owed.as_ref().is_some_and(|owed| owed.event.is_some()) {

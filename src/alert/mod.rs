@@ -52,7 +52,6 @@ pub(crate) use calendar::CalendarEntry;
 pub(crate) use case::Due;
 #[cfg(test)]
 pub(crate) use case::Why;
-pub(crate) use changes::Stored;
 pub(crate) use cut_off::CutOff;
 pub(crate) use days::{days_until, deletion};
 pub(crate) use debts::Debts;

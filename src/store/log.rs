@@ -9,7 +9,7 @@ use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params}
 
 use super::rows::{Columns as _, meta, meta_moment, set_meta, write_rows};
 use super::{Store, StoreError, chats, reports, sent, truth};
-use crate::alert::{CutOff, Digest, Engine, Incident, Key, Lane, Log, Stored};
+use crate::alert::{CutOff, Digest, Engine, Incident, Key, Lane, Log};
 use crate::failpoint;
 pub(crate) use crate::model::mails::Rendered;
 use crate::model::{AccountName, LastReport};
@@ -94,13 +94,12 @@ impl Store {
         let addressees =
             self.all("SELECT recipient, body FROM standings", [], |row| Ok((row.text(0)?, row.json(1)?)))?;
         let started = meta_moment(&self.connection, "started")?;
-        let is_started = started.is_some();
         Ok(Restored {
             incidents: self
                 .all("SELECT key, body FROM incidents", [], |row| Ok((row.parsed(0)?, row.json(1)?)))?,
             cut_offs: self
                 .all("SELECT account, body FROM cut_offs", [], |row| Ok((row.parsed(0)?, row.json(1)?)))?,
-            log: Stored { entries, flights, addressees, is_started }.into(),
+            log: Log::of(entries, flights, addressees, is_started),
             watched_until: meta_moment(&self.connection, "watched_until")?,
             digests_from: meta_moment(&self.connection, "digested_until")?.or(started),
             digests: self.all(DIGESTS, [DIGESTED], |row| Ok((row.parsed(0)?, row.moment(1)?)))?,

@@ -41,7 +41,7 @@ pub(crate) fn answer(world: World<'_>, request: Request) -> Result<Reply, String
     let mut world = world;
     let mut reply = match request {
         Request::Health | Request::Reload | Request::Poll { .. } => {
-            Err("that takes a running daemon".to_owned())
+            Err("only a running daemon changes the outbox; start hostwatch and ask again".to_owned())
         }
         Request::Incidents => Ok(Reply::Incidents(world.incidents())),
         Request::Outbox => world.outbox(),
@@ -74,7 +74,7 @@ pub(crate) fn answer_from_store(
     now: DateTime<Utc>,
 ) -> Result<Reply, String> {
     if matches!(request, Request::Retry { .. } | Request::Drop { .. }) {
-        return Err("that takes a running daemon".to_owned());
+        return Err("only a running daemon changes the outbox; start hostwatch and ask again".to_owned());
     }
     let Restored { incidents, cut_offs, mut log, .. } = store.restore().map_err(failed)?;
     let muted = store.silences(now).map_err(failed)?;
