@@ -247,9 +247,16 @@ pub(crate) fn all_clear(report: &Report, known: Option<DateTime<Utc>>) -> Result
 /// Reports without any charge are proof once they were the only ones for this long.
 pub(crate) const BARE: Duration = Duration::hours(24);
 
-/// Whether a report has no charges, or only charges of zero.
+/// Whether reports without any charge since then are too new to prove anything.
+pub(crate) fn is_new_bare(since: Option<DateTime<Utc>>, now: DateTime<Utc>) -> bool {
+    since.is_some_and(|since| now - since < BARE)
+}
+
+/// Whether a report has no charges, neither made nor ahead, or only charges of zero.
 pub(crate) fn is_bare(report: &Report) -> bool {
-    report.moments_rejected == 0 && !report.moments.iter().any(|moment| moment.amount.is_positive())
+    report.moments_rejected == 0
+        && report.made.is_none()
+        && !report.moments.iter().any(|moment| moment.amount.is_positive())
 }
 
 /// The cut-off if a date may be known from before. A known date stays if the report's date cannot be read. It

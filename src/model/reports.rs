@@ -20,8 +20,8 @@ pub(crate) struct Reports {
     /// A newer report that names no cut-off while one is known and proves nothing, or that carries an error: no amount
     /// is based on it.
     pub doubted: Option<(Arc<Report>, DateTime<Utc>)>,
-    /// The time since when reports are without any charge.
-    bare_since: Option<DateTime<Utc>>,
+    /// The time since when reports are without any charge. A payment among them counts as a day of them.
+    pub bare_since: Option<DateTime<Utc>>,
     /// The last reports in a row neither name a cut-off nor prove that there is none.
     pub dateless: Option<Dateless>,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Dateless {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Believed {
     pub cut_off: Option<Disconnect>,
-    /// The time since when reports are without any charge, including the time before the start.
+    /// As [`Reports::bare_since`], including the time before the start.
     pub bare_since: Option<DateTime<Utc>>,
 }
 
@@ -49,8 +49,10 @@ impl Reports {
     /// Takes in a report that was read at `at`.
     pub(super) fn take(&mut self, report: Arc<Report>, believed: Believed, at: DateTime<Utc>) {
         let bare_since = believed.bare_since.or(self.bare_since);
-        self.bare_since = forecast::is_bare(&report).then(|| bare_since.unwrap_or(at));
-        let is_new_bare = self.bare_since.is_some_and(|since| at - since < forecast::BARE);
+        let bare_since =
+            if self.shows_payment(&report) { at - forecast::BARE } else { bare_since.unwrap_or(at) };
+        self.bare_since = forecast::is_bare(&report).then_some(bare_since);
+        let is_new_bare = forecast::is_new_bare(self.bare_since, at);
         let known =
             self.last_known().map(|(kept, _)| believed.cut_off.unwrap_or_else(|| forecast::disconnect(kept)));
         let doubt = forecast::proves_nothing(&report, known.unwrap_or(Disconnect::Unknown), is_new_bare);
@@ -71,6 +73,14 @@ impl Reports {
             (self.read_at, self.doubted) = (Some(at), None);
         }
         self.remembered = None;
+    }
+
+    /// Whether a report without charges has a higher balance than the last one with charges, and one above 0. The balance
+    /// of such a report may be that of its end, which is the lower one.
+    fn shows_payment(&self, report: &Report) -> bool {
+        let last = self.last_known().map(|(last, _)| last).filter(|last| !forecast::is_bare(last));
+        let balances = last.and_then(forecast::balance_now).zip(forecast::balance_now(report));
+        balances.is_some_and(|(last, balance)| balance.is_positive() && balance > last)
     }
 
     /// The last report since the start, of any worth.
