@@ -95,14 +95,15 @@ impl View<'_> {
                 Some(SecretString::from(text))
             }
             Err(why) => {
-                self.error(key, format!("{} {why}; name a text file", path.display()));
+                self.error(key, format!("{} {why}", path.display()));
                 None
             }
         }
     }
 
     fn read_secret(&self, path: &Path, key: &str) -> Secret {
-        match text_of(path).and_then(|text| usable(&text)) {
+        let alone = |why| format!("{why}; the secret must be its only content");
+        match text_of(path).and_then(|text| usable(&text).map_err(alone)) {
             Ok(secret) => {
                 self.secrets.files.borrow_mut().insert(path.to_owned());
                 if is_open(path) {
@@ -114,8 +115,7 @@ impl View<'_> {
                 Secret::Given(secret)
             }
             Err(why) => {
-                let remedy = "the secret must be its only content and readable by hostwatch";
-                self.error(key, format!("{} {why}; {remedy}", path.display()));
+                self.error(key, format!("{} {why}", path.display()));
                 Secret::Broken
             }
         }
@@ -155,8 +155,9 @@ impl View<'_> {
 
 /// The text of a small file.
 fn text_of(path: &Path) -> Result<String, String> {
-    let text = read_file::text(path)?;
-    if text.len() > MAX_BYTES { Err("is larger than 64 KiB".to_owned()) } else { Ok(text) }
+    let usual = "name a text file with the secret alone";
+    let text = read_file::text(path).map_err(|why| why.or(usual))?;
+    if text.len() > MAX_BYTES { Err(format!("is larger than 64 KiB; {usual}")) } else { Ok(text) }
 }
 
 /// Whether a credential holds what all other places of its secret hold.

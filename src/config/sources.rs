@@ -14,7 +14,7 @@ use super::environment::{self, Environment, Layer};
 use super::findings::Findings;
 use super::keys::KEYS;
 use crate::model::nearest::{likeness, nearest};
-use crate::read_file;
+use crate::read_file::{self, Unreadable};
 
 /// The merged values, and the accounts and tables that the user wrote.
 pub(super) struct Sources {
@@ -64,7 +64,8 @@ impl Sources {
     /// Merges the file. `None` if it is unusable.
     fn add_file(&mut self, path: &Path, findings: &Findings) -> Option<()> {
         let source = path.display().to_string();
-        let refuse = |why| findings.error(&source, "", format!("{why}; name the file with --config.file"));
+        let usual = "name the file with --config.file";
+        let refuse = |why: Unreadable| findings.error(&source, "", why.or(usual));
         let text = read_file::text(path).map_err(refuse).ok()?;
         let data = Toml::string(&text).data().map_err(|error| refuse_text(&source, &error, findings)).ok()?;
         let former = path.with_file_name("accounts.d");

@@ -30,11 +30,11 @@ fn proxy(view: &View<'_>, key: &str) -> Option<SecretString> {
 /// The contents of a file of certificates in PEM form.
 pub(super) fn authorities(view: &View<'_>, key: &str) -> Option<Arc<[u8]>> {
     let path = view.secrets.directory.join(view.text(key)?);
-    let why = match read_file::bytes(&path).and_then(|bytes| trust::certificates(&bytes).map(|_| bytes)) {
-        Ok(bytes) => return Some(bytes.into()),
-        Err(why) => why,
+    let usual = "name a PEM file";
+    let bytes = read_file::bytes(&path).map_err(|why| why.or(usual));
+    let checked = |bytes: Vec<u8>| match trust::certificates(&bytes) {
+        Ok(_) => Ok(bytes.into()),
+        Err(why) => Err(format!("{why}; {usual}")),
     };
-    let message = format!("{} {why}; name a PEM file that hostwatch may read", path.display());
-    view.error(key, message);
-    None
+    bytes.and_then(checked).map_err(|why| view.error(key, format!("{} {why}", path.display()))).ok()
 }

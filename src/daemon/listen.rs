@@ -100,12 +100,27 @@ async fn bind(addresses: &[ListenAddress]) -> Result<Vec<BoundSocket>> {
             },
             host => TcpListener::bind((host, address.port)).await,
         };
+        let remedy = bound.as_ref().map_or_else(remedy, |_| "");
         let bound = bound.with_context(|| {
-            format!("cannot listen on {address}; another may hold it: choose one with --web.listen-address")
+            format!("cannot listen on {address}; {remedy}; --web.listen-address chooses another")
         })?;
         sockets.push(tcp(bound)?);
     }
     Ok(sockets)
+}
+
+/// The likely cause of an address that cannot be listened on, and the remedy.
+fn remedy(error: &io::Error) -> &'static str {
+    let causes = [
+        (io::ErrorKind::AddrInUse, "another program listens there"),
+        (
+            io::ErrorKind::PermissionDenied,
+            "ports below 1024 need CAP_NET_BIND_SERVICE or a socket of systemd",
+        ),
+        (io::ErrorKind::AddrNotAvailable, "this machine has no such address"),
+    ];
+    let cause = causes.iter().find(|(kind, _)| *kind == error.kind());
+    cause.map_or("the address may be wrong", |(_, cause)| cause)
 }
 
 /// Listens on every address of both families, whatever `net.ipv6.bindv6only` says.

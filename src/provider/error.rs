@@ -43,6 +43,8 @@ pub(crate) enum ErrorKind {
     Timeout(Duration),
     #[error("no connection: {0}")]
     Connect(String),
+    #[error("no connection through the proxy: {0}")]
+    Proxy(String),
     #[error("the connection broke: {0}")]
     Closed(String),
     /// More than a page, a listing or a report may have.
@@ -93,6 +95,7 @@ impl ErrorKind {
             | Self::NotJson(text)
             | Self::WrongShape(text)
             | Self::Connect(text)
+            | Self::Proxy(text)
             | Self::Closed(text)
             | Self::Status(_, text)
             | Self::Rejected(_, text)
@@ -146,7 +149,9 @@ impl ApiError {
             Status(402 | 403, _) | NotAsked { why: Why::Refused, .. } => FailureKind::Refused,
             _ if self.is_not_found() => FailureKind::NotFound,
             // The provider did not answer.
-            Off | Setup(_) | NoToken { .. } | Timeout(_) | Connect(_) | Closed(_) => FailureKind::Other,
+            Off | Setup(_) | NoToken { .. } | Timeout(_) | Connect(_) | Proxy(_) | Closed(_) => {
+                FailureKind::Other
+            }
             NotAsked { .. }
             | Status(..)
             | Rejected(..)
@@ -166,7 +171,7 @@ impl ApiError {
     }
 
     fn remedy(&self) -> Option<&'static str> {
-        use ErrorKind::{Connect, NoToken, NotJson, Off, Redirect, Status};
+        use ErrorKind::{Connect, NoToken, NotJson, Off, Proxy, Redirect, Status};
         let (address, credentials) = match self.group() {
             Group::Hosting => {
                 ("check base_url", "check hosting_token, or hosting_api_key, and hosting_auth_scheme")
@@ -178,6 +183,8 @@ impl ApiError {
             || (matches!(self.kind, Status(404, _)) && !self.is_not_found());
         if self.kind == Off {
             Some("set its address and credentials")
+        } else if matches!(self.kind, Proxy(_) | Status(407, _)) {
+            Some("check proxy")
         } else if let NoToken { refused, .. } = self.kind {
             Some(if refused { "check hosting_api_key" } else { "check hosting_token_url" })
         } else if self.is_credentials() {
@@ -210,6 +217,14 @@ mod tests {
         );
         let (kind, message) = failure(Collector::Charges, missing());
         assert!(kind == FailureKind::Unusable && message.ends_with("; check panel_url"), "{message}");
+    }
+
+    #[test]
+    fn the_remedy_for_a_proxy_names_the_proxy() {
+        for kind in [ErrorKind::Proxy("Connection refused".into()), ErrorKind::Status(407, String::new())] {
+            let (_, message) = failure(Collector::Vms, kind);
+            assert!(message.ends_with("; check proxy"), "{message}");
+        }
     }
 
     #[test]

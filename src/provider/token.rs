@@ -46,6 +46,7 @@ pub(super) struct Bought {
 /// Buys the tokens of one account, one after the other.
 pub(super) struct TokenDesk {
     http: Arc<Client>,
+    has_proxy: bool,
     offer: TokenOffer,
     scheme: String,
     observer: Arc<dyn Observer>,
@@ -86,6 +87,7 @@ impl TokenDesk {
     ) -> Result<Self, ErrorKind> {
         Ok(Self {
             http: hosts.http(via)?,
+            has_proxy: via.proxy.is_some(),
             offer,
             scheme,
             observer,
@@ -134,7 +136,7 @@ impl TokenDesk {
         let may_buy = held.not_before.is_none_or(|at| at <= now);
         let is_due = token.refused || token.renew_at.is_some_and(|at| at <= now);
         let has_ended = token.refused && token.accepted;
-        (!has_ended && !(is_due && may_buy)).then(|| token.bought.clone())
+        (!has_ended && (!is_due || !may_buy)).then(|| token.bought.clone())
     }
 
     /// Notes that a request with this token was answered.
@@ -187,7 +189,11 @@ impl TokenDesk {
         let request = request
             .header(ACCEPT, HeaderValue::from_static("application/json"))
             .header(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
-        request.body(form).send().await.map_err(|error| failure_of(error, self.hosts.timing.whole))
+        request
+            .body(form)
+            .send()
+            .await
+            .map_err(|error| failure_of(error, self.hosts.timing.whole, self.has_proxy))
     }
 
     async fn token_in(&self, response: Response, report: AttemptReport) -> Result<SecretString, ErrorKind> {

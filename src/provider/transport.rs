@@ -14,9 +14,10 @@ use reqwest::{Client, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::model::Group;
+use crate::trust;
 
 use super::address::shown;
-use super::error::{ErrorKind, cause, innermost};
+use super::error::{ErrorKind, innermost};
 use super::hosts::Hosts;
 use super::limits::Permit;
 use super::observe::Observer;
@@ -31,6 +32,7 @@ const BEGINNING_WITHIN: Duration = Duration::from_secs(5);
 pub(super) struct ApiTransport {
     http: Arc<Client>,
     whole: Duration,
+    has_proxy: bool,
     /// `Authorization` of each group that has credentials.
     authorization: [Option<HeaderValue>; 3],
 }
@@ -47,7 +49,8 @@ impl ApiTransport {
                 all[group as usize] = Some(authorization(group, name, secret).ok_or_else(|| (group, bad()))?);
             }
         }
-        Ok(Self { http, whole: hosts.timing.whole, authorization: all })
+        let has_proxy = settings.via.proxy.is_some();
+        Ok(Self { http, whole: hosts.timing.whole, has_proxy, authorization: all })
     }
 
     /// One attempt, up to the head of the answer, with the credentials of the group or with the given ones.
@@ -62,17 +65,22 @@ impl ApiTransport {
         let request = self.http.get(url).header(ACCEPT, HeaderValue::from_static("application/json"));
         let request = request.header(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         let request = request.header(AUTHORIZATION, authorization);
-        request.send().await.map_err(|error| failure_of(error, self.whole))
+        request.send().await.map_err(|error| failure_of(error, self.whole, self.has_proxy))
     }
 }
 
 /// The meaning of an error of a connection or of a body. `whole` is the time limit of a request.
-pub(super) fn failure_of(error: reqwest::Error, whole: Duration) -> ErrorKind {
+pub(super) fn failure_of(error: reqwest::Error, whole: Duration, has_proxy: bool) -> ErrorKind {
     let error = error.without_url();
     if error.is_timeout() {
         ErrorKind::Timeout(whole)
     } else if error.is_connect() {
-        ErrorKind::Connect(cause(&error))
+        // A certificate is the provider's in spite of a proxy.
+        match trust::in_words(&error, "the key ca_file", "the address") {
+            Some(words) => ErrorKind::Connect(words),
+            None if has_proxy => ErrorKind::Proxy(innermost(&error).to_string()),
+            None => ErrorKind::Connect(innermost(&error).to_string()),
+        }
     } else {
         ErrorKind::Closed(innermost(&error).to_string())
     }
@@ -134,7 +142,7 @@ pub(super) struct AnswerBody {
 impl AnswerBody {
     /// The next piece; `None` at the end.
     pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, ErrorKind> {
-        let chunk = self.response.chunk().await.map_err(|error| failure_of(error, self.whole));
+        let chunk = self.response.chunk().await.map_err(|error| failure_of(error, self.whole, false));
         chunk
             .and_then(|chunk| {
                 self.came += chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);

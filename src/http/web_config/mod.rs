@@ -57,7 +57,9 @@ impl WebConfig {
     /// All errors.
     pub(crate) fn read(path: &Path) -> Result<Self, ConfigErrors> {
         let mut findings = WebFindings::new(path);
-        let text = findings.read(path, "", read_file::text);
+        let text = findings.read(path, "", |path| {
+            read_file::text(path).map_err(|why| why.or("name it with --web.config.file"))
+        });
         let parsed = text.map(|text| file::parse(&text));
         let file = match parsed {
             Some(Ok(file)) => file,

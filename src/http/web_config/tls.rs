@@ -57,7 +57,7 @@ fn pem(key: &str, path: Option<&str>, findings: &mut WebFindings) -> Option<Vec<
         return None;
     };
     let path = findings.beside(path);
-    findings.read(&path, &key, read_file::bytes)
+    findings.read(&path, &key, |path| read_file::bytes(path).map_err(|why| why.or("name a PEM file")))
 }
 
 fn certificates(pem: &[u8], key: &str, findings: &mut WebFindings) -> Option<Vec<CertificateDer<'static>>> {

@@ -80,6 +80,7 @@ async fn a_token_is_bought_by_the_one_request_that_is_no_get() {
     by_proxy.via.proxy = Some("http://127.0.0.1:1".into());
     let error = same.renewed(by_proxy).unwrap().containers().await.unwrap_err();
     assert!(matches!(error.kind, ErrorKind::NoToken { .. }), "{error}");
+    assert!(error.to_string().contains("no connection through the proxy"), "{error}");
     assert_eq!(purchases(&server), 1);
     let mut other = buying(&server);
     if let HostingToken::Bought(offer) = &mut other.hosting.as_mut().unwrap().token {

@@ -397,7 +397,8 @@ fn quoted(text: &str) -> String {
 }
 
 fn secret_in(file: &Path) -> Result<String> {
-    let text = read_file::text(file).map_err(|why| anyhow!("{} {why}", file.display()))?;
+    let text =
+        read_file::text(file).map_err(|why| anyhow!("{} {}", file.display(), why.or("name a text file")))?;
     let text = text.trim_end_matches(['\r', '\n']);
     if text.is_empty() {
         bail!("{} is empty; the secret must be its only content", file.display());
