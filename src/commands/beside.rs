@@ -26,7 +26,9 @@ impl Beside {
     /// Finds the daemon of a configuration file.
     pub(super) fn of(file: &Path) -> Self {
         let settings = config::read_leniently(Some(file), &Environment::of_process());
-        let mut places = settings.as_ref().map(places).unwrap_or_default();
+        // The runtime directory is known whatever the file holds.
+        let store = settings.as_ref().ok().map(|settings| settings.store_path.as_path());
+        let mut places = places(store);
         // A file that the user named means its own daemon.
         if file == Path::new(CONFIG_FILE) {
             places.extend(control::places(None));
@@ -83,7 +85,7 @@ impl Beside {
     fn store_of(&self, socket: &DaemonSocket) -> Option<&Path> {
         let settings = self.settings.as_ref().ok()?;
         let is_its = |place: PathBuf| DaemonSocket(place) == *socket;
-        places(settings).into_iter().any(is_its).then_some(settings.store_path.as_path())
+        places(Some(&settings.store_path)).into_iter().any(is_its).then_some(settings.store_path.as_path())
     }
 
     /// The error that no daemon has a socket, or that the configuration does not say where it would be.
@@ -108,11 +110,12 @@ impl Beside {
 }
 
 /// The possible sockets of a configuration's daemon.
-fn places(settings: &Settings) -> Vec<PathBuf> {
+fn places(store: Option<&Path>) -> Vec<PathBuf> {
     let environment = Environment::of_process();
     let runtime = environment.get("RUNTIME_DIRECTORY").filter(|value| !value.is_empty());
-    let own = runtime.map(|runtime| control::path(&settings.store_path, Some(runtime)));
-    own.into_iter().chain(control::places(Some(&settings.store_path))).collect()
+    let own = runtime.map(|runtime| control::path(store.unwrap_or(Path::new("")), Some(runtime)));
+    let beside = store.map(|store| control::places(Some(store)));
+    own.into_iter().chain(beside.into_iter().flatten()).collect()
 }
 
 /// The sockets that exist, and those whose existence this user may not check.
@@ -123,6 +126,6 @@ fn there(places: Vec<PathBuf>) -> Vec<DaemonSocket> {
 
 /// The socket of a configuration's daemon, or its place if there is none.
 pub(super) fn socket(settings: &Settings) -> DaemonSocket {
-    let found = there(places(settings)).into_iter().next();
+    let found = there(places(Some(&settings.store_path))).into_iter().next();
     found.unwrap_or_else(|| DaemonSocket(control::path(&settings.store_path, None)))
 }
