@@ -99,7 +99,7 @@ impl Store {
                 .all("SELECT key, body FROM incidents", [], |row| Ok((row.parsed(0)?, row.json(1)?)))?,
             cut_offs: self
                 .all("SELECT account, body FROM cut_offs", [], |row| Ok((row.parsed(0)?, row.json(1)?)))?,
-            log: Log::of(entries, flights, addressees, is_started),
+            log: Log::of(entries, flights, addressees, started.is_some()),
             watched_until: meta_moment(&self.connection, "watched_until")?,
             digests_from: meta_moment(&self.connection, "digested_until")?.or(started),
             digests: self.all(DIGESTS, [DIGESTED], |row| Ok((row.parsed(0)?, row.moment(1)?)))?,

@@ -140,11 +140,9 @@ fn a_file_that_is_no_store_is_refused_and_stays_as_it_is() {
         let error = Store::open(path, now()).unwrap_err();
         assert!(matches!(error, StoreError::Foreign { .. }), "{}: {error}", path.display());
     }
-    // An empty file, and a store of before the mark.
+    // An empty file becomes a store.
     let (_directory, path) = place();
     fs::write(&path, "").unwrap();
-    drop(open(&path));
-    raw(&path).pragma_update(None, "application_id", 0).unwrap();
     drop(open(&path));
     let marked: u32 = raw(&path).pragma_query_value(None, "application_id", |row| row.get(0)).unwrap();
     assert_ne!(marked, 0);

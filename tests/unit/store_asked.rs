@@ -80,6 +80,9 @@ fn what_waits_is_changed_by_a_running_daemon_alone() {
     let (_directory, path, _, now) = stopped();
     let drop = Request::Drop { to: "bob".to_owned(), key: None };
     for request in [drop, Request::Retry { to: None }] {
-        assert_eq!(ask(&path, request, now).unwrap_err(), "that takes a running daemon");
+        assert_eq!(
+            ask(&path, request, now).unwrap_err(),
+            "only a running daemon changes the outbox; start hostwatch and ask again"
+        );
     }
 }

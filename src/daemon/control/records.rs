@@ -65,7 +65,7 @@ pub(crate) fn answer(world: World<'_>, request: Request) -> Result<Reply, String
 /// Answers a request from the store alone, if no daemon runs.
 ///
 /// # Errors
-/// The error is in words for the person who asked. What waits is the daemon's: nobody else changes it.
+/// The error is in words for the person who asked. The outbox is the daemon's: nobody else changes it.
 pub(crate) fn answer_from_store(
     store: &mut Store,
     watchers: BTreeMap<AccountName, Watcher>,
