@@ -1,5 +1,6 @@
 //! The facts that the notification log is compared with: incidents, readings, people's decisions, and the time.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, NaiveDate, Utc};
@@ -24,6 +25,8 @@ pub(crate) struct Facts<'a> {
     pub now: DateTime<Utc>,
     /// The incidents that each incident explains.
     explained: BTreeMap<&'a Key, Vec<&'a Incident>>,
+    recipients: OnceCell<BTreeSet<String>>,
+    everybody: OnceCell<BTreeSet<String>>,
 }
 
 impl<'a> Facts<'a> {
@@ -40,7 +43,8 @@ impl<'a> Facts<'a> {
                 explained.entry(cause).or_default().push(incident);
             }
         }
-        Self { engine, snapshot, muted, max_per_hour, now, explained }
+        let (recipients, everybody) = (OnceCell::new(), OnceCell::new());
+        Self { engine, snapshot, muted, max_per_hour, now, explained, recipients, everybody }
     }
 
     /// The incidents that this one explains.
@@ -92,13 +96,15 @@ impl<'a> Facts<'a> {
     }
 
     /// The recipients of all accounts, without those of escalations alone.
-    pub(super) fn recipients(&self) -> BTreeSet<String> {
-        self.engine.watchers().values().flat_map(Watcher::all_recipients).cloned().collect()
+    pub(super) fn recipients(&self) -> &BTreeSet<String> {
+        let watchers = self.engine.watchers().values();
+        self.recipients.get_or_init(|| watchers.flat_map(Watcher::all_recipients).cloned().collect())
     }
 
     /// All recipients in the configuration.
-    pub(super) fn everybody(&self) -> BTreeSet<String> {
-        self.engine.watchers().values().flat_map(Watcher::everybody).cloned().collect()
+    pub(super) fn everybody(&self) -> &BTreeSet<String> {
+        let watchers = self.engine.watchers().values();
+        self.everybody.get_or_init(|| watchers.flat_map(Watcher::everybody).cloned().collect())
     }
 
     pub(crate) fn is_recipient(&self, to: &str, key: &Key) -> bool {

@@ -43,7 +43,7 @@ impl Log {
         self.addressees.change_all(|to| !everybody.contains(to), |one| one.unsure_since = None);
         if !self.is_started && facts.engine.all_attempted(facts.snapshot) {
             self.is_started = true;
-            for to in &recipients {
+            for to in recipients {
                 if self.has_first_mail(to, facts) {
                     self.change_addressee(to, |one| one.first = Some(First::Owed(facts.now)));
                 }
@@ -87,11 +87,11 @@ impl Log {
         }
         for incident in keys.iter().filter_map(|key| facts.incident(key)) {
             let key = &incident.key;
-            let answers = self.concerned(key, facts).into_iter().map(|(to, entry)| {
+            let news = self.concerned(key, facts).into_iter().filter_map(|(to, entry)| {
                 let due = due::due(&self.case(incident, entry.unwrap_or(&nothing), to, facts));
-                (to.to_owned(), due)
+                (!self.is_settled(key, to, entry, &due)).then(|| (to.to_owned(), due))
             });
-            for (to, due) in answers.collect::<Vec<_>>() {
+            for (to, due) in news.collect::<Vec<_>>() {
                 self.keep(incident, &to, &due, facts.now);
             }
         }
@@ -105,6 +105,13 @@ impl Log {
             .flat_map(|one| one.recipients(key.kind).iter().chain(&one.settings.escalate_to));
         let told = self.entries.of_incident(key).map(|(to, entry)| (to.as_str(), Some(entry)));
         named.map(|to| (to.as_str(), None)).chain(told).collect()
+    }
+
+    /// Whether the recipient knows, and nothing is owed or was. That is so for nearly all.
+    fn is_settled(&self, key: &Key, to: &str, entry: Option<&Notified>, due: &Due) -> bool {
+        matches!(due, Due::Nothing(Why::Told | Why::Acknowledged | Why::Explained(_) | Why::Fine, _))
+            && entry.is_none_or(|entry| entry.owed.is_none() && entry.told.is_open())
+            && self.candidates.get(to).is_none_or(|candidates| !candidates.contains(key))
     }
 
     pub(super) fn entry(&self, key: &Key, to: &str) -> Option<&Notified> {
