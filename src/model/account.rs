@@ -242,8 +242,15 @@ impl KnownAccount {
         observed
     }
 
-    fn apply_sites(&mut self, container: ContainerId, rows: Rows<Site>, at: DateTime<Utc>) -> Vec<Observed> {
+    fn apply_sites(
+        &mut self,
+        container: ContainerId,
+        mut rows: Rows<Site>,
+        at: DateTime<Utc>,
+    ) -> Vec<Observed> {
         let state = self.state_mut();
+        let before = state.sites.get(&container).and_then(|listing| listing.read_at);
+        rows.rows.retain(|site| !is_at_home(state, site.id, container, before));
         for site in &rows.rows {
             let old = state.homes.get(&site.id).copied();
             if old == Some(container) {
@@ -269,6 +276,23 @@ impl KnownAccount {
             counts.remove(&Some(site));
         }
     }
+}
+
+/// Whether a site that this container lists stays with a container that lists it too. The lower number counts, so that
+/// it is the same one after each poll. `before`: the last reading of this container; an older listing shows nothing, nor
+/// does that of a container that is missing itself.
+fn is_at_home(
+    state: &AccountState,
+    site: SiteId,
+    container: ContainerId,
+    before: Option<DateTime<Utc>>,
+) -> bool {
+    let is_there =
+        |home: &&ContainerId| **home < container && !state.containers.missing.contains(&home.get());
+    let home = state.homes.get(&site).filter(is_there);
+    home.and_then(|home| state.sites.get(home)).is_some_and(|listing| {
+        listing.complete && listing.read_at >= before && !listing.missing.contains(&site.get())
+    })
 }
 
 fn forget_if<T: Default>(is_off: bool, known: &mut T) {

@@ -165,6 +165,27 @@ fn a_site_lives_in_one_container_only_and_goes_with_it() {
     assert_eq!(known.state().all_sites().map(|site| site.id.get()).collect::<Vec<_>>(), [10, 11, 20]);
 }
 
+/// It does not move at each poll: its labels and its cause would change.
+#[test]
+fn a_site_that_two_containers_list_stays_in_the_first_while_that_is_read() {
+    let mut known = known();
+    let mut minute = 0;
+    let mut read = |container, ids: &[u64]| {
+        minute += 1;
+        let rows = ids.iter().map(|&id| site(id, container, "Active")).collect();
+        let rows = Rows::new(rows, true);
+        known.apply(Read::Sites(ContainerId::new(container), rows), at() + TimeDelta::minutes(minute));
+        known.state().site(SiteId::new(11)).unwrap().container.get()
+    };
+    assert_eq!(read(2, &[20, 11]), 2);
+    for sweep in 0..3 {
+        assert_eq!((read(1, &[10, 11]), read(2, &[20, 11])), (1, 1), "{sweep}");
+    }
+    assert_eq!((read(1, &[10]), read(2, &[20, 11])), (1, 2), "it moved");
+    assert_eq!(read(1, &[10, 11]), 1);
+    assert_eq!((read(2, &[20, 11]), read(2, &[20, 11])), (1, 2), "the first is not read any more");
+}
+
 proptest::proptest! {
     /// After any readings in any order a site is in exactly one place: where a listing shows it.
     #[test]
