@@ -113,6 +113,22 @@ impl Engine {
     pub(crate) fn set_watchers(&mut self, watchers: BTreeMap<AccountName, Watcher>) {
         self.watchers = watchers;
         self.cut_offs.remove_all(|account| !self.watchers.contains_key(account));
+        self.take_severities();
+    }
+
+    /// Gives incidents that are open, or not confirmed yet, the severity that their rule has now.
+    fn take_severities(&mut self) {
+        let settings = |key: &Key| Some(self.watchers.get(&key.account)?.settings.clone());
+        // Cut-offs, their reports and failing collectors have a severity by their stage.
+        let staged = [Kind::Disconnect, Kind::BillingReport, Kind::CollectorFailing];
+        let follows = |key: &Key| !staged.contains(&key.kind);
+        let is_on = |one: &&Incident| one.phase.is_open() || one.phase == Phase::Pending;
+        let on = self.incidents.values().filter(|one| is_on(one) && follows(&one.key));
+        let severities = on
+            .filter_map(|one| Some((one.key.clone(), settings(&one.key)?.severity_of(&one.key, &one.value))));
+        for (key, severity) in severities.collect::<Vec<_>>() {
+            self.change(&key, |incident| incident.severity = severity);
+        }
     }
 
     /// The machine slept, or its clock was set: earlier readings prove nothing until the next one.

@@ -197,9 +197,6 @@ impl Incident {
     /// The transitions: phase × verdict.
     fn step(&mut self, verdict: Verdict, subject: Subject, reading: &Reading, settings: &AlertSettings) {
         use Phase::{Firing, Pending, Recovering, Removed, Resolved, Unwatched};
-        if let Verdict::Bad { value, .. } = &verdict {
-            self.severity = settings.severity_of(&self.key, value);
-        }
         match (self.phase, verdict) {
             (_, Verdict::Frozen)
             | (Resolved | Removed, Verdict::Good | Verdict::Gone { .. })
@@ -208,17 +205,20 @@ impl Incident {
             (Unwatched, Verdict::Good | Verdict::Gone { .. }) => self.streak = 1,
             // It was confirmed before, and no reading showed it right since.
             (Unwatched, Verdict::Bad { value, .. }) if self.streak == 0 => {
+                self.severity = settings.severity_of(&self.key, &value);
                 (self.subject, self.value) = (subject, value);
                 self.run_since = reading.at;
                 self.open(Cause::WatchedAgain, reading.at);
             }
             (Resolved | Removed | Unwatched, Verdict::Bad { hold, value }) => {
                 (self.phase, self.subject, self.value) = (Pending, subject, value);
+                self.severity = settings.severity_of(&self.key, &self.value);
                 self.begin_run(reading);
                 self.confirm(hold, reading.at, settings);
             }
             (Pending, Verdict::Bad { hold, value }) => {
                 if value != self.value {
+                    self.severity = settings.severity_of(&self.key, &value);
                     (self.value, self.run_since) = (value, reading.at);
                 }
                 self.streak += 1;
@@ -228,9 +228,15 @@ impl Incident {
                 (self.phase, self.why) = (Resolved, Cause::Unconfirmed);
             }
             (Firing, Verdict::Bad { value, .. }) => {
+                if value != self.value {
+                    self.severity = settings.severity_of(&self.key, &value);
+                }
                 (self.subject, self.value) = (subject, value);
             }
             (Recovering, Verdict::Bad { value, .. }) => {
+                if value != self.value {
+                    self.severity = settings.severity_of(&self.key, &value);
+                }
                 (self.phase, self.streak, self.why) = (Firing, 0, Cause::WrongAgain);
                 (self.subject, self.value) = (subject, value);
             }

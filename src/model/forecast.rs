@@ -143,7 +143,7 @@ pub(crate) fn balance_now(report: &Report) -> Option<Money> {
 pub(crate) fn owes_nothing(report: &Report) -> bool {
     report.error.is_none()
         && report.edd == Edd::Null
-        && is_bare(report)
+        && takes_nothing(report)
         && balance_now(report).is_some_and(Money::is_zero)
         && report.expected_balance.is_none_or(Money::is_zero)
 }
@@ -254,9 +254,12 @@ pub(crate) fn is_new_bare(since: Option<DateTime<Utc>>, now: DateTime<Utc>) -> b
 
 /// Whether a report has no charges, neither made nor ahead, or only charges of zero.
 pub(crate) fn is_bare(report: &Report) -> bool {
-    report.moments_rejected == 0
-        && report.made.is_none()
-        && !report.moments.iter().any(|moment| moment.amount.is_positive())
+    report.made.is_none() && takes_nothing(report)
+}
+
+/// Whether no charge ahead takes anything.
+fn takes_nothing(report: &Report) -> bool {
+    report.moments_rejected == 0 && !report.moments.iter().any(|moment| moment.amount.is_positive())
 }
 
 /// The cut-off if a date may be known from before. A known date stays if the report's date cannot be read. It

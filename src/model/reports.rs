@@ -50,7 +50,7 @@ impl Reports {
     pub(super) fn take(&mut self, report: Arc<Report>, believed: Believed, at: DateTime<Utc>) {
         let bare_since = believed.bare_since.or(self.bare_since);
         let bare_since =
-            if self.shows_payment(&report) { at - forecast::BARE } else { bare_since.unwrap_or(at) };
+            if self.shows_payment(&report, at) { at - forecast::BARE } else { bare_since.unwrap_or(at) };
         self.bare_since = forecast::is_bare(&report).then_some(bare_since);
         let is_new_bare = forecast::is_new_bare(self.bare_since, at);
         let known =
@@ -75,12 +75,14 @@ impl Reports {
         self.remembered = None;
     }
 
-    /// Whether a report without charges has a higher balance than the last one with charges, and one above 0. The balance
-    /// of such a report may be that of its end, which is the lower one.
-    fn shows_payment(&self, report: &Report) -> bool {
+    /// Whether the balance of a report without charges, which may be that of its end, is above 0, above that of the last
+    /// report with charges, and above what that one foresaw.
+    fn shows_payment(&self, report: &Report, at: DateTime<Utc>) -> bool {
         let last = self.last_known().map(|(last, _)| last).filter(|last| !forecast::is_bare(last));
-        let balances = last.and_then(forecast::balance_now).zip(forecast::balance_now(report));
-        balances.is_some_and(|(last, balance)| balance.is_positive() && balance > last)
+        let bounds = last.map(|last| [forecast::balance_now(last), forecast::highest_foreseen(last, report, at)]);
+        let balance = forecast::balance_now(report).filter(|balance| balance.is_positive());
+        report.error.is_none()
+            && bounds.is_some_and(|bounds| bounds.iter().all(|bound| bound.is_some() && balance > *bound))
     }
 
     /// The last report since the start, of any worth.

@@ -204,7 +204,7 @@ impl Drop for AttemptReport {
 pub(super) fn code_of(kind: &ErrorKind) -> &'static str {
     if matches!(kind, ErrorKind::Timeout(_)) {
         "timeout"
-    } else if matches!(kind, ErrorKind::Connect(_)) {
+    } else if matches!(kind, ErrorKind::Connect(_) | ErrorKind::Proxy(_)) {
         "connect"
     } else if matches!(kind, ErrorKind::TooLarge { .. }) {
         "too_large"

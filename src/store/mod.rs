@@ -217,6 +217,20 @@ impl Store {
         }
     }
 
+    /// Writes in one transaction: all of it, or nothing.
+    pub(crate) fn together(
+        &mut self,
+        write: impl FnOnce(&mut Self) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        self.connection.execute_batch("BEGIN IMMEDIATE")?;
+        let written = write(self).and_then(|()| Ok(self.connection.execute_batch("COMMIT")?));
+        if written.is_err() {
+            // SQLite may have rolled it back itself.
+            let _ = self.connection.execute_batch("ROLLBACK");
+        }
+        written
+    }
+
     /// A store that ends with the process.
     pub(crate) fn in_memory() -> Result<Self, StoreError> {
         let mut connection = Connection::open_in_memory()?;

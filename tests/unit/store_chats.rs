@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::alert_support::start as now;
-use crate::store::{ChatMessage, Store};
+use crate::store::{ChatMessage, Store, StoreError};
 use rusqlite::Connection;
 
 fn to() -> [String; 1] {
@@ -27,7 +27,13 @@ fn a_message_is_known_by_its_number_until_its_last_edit() {
     );
     let edited = ChatMessage { raw: b"{1}".to_vec(), number: Some(100), ..found };
     store.change_chat_message(&edited).unwrap();
-    assert_eq!(store.chat_messages().unwrap(), [edited]);
+    assert_eq!(store.chat_messages().unwrap(), [edited.clone()]);
+    let refused = store.together(|store| {
+        store.change_chat_message(&ChatMessage { raw: b"{2}".to_vec(), ..edited.clone() })?;
+        Err(StoreError::Foreign { path: path.clone() })
+    });
+    assert!(refused.is_err());
+    assert_eq!(store.chat_messages().unwrap(), [edited], "nothing of it is written");
     store.end_chat_message("telegram:ops", "0f@example.com").unwrap();
     assert!(store.chat_messages().unwrap().is_empty());
 }

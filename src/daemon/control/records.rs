@@ -41,7 +41,7 @@ pub(crate) fn answer(world: World<'_>, request: Request) -> Result<Reply, String
     let mut world = world;
     let mut reply = match request {
         Request::Health | Request::Reload | Request::Poll { .. } => {
-            Err("only a running daemon changes the outbox; start hostwatch and ask again".to_owned())
+            Err("that takes a running daemon".to_owned())
         }
         Request::Incidents => Ok(Reply::Incidents(world.incidents())),
         Request::Outbox => world.outbox(),

@@ -68,17 +68,15 @@ impl Pipeline {
             Some(ChatMessage { raw, number: Some(*number), ..message })
         });
         let comment = format!("{who}, in Telegram");
-        for (key, episode) in open {
-            match press {
-                Press::Seen => store.acknowledge(&key, episode, &comment, self.now)?,
-                Press::Silence => {
-                    store.silence(&key.to_string(), until, &comment, self.now)?;
+        store.together(|store| {
+            for (key, episode) in open {
+                match press {
+                    Press::Seen => store.acknowledge(&key, episode, &comment, self.now)?,
+                    Press::Silence => drop(store.silence(&key.to_string(), until, &comment, self.now)?),
                 }
             }
-        }
-        if let Some(message) = &edited {
-            store.change_chat_message(message)?;
-        }
+            edited.as_ref().map_or(Ok(()), |message| store.change_chat_message(message))
+        })?;
         drop(store);
         failpoint::reach("pressed");
         if let Some(message) = edited {

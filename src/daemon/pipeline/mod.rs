@@ -173,6 +173,10 @@ impl Pipeline {
         let Update { account, collector, at, steady, reads, end, rejected, problems } = update;
         let too_old = end.as_ref().is_some_and(|end| self.has_not_looked(end, steady));
         let Some(known) = self.known.get(&account) else { return };
+        if !known.state().profile.collectors.contains(&collector) {
+            // The reading waited while its collector was turned off.
+            return;
+        }
         let before = known.state().collectors.get(&collector).cloned().unwrap_or_default();
         let changed = !reads.is_empty();
         let span = span(&account, collector).entered();

@@ -93,8 +93,11 @@ async fn containers(poller: &Poller, client: &Client, memory: &mut PollMemory, b
 /// unreadable rows.
 fn containers_in(poller: &Poller, listed: Option<&Listed<Container>>) -> Vec<ContainerId> {
     let known = (poller.plan.known)();
-    let mut ids: Vec<ContainerId> =
-        known.iter().flat_map(|state| state.containers.rows.iter()).map(|row| row.id).collect();
+    let listing = known.as_ref().map(|state| &state.containers);
+    // A container that one whole listing lacked is shown until the next one.
+    let is_there = |id: &ContainerId| listing.is_some_and(|listing| !listing.missing.contains(&id.get()));
+    let rows = listing.into_iter().flat_map(|listing| listing.rows.iter());
+    let mut ids: Vec<ContainerId> = rows.map(|row| row.id).filter(is_there).collect();
     if let Some(listed) = listed {
         ids.retain(|id| !listed.shows_all || listed.unreadable.contains(&id.get()));
         ids.extend(listed.rows.iter().map(|row| row.id));

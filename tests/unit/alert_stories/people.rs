@@ -75,7 +75,7 @@ fn a_recipient_of_a_rule_hears_the_incidents_of_that_rule_in_place_of_the_others
 
          vm1=error => opened
          severity: critical
-         rule vm_error severity=info, vm1=error, to ops ann => ; ann: opened
+         rule vm_error severity=info, to ops ann => ; ann: opened
          to ops, vm1=active, vms => resolved
          severity: info",
     );
