@@ -30,7 +30,7 @@ fn a_message_is_known_by_its_number_until_its_last_edit() {
     assert_eq!(store.chat_messages().unwrap(), [edited.clone()]);
     let refused = store.together(|store| {
         store.change_chat_message(&ChatMessage { raw: b"{2}".to_vec(), ..edited.clone() })?;
-        Err(StoreError::Foreign { path: path.clone() })
+        Err(StoreError::Missing(path.clone()))
     });
     assert!(refused.is_err());
     assert_eq!(store.chat_messages().unwrap(), [edited], "nothing of it is written");
