@@ -182,7 +182,7 @@ pub(crate) struct Listing<T> {
     pub was_complete: bool,
     /// Rows that the last complete reading lacked. A row that slips from one page to another is not gone: only
     /// two complete readings in a row prove that.
-    pub(super) missing: BTreeSet<u64>,
+    pub missing: BTreeSet<u64>,
     /// Rows that the last reading could not decode. Their last known state stands, and is not shown as known.
     pub(crate) unreadable: BTreeSet<u64>,
     /// The time since when readings are empty though rows were known. For an hour that proves nothing.

@@ -27,7 +27,7 @@ fn a_message_is_known_by_its_number_until_its_last_edit() {
     );
     let edited = ChatMessage { raw: b"{1}".to_vec(), number: Some(100), ..found };
     store.change_chat_message(&edited).unwrap();
-    assert_eq!(store.chat_messages().unwrap(), [edited.clone()]);
+    assert_eq!(store.chat_messages().unwrap(), std::slice::from_ref(&edited));
     let refused = store.together(|store| {
         store.change_chat_message(&ChatMessage { raw: b"{2}".to_vec(), ..edited.clone() })?;
         Err(StoreError::Missing(path.clone()))
