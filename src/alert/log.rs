@@ -252,10 +252,8 @@ impl Log {
             evidence: facts.evidence(incident),
             cause_reaches: cause.is_some_and(|cause| {
                 // A silence of the cause does not take back a mail that went out.
-                let told = &entry.told;
-                let is_listed =
-                    told.episode == incident.episode && told.what == What::Listed(cause.key.clone());
-                facts.is_recipient(to, &cause.key) && (is_listed || facts.silenced(cause).is_none())
+                let knows = self.entry(&cause.key, to).is_some_and(|one| one.told.knows(cause.episode));
+                facts.is_recipient(to, &cause.key) && (knows || facts.silenced(cause).is_none())
             }),
             silenced: facts.silenced(incident),
             is_acknowledged: facts.ack(incident).is_some(),

@@ -335,7 +335,7 @@ fn a_cause_that_nothing_watches_explains_nothing() {
 }
 
 #[test]
-fn a_silenced_cause_hides_nothing_and_a_silenced_consequence_waits_for_its_own_silence() {
+fn a_silenced_cause_hides_only_where_it_was_told_and_a_silenced_consequence_waits_for_its_own_silence() {
     stories(
         World::healthy,
         "silence main/disconnect/* 2h, overdue 1h, vm1=blocked, 1h => balance_drop opened vm_blocked/1 opened
@@ -348,8 +348,11 @@ fn a_silenced_cause_hides_nothing_and_a_silenced_consequence_waits_for_its_own_s
          90m => site_blocked/100 opened
 
          overdue 1h, vm1=blocked, 10m => rung:0
-         silence main/disconnect/* 2d, idle 1h => vm_blocked/1 opened
-         vm2=blocked, idle 30h => vm_blocked/2 opened vm_blocked/1 reminder:1 vm_blocked/2 reminder:1",
+         silence main/disconnect/* 2d, idle 1h, vm2=blocked, idle 30h => ops[vm]:
+
+         c10=DISABLED_BY_ADMIN, s100=StoppedByAdmin, 1h => container_disabled/10 opened
+         silence main/container_disabled/10 4h, 1h, c10=ENABLED, containers, 30m \
+         => container_disabled/10 resolved site_blocked/100 opened",
     );
 }
 
