@@ -70,7 +70,12 @@ class MailServer:
         if weather == "silent":
             self.turned_away += 1
             self.clock.later(20, writer.close)
-            await reader.read()
+            # The virtual clock goes on only while nothing is busy.
+            self.busy -= 1
+            try:
+                await reader.read()
+            finally:
+                self.busy += 1
             return
         say("220 here")
         to = None
