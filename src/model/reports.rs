@@ -75,12 +75,11 @@ impl Reports {
         self.remembered = None;
     }
 
-    /// Whether the balance is above 0, above that of the last report with charges, and above what that one foresaw. The
-    /// balance of a report without charges may be that of its end.
+    /// Whether the balance of a report without charges, which may be that of its end, is above 0, above that of the last
+    /// report with charges, and above what that one foresaw.
     fn shows_payment(&self, report: &Report, at: DateTime<Utc>) -> bool {
         let last = self.last_known().map(|(last, _)| last).filter(|last| !forecast::is_bare(last));
-        let bounds =
-            last.map(|last| [forecast::balance_now(last), forecast::highest_foreseen(last, report, at)]);
+        let bounds = last.map(|last| [forecast::balance_now(last), forecast::highest_foreseen(last, report, at)]);
         let balance = forecast::balance_now(report).filter(|balance| balance.is_positive());
         report.error.is_none()
             && bounds.is_some_and(|bounds| bounds.iter().all(|bound| bound.is_some() && balance > *bound))

@@ -171,8 +171,6 @@ fn a_report_without_charges_proves_nothing_until_it_held_for_a_day() {
 
          cut-off 53h 2550, bare 50000, report => rung:3 resolved
 
-         cut-off 53h 2550, idle 25h, bare 2550, report => rung:3
-
          cut-off 13d 2550, bare 0, hourly 23 => rung:14 billing_report opened
          hourly 3 => .. resolved
 
