@@ -30,8 +30,7 @@ impl Engine {
         let key = Key::account_wide(account, Kind::Disconnect);
         let is_open = self.incidents.get(&key).is_some_and(|one| one.phase.is_open());
         let cut_off = self.cut_offs.all.entry(account.clone()).or_default();
-        let bare_since = state.billing.bare_since;
-        let observation = Observation { report, payment, bare_since, is_open, at };
+        let observation = Observation { report, payment, is_open, at };
         let proof = cut_off.take(&observation);
         let is_cleared = cut_off.is_cleared(settings);
         self.changed.insert(key.clone());
@@ -55,7 +54,7 @@ impl Engine {
     /// the stored report is that one. A report without charges is good once such reports prove something.
     fn payment(&mut self, state: &AccountState, report: &Arc<Report>, at: DateTime<Utc>) -> Option<Money> {
         let (account, billing) = (&state.profile.name, &state.billing);
-        let is_sure = !forecast::is_new_bare(billing.bare_since, at);
+        let is_sure = self.cut_offs.get(account).is_some_and(|one| one.is_bare(at));
         let is_good =
             |one: &Report, is_sure: bool| one.moments_rejected == 0 && (is_sure || !forecast::is_bare(one));
         let stored = if billing.doubted.is_some() { &billing.report } else { &billing.previous };

@@ -11,7 +11,7 @@ use super::kind::Severity;
 use super::reason::Cause;
 use super::settings::AlertSettings;
 use super::subject::Wrong;
-use crate::model::forecast::{self, Disconnect, Doubt};
+use crate::model::forecast::{self, BARE, Disconnect, Doubt};
 use crate::model::freshness::is_fresh;
 use crate::model::pay_by::last_day;
 use crate::model::{AccountState, Collector, Money, PayBy, Report};
@@ -46,7 +46,7 @@ pub(crate) struct CutOff {
     is_paying: bool,
     /// A later date that no payment explains and that has not held for an hour yet.
     later: Option<LaterDate>,
-    /// As that of the account's reports, kept through restarts.
+    /// The first of the reports without any charge that came in a row up to now.
     pub bare_since: Option<DateTime<Utc>>,
     /// The number of reports in a row that prove that no cut-off is ahead.
     pub clear: u32,
@@ -72,7 +72,6 @@ pub(crate) struct Observation<'a> {
     pub report: &'a Report,
     /// The amount by which the balance is above what was foreseen.
     pub payment: Option<Money>,
-    pub bare_since: Option<DateTime<Utc>>,
     /// The incident of the cut-off is open.
     pub is_open: bool,
     pub at: DateTime<Utc>,
@@ -182,6 +181,16 @@ impl CutOff {
         self.later.map(|later| later.last).or(self.edd)
     }
 
+    /// Whether reports without a charge are the only ones for so long that they prove something.
+    pub(super) fn is_bare(&self, now: DateTime<Utc>) -> bool {
+        self.bare_since.is_some_and(|since| now - since >= BARE)
+    }
+
+    /// Whether reports without a charge are still too new to prove anything.
+    pub(crate) fn doubts_bare(&self, now: DateTime<Utc>) -> bool {
+        self.bare_since.is_some_and(|since| now - since < BARE)
+    }
+
     /// The moment at which the data are deleted; `None` before the cut-off, and if it is not known.
     pub(crate) fn deletion(&self, settings: &AlertSettings, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         super::days::deletion(self.date(), settings.deletion_days, now)
@@ -196,9 +205,9 @@ impl CutOff {
         self.arrived = observation.payment.map(|amount| (at, amount)).or(self.arrived);
         let is_payment = observation.payment.is_some() || self.is_paying;
         self.is_paying = is_payment;
-        self.bare_since = observation.bare_since;
-        let is_new_bare = forecast::is_new_bare(self.bare_since, at);
-        let is_doubtful = is_new_bare && !forecast::is_settled(report, self.last_named());
+        let is_bare = forecast::is_bare(report);
+        self.bare_since = if is_bare { self.bare_since.or(Some(at)) } else { None };
+        let is_doubtful = self.doubts_bare(at) && !forecast::is_settled(report, self.last_named());
         if !is_doubtful {
             self.take_balance(report, at);
         }
@@ -297,7 +306,7 @@ impl CutOff {
         } else if self.is_paying {
             self.paid_at = if date > now { Some(now) } else { self.paid_at };
             self.set_date(date, computed);
-        } else if !forecast::is_new_bare(self.bare_since, now) {
+        } else if !self.doubts_bare(now) {
             let later = self.later.unwrap_or(LaterDate { since: now, earliest: date, last: date });
             let (since, earliest) = (later.since.min(now), later.earliest.min(date));
             if now - since < HOLD {

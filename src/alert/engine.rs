@@ -69,8 +69,10 @@ impl Engine {
     pub(crate) fn believed(&self, account: &AccountName) -> Believed {
         let incident = self.incidents.get(&Key::account_wide(account, Kind::Disconnect));
         let is_open = incident.is_some_and(|one| one.phase.is_open());
-        let Some(cut_off) = self.cut_offs.get(account) else { return Believed::default() };
-        let known = Some(cut_off.disconnect()).filter(|&known| is_open && known != Disconnect::Unknown);
+        let Some(cut_off) = self.cut_offs.get(account).filter(|_| is_open) else {
+            return Believed::default();
+        };
+        let known = Some(cut_off.disconnect()).filter(|&known| known != Disconnect::Unknown);
         Believed { cut_off: known, bare_since: cut_off.bare_since }
     }
 
@@ -109,7 +111,7 @@ impl Engine {
         }
     }
 
-    /// Replaces the settings by which accounts are judged. The engine forgets the cut-offs of other accounts.
+    /// Replaces the settings by which accounts are judged. What is known of others is forgotten.
     pub(crate) fn set_watchers(&mut self, watchers: BTreeMap<AccountName, Watcher>) {
         self.watchers = watchers;
         self.cut_offs.remove_all(|account| !self.watchers.contains_key(account));

@@ -56,10 +56,7 @@ impl Report {
             return self;
         };
         let since = self.made.map_or(first.at, |(since, _)| since);
-        // A charge of 0 is none.
-        let takes = |moment: &ChargeMoment| !moment.amount.is_zero();
-        let is_charge = self.made.is_some() || self.moments.iter().take(count).any(takes);
-        let made = (is_charge && self.is_whole_until(now)).then_some((since, last.balance));
+        let made = self.is_whole_until(now).then_some((since, last.balance));
         Self { moments: self.moments.iter_from(count).collect(), made, ..self }
     }
 

@@ -143,7 +143,7 @@ pub(crate) fn balance_now(report: &Report) -> Option<Money> {
 pub(crate) fn owes_nothing(report: &Report) -> bool {
     report.error.is_none()
         && report.edd == Edd::Null
-        && takes_nothing(report)
+        && is_bare(report)
         && balance_now(report).is_some_and(Money::is_zero)
         && report.expected_balance.is_none_or(Money::is_zero)
 }
@@ -247,18 +247,8 @@ pub(crate) fn all_clear(report: &Report, known: Option<DateTime<Utc>>) -> Result
 /// Reports without any charge are proof once they were the only ones for this long.
 pub(crate) const BARE: Duration = Duration::hours(24);
 
-/// Whether reports without any charge since then are too new to prove anything.
-pub(crate) fn is_new_bare(since: Option<DateTime<Utc>>, now: DateTime<Utc>) -> bool {
-    since.is_some_and(|since| now - since < BARE)
-}
-
-/// Whether a report has no charges, neither made nor ahead, or only charges of zero.
+/// Whether a report has no charges, or only charges of zero.
 pub(crate) fn is_bare(report: &Report) -> bool {
-    report.made.is_none() && takes_nothing(report)
-}
-
-/// Whether no charge ahead takes anything.
-fn takes_nothing(report: &Report) -> bool {
     report.moments_rejected == 0 && !report.moments.iter().any(|moment| moment.amount.is_positive())
 }
 

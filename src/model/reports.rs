@@ -20,8 +20,8 @@ pub(crate) struct Reports {
     /// A newer report that names no cut-off while one is known and proves nothing, or that carries an error: no amount
     /// is based on it.
     pub doubted: Option<(Arc<Report>, DateTime<Utc>)>,
-    /// The time since when reports are without any charge. A payment among them counts as a day of them.
-    pub bare_since: Option<DateTime<Utc>>,
+    /// The time since when reports are without any charge.
+    bare_since: Option<DateTime<Utc>>,
     /// The last reports in a row neither name a cut-off nor prove that there is none.
     pub dateless: Option<Dateless>,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Dateless {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Believed {
     pub cut_off: Option<Disconnect>,
-    /// As [`Reports::bare_since`], including the time before the start.
+    /// The time since when reports are without any charge, including the time before the start.
     pub bare_since: Option<DateTime<Utc>>,
 }
 
@@ -49,10 +49,8 @@ impl Reports {
     /// Takes in a report that was read at `at`.
     pub(super) fn take(&mut self, report: Arc<Report>, believed: Believed, at: DateTime<Utc>) {
         let bare_since = believed.bare_since.or(self.bare_since);
-        let bare_since =
-            if self.shows_payment(&report, at) { at - forecast::BARE } else { bare_since.unwrap_or(at) };
-        self.bare_since = forecast::is_bare(&report).then_some(bare_since);
-        let is_new_bare = forecast::is_new_bare(self.bare_since, at);
+        self.bare_since = forecast::is_bare(&report).then(|| bare_since.unwrap_or(at));
+        let is_new_bare = self.bare_since.is_some_and(|since| at - since < forecast::BARE);
         let known =
             self.last_known().map(|(kept, _)| believed.cut_off.unwrap_or_else(|| forecast::disconnect(kept)));
         let doubt = forecast::proves_nothing(&report, known.unwrap_or(Disconnect::Unknown), is_new_bare);
@@ -73,16 +71,6 @@ impl Reports {
             (self.read_at, self.doubted) = (Some(at), None);
         }
         self.remembered = None;
-    }
-
-    /// Whether the balance of a report without charges, which may be that of its end, is above 0, above that of the last
-    /// report with charges, and above what that one foresaw.
-    fn shows_payment(&self, report: &Report, at: DateTime<Utc>) -> bool {
-        let last = self.last_known().map(|(last, _)| last).filter(|last| !forecast::is_bare(last));
-        let bounds = last.map(|last| [forecast::balance_now(last), forecast::highest_foreseen(last, report, at)]);
-        let balance = forecast::balance_now(report).filter(|balance| balance.is_positive());
-        report.error.is_none()
-            && bounds.is_some_and(|bounds| bounds.iter().all(|bound| bound.is_some() && balance > *bound))
     }
 
     /// The last report since the start, of any worth.

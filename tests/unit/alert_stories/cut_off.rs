@@ -238,8 +238,6 @@ fn a_payment_before_at_or_after_the_cut_off_is_told_with_the_new_date() {
 
          bare -400, 1h, cut-off 6d 20500, 30h => ops[disconnect]: rung:0 paid:2026-03-08
 
-         cut-off 53h 2550, dated-bare 20d 50000 => ops[disconnect]: rung:3 paid:2026-03-22
-
          bare -400, 1h, restart 1h, look, cut-off 20d 20500, 30h => ops[disconnect]: rung:0 paid:2026-03-22
 
          cut-off 60h, 1h, cut-off 6d 20000, restart 1h, look, 1h => ops[disconnect]: rung:3 paid:2026-03-08

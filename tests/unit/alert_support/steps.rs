@@ -113,10 +113,6 @@ impl World {
             ["paid"] => self.charge(PAID),
             // No date, and no charges.
             ["bare", kopecks] => self.charge(Bill { has_charges: false, ..without_date(now, kopecks) }),
-            ["dated-bare", ahead, kopecks] => {
-                let edd = Edd::At(now + span(ahead).unwrap());
-                self.charge(Bill { edd, has_charges: false, ..without_date(now, kopecks) });
-            }
             ["no-date", kopecks] => self.charge(without_date(now, kopecks)),
             ["unreadable-bare", kopecks] => {
                 self.charge(Bill { edd: Edd::Unknown, has_charges: false, ..without_date(now, kopecks) });
