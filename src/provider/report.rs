@@ -225,9 +225,9 @@ impl ReportParts {
             true => Edd::Unknown,
             false => edd(self.edd, &mut reader),
         };
-        // A report with an error needs nothing else. Each part of any other one stands by itself.
+        // A report with an error needs nothing else. Any other report needs a list of moments, or a date.
         if !self.has_moments && !is_error {
-            if date.is_none() && self.expected_balance.is_none() && !matches!(edd, Edd::At(_)) {
+            if !matches!(edd, Edd::At(_)) {
                 return Err(ErrorKind::WrongShape("$.charge_moments is no list".into()));
             }
             let _ = reader.refuse::<()>("report.charge_moments", "no list");
