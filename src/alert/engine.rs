@@ -111,7 +111,7 @@ impl Engine {
         }
     }
 
-    /// Replaces the settings by which accounts are judged. What is known of others is forgotten.
+    /// Replaces the settings by which accounts are judged. The engine forgets the cut-offs of other accounts.
     pub(crate) fn set_watchers(&mut self, watchers: BTreeMap<AccountName, Watcher>) {
         self.watchers = watchers;
         self.cut_offs.remove_all(|account| !self.watchers.contains_key(account));
