@@ -137,7 +137,7 @@ def of_one(mail, event, account, ladder, forecast):
             wrong.append(f"{what}: {text!r} is not in {place!r}")
 
     dated_at = ladder.dated_at or ladder.read_at
-    if overdue and ladder.failed and ladder.read_at and now - ladder.read_at >= DAY:
+    if overdue and ladder.last_at and now - ladder.last_at >= DAY:
         # "Past a date that no good report confirmed in the last 24 h, … "may be cut off", without an amount".
         wants("text", "may be cut off", mail.text.replace("\r\n", " "))
         wrong += re.findall(r"\bpay \d.*", mail.text)

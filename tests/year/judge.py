@@ -311,6 +311,11 @@ class Walk:
     def due(self, ladder, at):
         """"A silence holds back everything but ends and `deletion:N`"."""
         due, may = ladder.due(at, self.acts.acknowledges(at, ladder))
+        if ladder.lost:
+            # "What to pay, and every count of days, is of the moment at which the mail leaves": those bytes are outdated on
+            # the next day, and the mail is made anew. "No event … twice, but after a lost reply".
+            last = ladder.last_event
+            may = may | {f"overdue:{ladder.day(at)}" if last.startswith("overdue:") else last}
         if self.acts.silences(at):
             passes = ("deletion", "resolved", "was-down")
             due, may = [choice for choice in due if min(choice).split(":")[0] in passes], set()

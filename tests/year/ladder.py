@@ -17,7 +17,7 @@ class Ladder:
         self.rungs = sorted({14, 7, 3, 1, account.lead + 1})
         self.failed, self.read_at, self.dated_at = False, None, None
         # The report that mails rest on, and the one before it.
-        self.last = self.last_before = None
+        self.last = self.last_before = self.last_at = None
         self.balance, self.seen = None, []
         # The last good report; a payment that no date followed yet.
         self.foresaw, self.paying = None, False
@@ -25,8 +25,8 @@ class Ladder:
         self.bare_since, self.clear = None, 0
         # An episode is open; its beginning is owed, and could not leave; something waits for the mail server.
         self.open = self.owed = self.waits = False
-        # No reply came to the last mail.
-        self.lost, self.last_rung = False, None
+        # No reply came to the last mail; what it told.
+        self.lost, self.last_event, self.last_rung = False, None, None
         self.forget()
 
     def forget(self):
@@ -69,7 +69,7 @@ class Ladder:
         # "A null `edd` is not good news by itself", and a report "without a single charge … is no good news": what is
         # mailed of the cut-off, and what to pay before it, is that of the report before.
         if is_clear or date is not None or (self.date is None and not self.gone):
-            self.last, self.last_before = forecast, self.last
+            self.last, self.last_before, self.last_at = forecast, self.last, now
         if is_clear:
             self.clear += 1
             if self.clear >= 2:
@@ -192,15 +192,15 @@ class Ladder:
             self.rung == 0 or now < self.crossed(self.rung) - DAY)
         if left_behind and not self.paid:
             add(f"extended:{self.day(self.date)}", "extended")
-        if self.is_used_up() and not self.used_up_told:
+        current, rungs = self.tightest(now), len(must)
+        if current is not None and (self.rung is None or current < self.rung):
+            add(f"rung:{current}")
+        # A rung of the same report says it too: "Balance used up, cut-off Sat 19 Feb".
+        if self.is_used_up() and not self.used_up_told and len(must) == rungs:
             add("balance-used-up")
-        current = self.tightest(now)
         if current is None:
             # What was owed of a date that is far away by now is owed no more.
             self.owed = self.owed and (self.knows or bool(must or may))
-            return must, may
-        if self.rung is None or current < self.rung:
-            add(f"rung:{current}")
         return must, may
 
     def due_overdue(self, now, acknowledged):
@@ -222,13 +222,13 @@ class Ladder:
         days = [day for day in range(1, 38) if (day <= 7 or (day - 7) % 3 == 0) and (ends is None or day < ends)]
         today, told_on = self.day(now), self.day(told["mailed"])
         if acknowledged or today == told_on:
-            return [], set()
+            return [], early
         # "Counted in the account's days": one mail a day; what was mailed on that day in any case was its mail.
         moments = [self.days_later(begin, day) for day in days if day not in near]
         untold = [moment for moment in moments if self.day(moment) > told_on]
         event = {f"overdue:{today}"}
         if any(moment <= now for moment in untold):
-            return [event], set()
+            return [event | early], set()
         return [], early | (event if any(self.day(moment) == today for moment in untold) else set())
 
     # What was mailed
@@ -236,6 +236,7 @@ class Ladder:
     def took(self, now, event):
         name = event.split(":")[0]
         self.owed = self.waits = False
+        self.last_event = event
         if event in ("resolved", "was-down"):
             self.forget()
             return
@@ -256,7 +257,7 @@ class Ladder:
             self.rung, self.overdue = self.tightest(now), None
         elif name == "extended":
             self.rung, self.overdue = self.tightest(now), None
-        if event == "balance-used-up":
+        if event == "balance-used-up" or (name == "rung" and self.is_used_up()):
             self.used_up_told = True
-        else:
+        if event != "balance-used-up":
             self.paid = False

@@ -244,7 +244,9 @@ def failures(of, listings):
     for group, found in (("vms", listings), ("report", of.answers("report")), ("hosting", of.answers("hosting"))):
         for step, answers in found.items():
             for answer in answers:
-                trouble.setdefault(step, []).append(answer.trouble)
+                # "For an hour none of them could name a cut-off or prove that there is none."
+                is_dateless = answer.trouble is None and group == "report" and not names_a_cut_off(answer.content)
+                trouble.setdefault(step, []).append("dateless" if is_dateless else answer.trouble)
     told_open = {}
     for (key, step), found in sorted(of.by_step.items(), key=lambda one: one[0][1]):
         kind = key.split("/")[1]
@@ -254,7 +256,7 @@ def failures(of, listings):
             near = trouble.get(step, []) + trouble.get(step - 1, [])
             if event == "opened" and not any(near):
                 of.wrong("told, and not due", mail.date, f"{key} opened, and all could be read")
-            if event == "resolved" and all(trouble.get(step, [])):
+            if event == "resolved" and all(one not in (None, "dateless") for one in trouble.get(step, [])):
                 of.wrong("told, and not due", mail.date, f"{key} resolved, and nothing could be read")
             told_open[mail.to, key] = (event, step)
     for (to, key), (event, step) in told_open.items():
@@ -265,11 +267,15 @@ def failures(of, listings):
                 of.wrong("not told", of.steps[step], f"the end of {key} to {to}")
     reports = of.answers("report")
     for step, answers in reports.items():
-        if all(answer.trouble in ("error", "missing") for answer in answers) and step + 4 < len(of.steps):
+        if all(answer.trouble == "error" for answer in answers) and step + 4 < len(of.steps):
             told = any(("billing_report" in key) for (key, at), _ in of.by_step.items() if step - 8 <= at <= step + 4)
             told = told or any(all_silenced(of)(of.steps[at]) for at in range(max(0, step - 8), step + 5))
             if not told and not any(of.is_hindered(to, step) for to in of.account.to):
                 of.wrong("not told", of.steps[step], "that the report carries an error")
+
+
+def names_a_cut_off(forecast):
+    return forecast.cut_off is not None or any(left <= 0 for _, _, left in forecast.moments())
 
 
 def all_silenced(of):
