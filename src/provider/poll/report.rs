@@ -25,8 +25,8 @@ pub(super) struct Asked {
     pub(super) halved: bool,
 }
 
-/// Reads the report of `horizon_days` ahead. If that is too much, it reads half as many, and keeps the lower
-/// value.
+/// Reads the report of `horizon_days` ahead. If that is too much, it reads half as many. `horizon_days` is lowered if the
+/// provider is slow.
 pub(super) async fn ask(
     plan: &AccountPlan,
     client: &Client,
@@ -35,11 +35,11 @@ pub(super) async fn ask(
 ) -> Asked {
     let zone = plan.profile.zone();
     let today_is = || plan.clock.now().with_timezone(&zone).date_naive();
-    let (mut halved, mut asked_again) = (false, false);
+    let mut days = *horizon_days;
+    let (mut too_much, mut asked_again) = (None, false);
     let result = loop {
         let today = today_is();
-        let ahead = Days::new(u64::from(*horizon_days) + 1);
-        let date = today.checked_add_days(ahead).unwrap_or(today);
+        let date = today.checked_add_days(Days::new(u64::from(days) + 1)).unwrap_or(today);
         let date = today.checked_add_months(TWO_YEARS).map_or(date, |last| date.min(last));
         match timeout(deadline, client.expected_balance(date)).await {
             // After a sleep the first answer shows which day it is, so the first report may end too early.
@@ -47,24 +47,25 @@ pub(super) async fn ask(
             Ok(Ok(ReportRead { report, problems })) => {
                 break Ok(ReportRead { report: report.at(plan.clock.now()), problems });
             }
-            // The horizon is halved once a poll: a provider that is slow today must not lower it for ever. A
-            // refusal costs no time.
+            // A slow provider costs one try a poll, and the next poll begins with the lower value. A refusal costs no
+            // time, and a 404 may have another reason than the date: the next poll asks for the whole horizon.
             Ok(Err(error))
-                if *horizon_days > plan.least_horizon_days
-                    && (is_refused(&error) || (error.wants_less() && !halved)) =>
+                if days > plan.least_horizon_days
+                    && (is_refused(&error) || (error.wants_less() && too_much.is_none())) =>
             {
-                halved = true;
-                *horizon_days = (*horizon_days / 2).max(plan.least_horizon_days);
-                tracing::warn!(
-                    horizon_days = *horizon_days,
-                    %error,
-                    "the expected-balance report of so many days cannot be had; asking for half the horizon"
-                );
+                days = (days / 2).max(plan.least_horizon_days);
+                if error.wants_less() {
+                    *horizon_days = days;
+                }
+                too_much = Some(error);
             }
             Ok(Err(error)) => break Err(error.failure()),
             Err(_) => break Err(late(deadline)),
         }
     };
+    if let Some(error) = &too_much {
+        tracing::warn!(days, %error, "the expected-balance report of the whole horizon cannot be had");
+    }
     let mut date = None;
     let report = result.and_then(|read| {
         let failure = if let Some(text) = &read.report.error {
@@ -77,7 +78,7 @@ pub(super) async fn ask(
         date = matches!(read.report.edd, Edd::At(_)).then(|| date_alone(read.report));
         Err(failure)
     });
-    Asked { report, date, halved }
+    Asked { report, date, halved: too_much.is_some() }
 }
 
 /// Whether the provider may refuse the date alone, since it is too far away.
