@@ -155,11 +155,14 @@ impl Lines {
         let Deadline { account, entry, .. } = deadline;
         let said = text(&deadline.said(day));
         let (day, is_over) = day;
+        // While the event moves with today, each day has a later stamp: the number counts moves of the date alone.
+        let today = day.and_time(chrono::NaiveTime::MIN).and_utc();
+        let stamp = if is_over { entry.changed_at.max(today) } else { entry.changed_at };
         let status = if entry.cancelled { "CANCELLED" } else { "CONFIRMED" };
         self.add("BEGIN:VEVENT");
         self.add(&format!("UID:{account}.pay-by@{}", publisher.domain));
         self.add(&format!("SEQUENCE:{}", entry.sequence));
-        self.add(&format!("DTSTAMP:{}", entry.changed_at.format("%Y%m%dT%H%M%SZ")));
+        self.add(&format!("DTSTAMP:{}", stamp.format("%Y%m%dT%H%M%SZ")));
         self.add(&format!("DTSTART;VALUE=DATE:{}", day.format("%Y%m%d")));
         self.add(&format!("DTEND;VALUE=DATE:{}", day.succ_opt().unwrap_or(day).format("%Y%m%d")));
         publisher.sender.iter().for_each(|sender| self.add(&format!("ORGANIZER:mailto:{sender}")));
@@ -220,7 +223,13 @@ mod tests {
         let cut_off = "2026-03-09T21:00:00Z".parse().unwrap();
         let reader = Reader::english(Tz::Europe__Moscow, now);
         let payer = Payer { report: None, unread_since: None, currency: "RUB", lead_days: 3, reader };
-        let entry = CalendarEntry { sequence: 7, cut_off, pay_by: None, cancelled, changed_at: now };
+        let entry = CalendarEntry {
+            sequence: 7,
+            cut_off,
+            pay_by: None,
+            cancelled,
+            changed_at: "2026-03-01T12:00:00Z".parse().unwrap(),
+        };
         Deadline { account, entry, payer }
     }
 
@@ -286,6 +295,11 @@ mod tests {
             assert_eq!(found.0.format("%Y%m%d").to_string(), day, "{now}");
             assert_eq!(deadline.summary(found.1), summary, "{now}");
             assert_eq!(deadline.said(found).ends_with("MSK. Pay now."), summary.ends_with("now"), "{now}");
+            // A calendar takes an event of the same number for new only by its stamp.
+            let written = feed([deadline].into_iter(), "example.com");
+            let stamp =
+                if summary.ends_with("now") { format!("{day}T000000Z") } else { "20260301T".to_owned() };
+            assert!(cancelled || written.contains(&format!("DTSTAMP:{stamp}")), "{now}: {written}");
         }
     }
 
