@@ -9,7 +9,7 @@ use crate::model::Language;
 use crate::view::Link;
 use crate::view::figure::Figure;
 
-const WIDTH: usize = 78;
+pub(super) const WIDTH: usize = 78;
 
 /// The contents of a mail. Each text is one line; the template escapes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

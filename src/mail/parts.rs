@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::body::Section;
+use super::body::{Section, WIDTH};
 use super::context::Context;
 use crate::alert::{Event, Incident, Item, Key, Kind, Notice, Subject};
 use crate::model::{AccountName, Health, Language, SeenResource, Sort, sanitize, say};
@@ -162,12 +162,12 @@ pub(super) fn foot(items: &[&Item], accounts: &[AccountName], language: Language
     let mut lines = Vec::new();
     if let Some(worst) = items.first() {
         let details = language.pick("Details", "Подробнее");
-        lines.push(format!("{details}: hostwatch why {}", worst.key));
+        lines.extend(command_line(details, format!("hostwatch why {}", worst.key)));
     }
     let reminded: Vec<_> = items.iter().filter(|item| item.is_reminded).collect();
     if let Some(first) = reminded.first() {
         let stop = language.pick("Stop reminders", "Отключить напоминания");
-        lines.push(format!("{stop}: hostwatch ack {}", first.key));
+        lines.extend(command_line(stop, format!("hostwatch ack {}", first.key)));
     }
     if reminded.len() > 1 {
         let others = language.pick(
@@ -178,6 +178,12 @@ pub(super) fn foot(items: &[&Item], accounts: &[AccountName], language: Language
     }
     lines.push(sender_line(accounts, language));
     lines
+}
+
+/// A command in the line of what it does, or below it: one that is broken in two cannot be copied.
+fn command_line(does: &str, command: String) -> Vec<String> {
+    let line = format!("{does}: {command}");
+    if line.chars().count() > WIDTH { vec![format!("{does}:"), command] } else { vec![line] }
 }
 
 /// The line that names the sender.
@@ -200,4 +206,17 @@ pub(super) fn sender_line(accounts: &[AccountName], language: Language) -> Strin
         "Sent by hostwatch{accounts}. Replies are not read.",
         "Письмо отправил hostwatch{accounts}. Ответы никто не читает."
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_is_not_broken_in_two() {
+        let ack = || "hostwatch ack client-agency/credentials_rejected/hosting".to_owned();
+        assert_eq!(command_line("Stop reminders", ack()), [format!("Stop reminders: {}", ack())]);
+        let below = ["Отключить напоминания:".to_owned(), ack()];
+        assert_eq!(command_line("Отключить напоминания", ack()), below);
+    }
 }
