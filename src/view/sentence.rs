@@ -54,7 +54,9 @@ impl<'a> Problem<'a> {
     /// Whether one sentence can name both.
     pub(crate) fn is_like(&self, other: &Problem<'_>) -> bool {
         self.key.account == other.key.account
-            && self.key.kind == other.key.kind
+            // The key of a resource that went on to another state has the kind of its first problem.
+            && (self.key.kind == other.key.kind
+                || self.key.kind.sort().is_some_and(|sort| other.key.kind.sort() == Some(sort)))
             && self.clauses == other.clauses
             && self.place == other.place
     }

@@ -174,9 +174,11 @@ fn a_subject_names_a_resource_once_and_each_of_its_problems_has_a_part() {
     let said = text(&one);
     let parts = ["\nVM web-17 not OK (now blocked, was in error)\n", "\nVM web-17 blocked\n"];
     assert!(parts.iter().all(|part| said.contains(part)), "{said}");
-    let items = (17..20).flat_map(of).chain([remind(Kind::VmStuck, 40, None)]).collect();
+    // One that was blocked from the start is among them.
+    let blocked = remind(Kind::VmBlocked, 20, None);
+    let items = (17..20).flat_map(of).chain([blocked, remind(Kind::VmStuck, 40, None)]).collect();
     let several = mail(&notice(Form::News, items), &snapshot_of_main());
-    let want = "[CRITICAL] 4 problems: 3 VMs still blocked, VM web-40 still stuck (main)";
+    let want = "[CRITICAL] 5 problems: 4 VMs still blocked, VM web-40 still stuck (main)";
     assert_eq!(several.subject, want);
     let said = text(&several);
     for id in 17..20 {
@@ -186,7 +188,7 @@ fn a_subject_names_a_resource_once_and_each_of_its_problems_has_a_part() {
             "{said}"
         );
     }
-    assert_eq!(headers(&several, "X-Hostwatch-Incident").len(), 7, "a pair each");
+    assert_eq!(headers(&several, "X-Hostwatch-Incident").len(), 8, "a pair each");
     // Two problems that have nothing to do with each other.
     let both = vec![remind(Kind::VmError, 17, None), remind(Kind::VmStuck, 17, None)];
     let both = mail(&notice(Form::News, both), &snapshot_of_main());
