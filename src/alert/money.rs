@@ -54,7 +54,9 @@ pub(super) fn due(case: &Case<'_>, told: &Told) -> Due {
 
 fn escalation(case: &Case<'_>, cut_off: &CutOff) -> Due {
     if cut_off.is_near(case.settings, case.now) && case.incident.phase == Phase::Firing {
-        return Due::Tell(Event::Escalated, cut_off.stage(case.settings, case.now));
+        let is_ahead = cut_off.used_up && !cut_off.is_overdue(case.now);
+        let why = if is_ahead { Cause::UsedUp } else { cut_off.stage(case.settings, case.now) };
+        return Due::Tell(Event::Escalated, why);
     }
     Due::Nothing(Why::Escalation, cut_off.crosses(case.settings.lead_days + 1, case.settings))
 }
