@@ -112,7 +112,7 @@ async fn bind(addresses: &[ListenAddress]) -> Result<Vec<BoundSocket>> {
 /// The likely cause of an address that cannot be listened on, and the remedy.
 fn remedy(error: &io::Error) -> &'static str {
     let causes = [
-        (io::ErrorKind::AddrInUse, "another program listens there"),
+        (io::ErrorKind::AddrInUse, "the address is taken already"),
         (
             io::ErrorKind::PermissionDenied,
             "ports below 1024 need CAP_NET_BIND_SERVICE or a socket of systemd",
@@ -148,7 +148,7 @@ fn passed() -> Result<Vec<BoundSocket>> {
     if passed.len() == 0 {
         bail!(
             "--web.systemd-socket: systemd passed no socket; start hostwatch by its socket unit \
-             (docs/operations.md), or give --web.listen-address instead"
+             (docs/web.md), or give --web.listen-address instead"
         );
     }
     (0..passed.len()).map(|index| take(&mut passed, index)).collect()
