@@ -97,7 +97,7 @@ pub(super) async fn answer(file: &Path, request: Request) -> Result<Reply> {
         Ok(answered) => return answered.map_err(anyhow::Error::msg),
         Err(error) => error,
     };
-    if !request.is_of_the_store() {
+    if !request.needs_no_daemon() {
         return Err(unanswered.into());
     }
     if request.changes() && unanswered.may_be_done() {

@@ -77,7 +77,7 @@ fn a_silence_holds_mails_until_it_ends() {
 
 #[test]
 fn outbox_retries_or_drops_refused_mails() {
-    let (provider, smtp, daemon) = watching("");
+    let (provider, smtp, mut daemon) = watching("");
     smtp.on(Stage::Rcpt, Act::reply("550 5.1.1 no such user"));
     for id in [10001, 10002] {
         provider.set_vm(id, "error");
@@ -107,6 +107,11 @@ fn outbox_retries_or_drops_refused_mails() {
     assert_eq!(told_to(&smtp, "ops@example.com")[1..], ["main/vm_error/10001 opened"]);
     provider.set_vm(10002, "error");
     wait_for(&smtp, "main/vm_error/10002 opened");
+    assert_eq!(daemon.stop(), 0);
+    for change in [&["outbox", "retry", "all"][..], &["outbox", "drop", "ops@example.com"]] {
+        let (status, _, error) = daemon.command(change);
+        assert!(status == 1 && error.contains("no daemon runs on"), "{error}");
+    }
 }
 
 /// A digest that was not made, because none was configured or the machine was off, leaves its time to the next

@@ -74,15 +74,3 @@ fn a_decision_beside_an_exporter_promises_no_mail() {
         assert!(!alone.contains(promise) && alone.contains("nobody is mailed"), "{alone}");
     }
 }
-
-#[test]
-fn what_waits_is_changed_by_a_running_daemon_alone() {
-    let (_directory, path, _, now) = stopped();
-    let drop = Request::Drop { to: "bob".to_owned(), key: None };
-    for request in [drop, Request::Retry { to: None }] {
-        assert_eq!(
-            ask(&path, request, now).unwrap_err(),
-            "only a running daemon changes the outbox; start hostwatch and ask again"
-        );
-    }
-}

@@ -99,6 +99,11 @@ impl Request {
         !matches!(self, Self::Health | Self::Reload | Self::Poll { .. })
     }
 
+    /// Whether the request goes to the store while no daemon runs. The outbox is the daemon's: nobody else changes it.
+    pub(crate) fn needs_no_daemon(&self) -> bool {
+        self.is_of_the_store() && !matches!(self, Self::Retry { .. } | Self::Drop { .. })
+    }
+
     /// Whether the request changes the store.
     pub(crate) fn changes(&self) -> bool {
         let reads = matches!(self, Self::Incidents | Self::Outbox | Self::Silences | Self::Why { .. });
