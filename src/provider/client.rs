@@ -281,9 +281,8 @@ impl Client {
     /// Takes in the headers and the status of an answer.
     fn heard(&self, endpoint: &Endpoint, url: &Url, response: &Response) -> AttemptEnd {
         let (status, group, date) = (response.status(), endpoint.collector.group(), date(response));
-        // If this clock is behind, the report is asked for a past day and answered 404. The date of that answer
-        // is right, too.
-        if let Some(date) = date.filter(|_| status.is_success() || status == 404) {
+        // The date of a refusal is right, too.
+        if let Some(date) = date {
             self.shared.hosts.heard(url, date);
         }
         let mut count = self.poll.as_ref().map(|poll| poll.count.lock());
