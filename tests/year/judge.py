@@ -318,7 +318,8 @@ class Walk:
             may = may | {f"overdue:{ladder.day(at)}" if last.startswith("overdue:") else last}
         if self.acts.silences(at):
             passes = ("deletion", "resolved", "was-down")
-            due, may = [choice for choice in due if min(choice).split(":")[0] in passes], set()
+            due = [choice for choice in due if min(choice).split(":")[0] in passes]
+            may = {event for event in may if event.split(":")[0] in passes}
         return due, may
 
     def speak(self, at, found, must):

@@ -205,18 +205,20 @@ class Ladder:
 
     def due_overdue(self, now, acknowledged):
         cut_off = None if self.gone else self.date
-        if self.overdue is None:
-            at = self.mailed.get("rung:0")
-            again = at is not None and now - at < DAY and self.mailed.get("cut-off") == cut_off
-            return ([], {"rung:0"}) if again else ([{"rung:0"}], set())
         told = self.overdue
-        begin = cut_off if cut_off is not None else told["at"]
+        begin = cut_off if cut_off is not None else told["at"] if told else now
         ends = self.deletion if self.deletion and cut_off is not None else None
         near = {} if ends is None else {ends - left: left for left in (7, 3, 1, 0) if ends - left > 0}
         deletions = sorted((begin + day * DAY, f"deletion:{left}") for day, left in near.items())
-        missed = [event for moment, event in deletions if told["at"] < moment <= now]
         # "Also on a machine that is awake once a day": after a sleep the mail of a day may come before its time of the day.
         early = {event for moment, event in deletions if now < moment and self.day(moment) == self.day(now)}
+        if told is None:
+            at = self.mailed.get("rung:0")
+            again = at is not None and now - at < DAY and self.mailed.get("cut-off") == cut_off
+            # "A silence holds back everything but ends and `deletion:N`", also where it held back that the account is off.
+            passed = {event for moment, event in deletions if moment <= now}
+            return ([], {"rung:0"}) if again else ([{"rung:0"}], early | passed)
+        missed = [event for moment, event in deletions if told["at"] < moment <= now]
         if missed and missed[-1] not in told["events"]:
             return [{missed[-1]} | early], set()
         days = [day for day in range(1, 38) if (day <= 7 or (day - 7) % 3 == 0) and (ends is None or day < ends)]
@@ -250,7 +252,7 @@ class Ladder:
         elif event == "rung:0":
             self.rung, self.mailed["cut-off"] = 0, None if self.gone else self.date
             self.overdue = {"at": now, "mailed": now, "events": set()}
-        elif name in ("overdue", "deletion"):
+        elif name in ("overdue", "deletion") and self.overdue:
             self.overdue["mailed"] = now
             self.overdue["events"].add(event)
         elif name == "paid":

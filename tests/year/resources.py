@@ -217,9 +217,12 @@ def left_over(of, key, states, bad):
         if ends and is_bad and not is_told and not is_known and seen and set(seen) == {bad}:
             of.verdict.count("told by itself, as its cause ended")
             for to in of.account.to:
-                free = next((one for one in range(step, len(of.steps)) if not of.is_hindered(to, one)), None)
-                if free and free > step and bad not in states.get(free, [bad]):
-                    # The mail of its cause named it, and it was right again before one of its own could leave.
+                # What else was due to them is tried again first where its reply was lost.
+                free = next((one for one in range(step, len(of.steps)) if not of.is_hindered(to, one)
+                             and of.weather.of(to, of.steps[one]) != "loses replies"), None)
+                again = free and any(of.overdue[one][0] for one in range(step + 1, free + 1))
+                if free and free > step and (again or bad not in states.get(free, [bad])):
+                    # The mail of its cause named it, and before one of its own could leave it was right or explained again.
                     continue
                 told = free and [mail for one in range(step, free + 2) for mail, _ in of.by_step.get((key, one), [])]
                 if free and not any(mail.to == to for mail in told):
