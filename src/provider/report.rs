@@ -105,6 +105,8 @@ struct ReportParts {
     error: Option<Box<str>>,
     expected_balance: Option<Box<RawValue>>,
     has_moments: bool,
+    /// Null is no list where a cut-off is ahead, and an empty one elsewhere.
+    is_null: bool,
     moments: Moments,
     rejected: u64,
     /// The last moment before the first that was rejected.
@@ -204,7 +206,7 @@ impl ReportParts {
             "edd" => self.edd = serde_json::from_str(json).unwrap_or_default(),
             "error" => self.error = error_text(raw),
             "expected_balance" => self.expected_balance = Some(raw.to_owned()),
-            "charge_moments" => self.has_moments = is_none_json(raw),
+            "charge_moments" => self.is_null = is_none_json(raw),
             _ => {}
         }
     }
@@ -227,11 +229,12 @@ impl ReportParts {
         };
         // A report with an error needs nothing else. Any other report needs a list of moments, or a date.
         if !self.has_moments && !is_error {
-            if !matches!(edd, Edd::At(_)) {
+            if matches!(edd, Edd::At(_)) {
+                let _ = reader.refuse::<()>("report.charge_moments", "no list");
+                (self.rejected, self.whole_until) = (1, Some(DateTime::<Utc>::MIN_UTC));
+            } else if !self.is_null {
                 return Err(ErrorKind::WrongShape("$.charge_moments is no list".into()));
             }
-            let _ = reader.refuse::<()>("report.charge_moments", "no list");
-            (self.rejected, self.whole_until) = (1, Some(DateTime::<Utc>::MIN_UTC));
         }
         // The sort is stable: charges of one moment keep the provider's order, in which the balances add up.
         self.moments.sort();

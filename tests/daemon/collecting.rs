@@ -45,6 +45,16 @@ fn sites_may_vanish_with_their_container() {
     );
 }
 
+/// A provider that is down knows the time as well.
+#[test]
+fn a_wrong_clock_is_noticed_by_refusals() {
+    let (provider, smtp, mut clock) = (Provider::start(SCENARIO), SmtpServer::plain(), Clock::new());
+    provider.fails("/api/", 503);
+    clock.set(Duration::days(10));
+    let daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
+    daemon.log.wait("10 d 0 h ahead of the provider");
+}
+
 /// The provider's Date decides if it differs by more than an hour, and every mail says so.
 #[test]
 fn a_wrong_clock_yields_to_the_providers() {

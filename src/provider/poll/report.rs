@@ -63,9 +63,12 @@ pub(super) async fn ask(
             Err(_) => break Err(late(deadline)),
         }
     };
-    if let Some(error) = &too_much {
-        tracing::warn!(days, %error, "the expected-balance report of the whole horizon cannot be had");
-    }
+    let result = result.map(|mut read| {
+        let less =
+            too_much.as_ref().map(|error| format!("no report of more than {days} days can be had: {error}"));
+        read.problems.extend(less);
+        read
+    });
     let mut date = None;
     let report = result.and_then(|read| {
         let failure = if let Some(text) = &read.report.error {
