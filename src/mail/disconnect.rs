@@ -148,6 +148,8 @@ impl<'a> DisconnectMail<'a> {
         }
         self.balance(&mut section);
         section.row(why_label(language), parts::why(self.item, language));
+        let causes = parts::causes(self.item, self.context);
+        section.rows.extend(parts::causes_row(&causes, MOST_NAMES, language));
         section
     }
 
