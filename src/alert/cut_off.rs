@@ -206,7 +206,10 @@ impl CutOff {
         let is_payment = observation.payment.is_some() || self.is_paying;
         self.is_paying = is_payment;
         let is_bare = forecast::is_bare(report);
-        self.bare_since = if is_bare { self.bare_since.or(Some(at)) } else { None };
+        // The first report of all contradicts none before it.
+        let is_first = self.read_at.is_none() && self.balance.is_none();
+        let bare_since = self.bare_since.unwrap_or(if is_first { at - BARE } else { at });
+        self.bare_since = is_bare.then_some(bare_since);
         let is_doubtful = self.doubts_bare(at) && !forecast::is_settled(report, self.last_named());
         if !is_doubtful {
             self.take_balance(report, at);

@@ -48,8 +48,11 @@ pub(crate) struct Believed {
 impl Reports {
     /// Takes in a report that was read at `at`.
     pub(super) fn take(&mut self, report: Arc<Report>, believed: Believed, at: DateTime<Utc>) {
-        let bare_since = believed.bare_since.or(self.bare_since);
-        self.bare_since = forecast::is_bare(&report).then(|| bare_since.unwrap_or(at));
+        // The first report of all contradicts none before it.
+        let is_first = self.last_known().is_none() && self.doubted.is_none();
+        let since = if is_first { at - forecast::BARE } else { at };
+        let bare_since = believed.bare_since.or(self.bare_since).unwrap_or(since);
+        self.bare_since = forecast::is_bare(&report).then_some(bare_since);
         let is_new_bare = self.bare_since.is_some_and(|since| at - since < forecast::BARE);
         let known =
             self.last_known().map(|(kept, _)| believed.cut_off.unwrap_or_else(|| forecast::disconnect(kept)));
