@@ -143,7 +143,7 @@ fn open(case: &Case<'_>, told: &Told) -> Due {
         return nothing(Why::Explained(cause.clone()));
     }
     if !told.knows(incident.episode) {
-        return beginning(case);
+        return beginning(case, told);
     }
     if incident.phase == Phase::Recovering {
         return nothing(Why::Recovering);
@@ -154,7 +154,7 @@ fn open(case: &Case<'_>, told: &Told) -> Due {
     }
 }
 
-fn beginning(case: &Case<'_>) -> Due {
+fn beginning(case: &Case<'_>, told: &Told) -> Due {
     let incident = case.incident;
     if let Role::Escalation { since } = case.role {
         if let Some(cause) = &incident.cause {
@@ -176,6 +176,9 @@ fn beginning(case: &Case<'_>) -> Due {
     }
     if incident.phase == Phase::Recovering {
         return nothing(Why::Recovering);
+    }
+    if told.what == What::Nothing && told.by_first_mail && incident.since <= told.at {
+        return Due::Tell(Event::Started, Cause::KnownAtStart);
     }
     let why = if incident.trusted_from.is_some() { Cause::CoverEnded } else { incident.reason() };
     Due::Tell(Event::Opened, why)

@@ -13,7 +13,8 @@ use super::flight::{Addressee, First, Flight, Lane};
 use super::incident::Incident;
 use super::key::Key;
 use super::kind::{Kind, Severity};
-use super::notified::{Notified, Owed, What};
+use super::notice::Item;
+use super::notified::{Notified, Owed, Told, What};
 use super::noting::{Entries, Noting, Tidings, pull_back};
 use super::settings::AlertSettings;
 
@@ -124,6 +125,18 @@ impl Log {
 
     pub(super) fn change_entry(&mut self, key: &Key, to: &str, change: impl FnOnce(&mut Notified)) {
         self.entries.change(&(key.clone(), to.to_owned()), change);
+    }
+
+    /// Notes the incidents that the post of the first start only counts. Returns the entries before it.
+    pub(super) fn count(&mut self, items: &[Item], to: &str, now: DateTime<Utc>) -> BTreeMap<Key, Notified> {
+        let mut before = BTreeMap::new();
+        for Item { key, .. } in items {
+            let entry = self.entry(key, to).cloned().unwrap_or_default();
+            let told = Told { by_first_mail: true, at: now, ..entry.told.clone() };
+            self.put_entry(key, to, Notified { told, ..entry.clone() });
+            before.insert(key.clone(), entry);
+        }
+        before
     }
 
     pub(super) fn first(&self, to: &str) -> Option<First> {

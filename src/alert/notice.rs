@@ -10,7 +10,7 @@ use super::kind::{Event, Kind, Severity};
 use super::notified::Told;
 use super::reason::Cause;
 use super::silence::Decided;
-use crate::model::AccountName;
+use crate::model::{AccountName, WEBHOOK};
 
 /// One mail to be written.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,6 +21,18 @@ pub(crate) struct Notice {
     pub to: String,
     /// The accounts that it is about, in order.
     pub accounts: Vec<AccountName>,
+}
+
+/// The problems that have an alert in the post of the first start. Each of the others has a post of its own behind it.
+const POSTED_TOGETHER: usize = 49;
+
+impl Notice {
+    /// The items that its recipient is told by it: all but those that the post of the first start only counts.
+    pub(crate) fn told(&self) -> &[Item] {
+        let is_post = self.to.starts_with(WEBHOOK) && matches!(self.form, Form::Started(_));
+        let most = if is_post { POSTED_TOGETHER } else { usize::MAX };
+        &self.items[..self.items.len().min(most)]
+    }
 }
 
 /// The sort of a mail.

@@ -36,7 +36,7 @@ pub(crate) struct Told {
     pub thread: Option<String>,
     /// The time at which the beginning of this episode was told.
     pub began: DateTime<Utc>,
-    /// The first mail told of it, so there are no reminders.
+    /// The first mail told of it, or counted it and left it to a post of its own, so there are no reminders.
     pub by_first_mail: bool,
     pub severity: Option<Severity>,
     pub reminders: u32,

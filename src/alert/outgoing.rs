@@ -1,7 +1,7 @@
 //! Mails on their way: at most one a recipient, and beside it one about money and one digest. A mail is made of
 //! what is owed when it can leave; its result goes back into the log.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
@@ -224,10 +224,12 @@ impl Log {
     /// Notes the recipient's knowledge after the mail, and that the mail is on its way.
     fn launch(&mut self, place: (String, Lane), id: &str, notice: Notice, facts: &Facts<'_>) -> Outgoing {
         let (to, lane) = place.clone();
-        let (mut undo, mut items) = (BTreeMap::new(), Vec::new());
+        let mut items = Vec::new();
         let is_suspect = |key: &Key| self.entry(key, &to).is_some_and(|entry| entry.refused.is_some());
         let is_light = notice.items.iter().any(|item| is_suspect(&item.key));
-        for item in &notice.items {
+        let (told, counted) = notice.items.split_at(notice.told().len());
+        let mut undo = self.count(counted, &to, facts.now);
+        for item in told {
             let Some(incident) = facts.incident(&item.key) else { continue };
             let before = self.entry(&item.key, &to).cloned().unwrap_or_default();
             let (key, event) = (item.key.clone(), item.event.clone());

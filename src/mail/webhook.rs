@@ -17,8 +17,6 @@ use crate::alert::{Event, Form, Item, Notice, Severity};
 use crate::model::{AccountName, WEBHOOK};
 use crate::view::words::capital;
 
-/// The alerts of a first mail: that about all, and those of its problems.
-const MOST_ALERTS: usize = 50;
 /// The alert of a notice that is no incident: digest, test, first mail.
 const NOTICE: &str = "HostwatchNotice";
 /// Notices never resolve. Their `endsAt` is a day ahead, so that Alertmanager expires them, and late enough for
@@ -82,19 +80,17 @@ pub(crate) fn render_webhook(
         let severity = if let Bracket::Of(severity) = subject.bracket { severity } else { Severity::Info };
         notice_alert(about(&event), &event, severity, notice, context)
     };
-    let listed = notice.items.iter().take(MOST_ALERTS - 1);
     let alerts = match &notice.form {
         Form::Digest(facts) => vec![about_all(Event::Digest(facts.date))],
         Form::Test => vec![about_all(Event::Test)],
         Form::Started(_) => std::iter::once(about_all(Event::Started))
-            .chain(listed.map(|item| alone(item, context)))
+            .chain(notice.told().iter().map(|item| alone(item, context)))
             .collect(),
         Form::News | Form::Summary(_) => {
             notice.items.iter().map(|item| incident_alert(item, about(&item.event), context)).collect()
         }
     };
-    let is_first = matches!(notice.form, Form::Started(_));
-    let left_out = if is_first { notice.items.len().saturating_sub(MOST_ALERTS - 1) } else { 0 };
+    let left_out = notice.items.len() - notice.told().len();
     let raw =
         serde_json::to_string(&payload(notice, alerts, left_out, context)).map_err(RenderError::Json)?;
     let key = message::hash_of([raw.as_str()]);

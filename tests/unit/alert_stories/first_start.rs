@@ -117,3 +117,20 @@ fn whoever_left_before_the_first_mail_arrived_is_owed_nothing() {
         assert!(debts.iter().all(|one| one.recipient == "ops"), "{fate}: {debts:?}");
     }
 }
+
+/// A post has room for so many alerts, and an end needs a beginning.
+#[test]
+fn a_problem_that_the_first_post_only_counts_has_a_post_of_its_own() {
+    let all = |state: &str| (1..=60).map(|id| format!("vm{id}={state} ")).collect::<String>();
+    let mut world = World::unborn();
+    world.live(&format!("to webhook:ops ops, escalate, {}, look, idle 5m", all("error")));
+    assert_eq!(world.heard("webhook:ops", ""), ["started"; 60].join(" "));
+    let posts = world.received.iter().filter(|one| one.mail.to == "webhook:ops");
+    let sizes: Vec<usize> = posts.map(|one| one.mail.items.len()).collect();
+    assert_eq!(sizes, [vec![49], vec![1; 11]].concat());
+    assert_eq!(world.mails().len(), 1, "a mail lists them all");
+    world.live("idle 4d");
+    assert_eq!(world.heard("webhook:ops", ""), ["started"; 60].join(" "), "none has reminders");
+    world.live(&format!("{}, vms, idle 10m", all("active")));
+    assert_eq!(world.heard("webhook:ops", "vm_error/60"), "started resolved");
+}

@@ -351,7 +351,7 @@ fn as_sent(id: &str, notice: &Notice, facts: &Facts<'_>) -> Mail {
         id: id.to_owned(),
         to: notice.to.clone(),
         form: name_of(notice),
-        items: notice.items.iter().map(|item| as_told(item, facts)).collect(),
+        items: notice.told().iter().map(|item| as_told(item, facts)).collect(),
         started,
     }
 }
