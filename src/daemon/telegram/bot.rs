@@ -146,6 +146,7 @@ fn words(name: &str, fault: Fault, status: u16, said: Option<&str>) -> String {
         Fault::Login => {
             format!("Telegram does not know the bot of {name} ({answered}); check telegram.{name}.token")
         }
+        Fault::Busy(Duration::ZERO) => format!("Telegram takes nothing for {name} for now ({answered})"),
         Fault::Busy(wait) => {
             format!("Telegram takes nothing for {name} for {} s ({answered})", wait.as_secs())
         }
@@ -219,6 +220,17 @@ mod tests {
         ];
         for (status, body, want) in table {
             assert_eq!(fault(status, serde_json::from_str(body).ok()), want, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn a_pause_is_named_if_telegram_asks_for_one() {
+        for (seconds, want) in [
+            (7, "Telegram takes nothing for ops for 7 s (HTTP 429)"),
+            (0, "Telegram takes nothing for ops for now (HTTP 429)"),
+        ] {
+            let busy = Fault::Busy(Duration::from_secs(seconds));
+            assert_eq!(words("ops", busy, 429, None), want);
         }
     }
 }
