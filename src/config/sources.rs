@@ -92,6 +92,9 @@ impl Sources {
     }
 }
 
+/// The remedy for most mistakes in TOML.
+const REMEDY: &str = "write text as key = \"text\", and each key once";
+
 /// Reports why a text is no TOML. The line itself is not quoted, since it can hold a secret.
 fn refuse_text(source: &str, error: &figment::Error, findings: &Findings) {
     let text = if let Kind::Message(text) = &error.kind { text.clone() } else { error.kind.to_string() };
@@ -106,7 +109,7 @@ fn refuse_text(source: &str, error: &figment::Error, findings: &Findings) {
         .filter(|line| !line.is_empty())
         .collect();
     let why = if why.is_empty() { "something is missing here".to_owned() } else { why.join("; ") };
-    findings.error(source, "", format!("{place}: not valid TOML: {why}"));
+    findings.error(source, "", format!("{place}: not valid TOML: {why}; {REMEDY}"));
 }
 
 /// The likeness from which on one name may be meant for another.
