@@ -23,7 +23,13 @@ pub(super) fn read(tls: &file::Tls, findings: &mut WebFindings) -> Option<Arc<Se
     let pair = pair(tls, findings);
     let (chain, key) = pair?;
     let failed = |error: rustls::Error, findings: &mut WebFindings| {
-        findings.error("tls_server_config", format!("cannot be used: {error}"));
+        if matches!(error, rustls::Error::InconsistentKeys(_)) {
+            let why =
+                "is not the key of the first certificate in cert_file; name the two that belong together";
+            return findings.error("tls_server_config.key_file", why);
+        }
+        let why = format!("cannot be used: {error}; name another cert_file and its key_file");
+        findings.error("tls_server_config", why);
     };
     let builder = ServerConfig::builder_with_provider(Arc::new(provider)).with_protocol_versions(&versions);
     let builder = builder.map_err(|error| failed(error, findings)).ok()?;
@@ -43,7 +49,7 @@ fn pair(
     let chain = chain.and_then(|pem| certificates(&pem, "cert_file", findings));
     let key = key?;
     let Ok(key) = PrivateKeyDer::from_pem_slice(&key) else {
-        findings.error("tls_server_config.key_file", "holds no unencrypted private key in PEM");
+        findings.error("tls_server_config.key_file", "holds no unencrypted private key in PEM; name one (openssl pkey -in OLD -out NEW decrypts a key)");
         return None;
     };
     Some((chain?, key))
