@@ -5,13 +5,14 @@ mod examples;
 use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ColorChoice, Parser, Subcommand};
 use tracing::level_filters::LevelFilter;
 
 use crate::http::{self, DEFAULT_LISTEN_ADDRESS, ListenAddress};
-use crate::model::{AccountName, ContainerState};
+use crate::model::{self, AccountName, ContainerState};
 use crate::telemetry;
 
 /// The path of the configuration unless a flag or variable names another.
@@ -288,8 +289,8 @@ pub(crate) struct SilenceArgs {
     #[arg(required_unless_present_any = ["list", "remove"], value_parser = pattern)]
     pub pattern: Option<String>,
     /// For how long, such as 30m, 2h or 3d
-    #[arg(long = "for", value_name = "DURATION", required_unless_present_any = ["list", "remove"])]
-    pub duration: Option<String>,
+    #[arg(long = "for", value_name = "DURATION", required_unless_present_any = ["list", "remove"], value_parser = model::duration)]
+    pub duration: Option<Duration>,
     /// Your note, such as the reason
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub comment: String,

@@ -10,7 +10,6 @@ use super::beside::Beside;
 use super::output::{laid_out, print};
 use crate::cli::{AckArgs, ListArgs, Outbox, OutboxAction, SilenceArgs, Why};
 use crate::clock;
-use crate::config;
 use crate::daemon::control::{Reply, Request, answer_from_store};
 use crate::daemon::pipeline::watchers;
 use crate::terminal::in_columns;
@@ -38,10 +37,9 @@ pub(super) async fn silence(silence: &SilenceArgs) -> Result<()> {
     if let Some(id) = silence.remove {
         return done(&silence.list_as.config.file, Request::EndSilence { id }).await;
     }
-    let (Some(pattern), Some(duration)) = (&silence.pattern, &silence.duration) else {
+    let (Some(pattern), Some(duration)) = (&silence.pattern, silence.duration) else {
         return show(&silence.list_as, Request::Silences).await;
     };
-    let duration = config::duration(duration).map_err(|error| anyhow!("--for: {error}"))?;
     let (pattern, comment) = (pattern.clone(), silence.comment.clone());
     let request = Request::Silence { pattern, seconds: duration.as_secs(), comment };
     done(&silence.list_as.config.file, request).await

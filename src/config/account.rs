@@ -16,7 +16,7 @@ use super::via;
 use super::view::View;
 use crate::alert::Kind;
 use crate::model::nearest::nearest;
-use crate::model::{AccountName, Collector, ContainerState, Group, Guide, Profile};
+use crate::model::{self, AccountName, Collector, ContainerState, Group, Guide, Profile};
 use crate::provider::cron::{BadSchedule, Schedule};
 use crate::provider::{self, BillingCredentials, Limits};
 
@@ -208,7 +208,7 @@ fn stale_after(
     collectors: &BTreeSet<Collector>,
     schedules: &BTreeMap<Collector, Schedule>,
 ) -> BTreeMap<Collector, Duration> {
-    let set = view.parsed("metrics.stale_after", values::duration);
+    let set = view.parsed("metrics.stale_after", model::duration);
     let mut all = BTreeMap::new();
     for &collector in collectors {
         let clock = collector.follows().unwrap_or(collector);

@@ -8,8 +8,8 @@ use super::values;
 use super::view::View;
 use crate::alert::{AlertSettings, Kind, Rule, Severity};
 use crate::mail::{Way, address};
-use crate::model::Language;
 use crate::model::nearest::nearest;
+use crate::model::{self, Language};
 
 /// The provider gives no report further away (interface 8).
 const MAX_HORIZON_DAYS: u32 = 730;
@@ -25,7 +25,7 @@ pub(super) fn settings(view: &View<'_>) -> AlertSettings {
         if !view.is_set(key) {
             view.error(key, "is empty; give a duration such as \"30m\", or remove the key");
         }
-        view.parsed(key, values::duration).unwrap_or_default()
+        view.parsed(key, model::duration).unwrap_or_default()
     };
     let stuck_after = duration("alerts.stuck_after");
     let collector_failing_after = duration("alerts.collector_failing_after");
@@ -88,7 +88,7 @@ fn ladder(view: &View<'_>, lead_days: u32) -> Vec<u32> {
 fn reminders(view: &View<'_>) -> BTreeMap<Severity, Duration> {
     let every = Severity::ALL.iter().filter_map(|&severity| {
         let key = format!("alerts.remind_every.{severity}");
-        Some((severity, view.parsed(&key, values::duration)?))
+        Some((severity, view.parsed(&key, model::duration)?))
     });
     every.collect()
 }

@@ -28,7 +28,6 @@ use std::sync::Arc;
 use secrecy::SecretString;
 
 pub(crate) use environment::Environment;
-pub(crate) use values::duration;
 
 use crate::config_error::ConfigErrors;
 use crate::model::{AccountName, Collector, Language, Profile, Via};

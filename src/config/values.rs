@@ -1,8 +1,7 @@
-//! Converts texts of the configuration to values: durations, addresses, zones, units, mailboxes. Pure. Each
+//! Converts texts of the configuration to values: addresses, zones, units, mailboxes. Pure. Each
 //! error names the allowed values. Addresses are never quoted, since they can hold a password.
 
 use std::net::IpAddr;
-use std::time::Duration;
 
 use chrono_tz::{TZ_VARIANTS, Tz};
 use lettre::Address;
@@ -15,22 +14,6 @@ use crate::model::nearest::nearest;
 /// The language of mails, chat messages and the page.
 pub(super) fn language(text: &str) -> Result<Language, String> {
     text.parse().map_err(|_| format!("'{text}' is no language that hostwatch writes; use \"en\" or \"ru\""))
-}
-
-/// `90s`, `30m`, `6h`, `1d`, also joined: `1d12h`. Zero is not allowed.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    // Only the clear units of humantime: its `M` is a month, and `ms` has no use here.
-    let ours = |text: &&str| {
-        !text.contains("ms") && text.chars().all(|c| matches!(c, '0'..='9' | 's' | 'm' | 'h' | 'd'))
-    };
-    let parsed = Some(text.trim()).filter(ours).and_then(|text| humantime::parse_duration(text).ok());
-    match parsed {
-        None => Err(format!("'{text}' is no duration; such as \"90s\", \"30m\", \"6h\" or \"1d\"")),
-        Some(total) if total.is_zero() || total > Duration::from_secs(3660 * 86_400) => {
-            Err(format!("'{text}' is out of range; allowed are 1s to 3660d"))
-        }
-        Some(total) => Ok(total),
-    }
 }
 
 /// An endpoint's address: http or https, without user, query or fragment; see `unseen`.

@@ -57,7 +57,7 @@ fn a_silence_holds_mails_until_it_ends() {
     let (status, _, error) = daemon.command(&["silence", " ", "--for", "1h"]);
     assert!(status == 2 && error.contains("it is empty"), "{error}");
     let (status, _, error) = daemon.command(&["silence", "x", "--for", "soon"]);
-    assert!(status == 1 && error.contains("--for: 'soon' is no duration"), "{error}");
+    assert!(status == 2 && error.contains("'soon' is no duration"), "{error}");
     provider.set_vm(10001, "error");
     until("it is known", || flat(&ok(&daemon, &["incidents"])).contains("silenced until"));
     // The site is not silenced, so it is mailed; its mail would come after one about the silenced VM.
