@@ -27,10 +27,15 @@ pub(crate) struct Notice {
 const POSTED_TOGETHER: usize = 49;
 
 impl Notice {
-    /// The items that its recipient is told by it: all but those that the post of the first start only counts.
-    pub(crate) fn told(&self) -> &[Item] {
+    /// The items that its recipient is told by it: all but those that the post of the first start only counts. Once the
+    /// receiver refused that post, it counts all of them, since it may be too long.
+    pub(crate) fn told(&self, is_light: bool) -> &[Item] {
         let is_post = self.to.starts_with(WEBHOOK) && matches!(self.form, Form::Started(_));
-        let most = if is_post { POSTED_TOGETHER } else { usize::MAX };
+        let most = match is_light {
+            _ if !is_post => usize::MAX,
+            true => 0,
+            false => POSTED_TOGETHER,
+        };
         &self.items[..self.items.len().min(most)]
     }
 }

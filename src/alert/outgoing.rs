@@ -226,8 +226,10 @@ impl Log {
         let (to, lane) = place.clone();
         let mut items = Vec::new();
         let is_suspect = |key: &Key| self.entry(key, &to).is_some_and(|entry| entry.refused.is_some());
-        let is_light = notice.items.iter().any(|item| is_suspect(&item.key));
-        let (told, counted) = notice.items.split_at(notice.told().len());
+        let first = self.first(&to).filter(|_| matches!(notice.form, Form::Started(_)));
+        let is_light =
+            matches!(first, Some(First::Refused(_))) || notice.items.iter().any(|item| is_suspect(&item.key));
+        let (told, counted) = notice.items.split_at(notice.told(is_light).len());
         let mut undo = self.count(counted, &to, facts.now);
         for item in told {
             let Some(incident) = facts.incident(&item.key) else { continue };
@@ -256,8 +258,6 @@ impl Log {
                 undo.entry(one.key.clone()).or_insert(before);
             }
         }
-        let first = self.first(&to).filter(|_| matches!(notice.form, Form::Started(_)));
-        let is_light = is_light || matches!(first, Some(First::Refused(_)));
         let unreached = self.unreached_by(&to, &notice.accounts, facts);
         let mut digest = None;
         self.change_addressee(&to, |one| {

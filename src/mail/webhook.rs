@@ -84,13 +84,13 @@ pub(crate) fn render_webhook(
         Form::Digest(facts) => vec![about_all(Event::Digest(facts.date))],
         Form::Test => vec![about_all(Event::Test)],
         Form::Started(_) => std::iter::once(about_all(Event::Started))
-            .chain(notice.told().iter().map(|item| alone(item, context)))
+            .chain(notice.told(context.is_light).iter().map(|item| alone(item, context)))
             .collect(),
         Form::News | Form::Summary(_) => {
             notice.items.iter().map(|item| incident_alert(item, about(&item.event), context)).collect()
         }
     };
-    let left_out = notice.items.len() - notice.told().len();
+    let left_out = notice.items.len() - notice.told(context.is_light).len();
     let raw =
         serde_json::to_string(&payload(notice, alerts, left_out, context)).map_err(RenderError::Json)?;
     let key = message::hash_of([raw.as_str()]);

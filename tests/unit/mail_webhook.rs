@@ -109,14 +109,18 @@ fn one_incident_in_full() {
 #[test]
 fn a_post_that_was_refused_has_less_text() {
     let (from, snapshot) = (from(), snapshot([&full("main")]));
-    let notice = Notice { to: "webhook:team".into(), ..notice(Form::News, vec![vm(17, Event::Opened)]) };
     let context = Context { is_light: true, ..context(&from, &snapshot) };
-    let rendered = render_webhook(&notice, ID, &context).unwrap();
-    let json: Value = serde_json::from_slice(&rendered.raw).unwrap();
+    let light = |form, event| {
+        let notice = Notice { to: "webhook:team".into(), ..notice(form, vec![vm(17, event)]) };
+        let rendered = render_webhook(&notice, ID, &context).unwrap();
+        serde_json::from_slice::<Value>(&rendered.raw).unwrap()
+    };
     assert_eq!(
-        json["alerts"][0]["annotations"]["description"],
+        light(Form::News, Event::Opened)["alerts"][0]["annotations"]["description"],
         "VM web-17 in error since Sun 1 Mar 14:58 MSK (account main)."
     );
+    let first = light(Form::Started(Started::default()), Event::Started);
+    assert_eq!((first["alerts"].as_array().unwrap().len(), &first["truncatedAlerts"]), (1, &1.into()));
 }
 
 #[test]

@@ -484,7 +484,7 @@ impl Auditor {
             Fate::RefuseRecipient => {
                 self.refused.insert(to.clone(), at);
             }
-            Fate::RefuseMail => {
+            Fate::RefuseMail | Fate::RefuseLong => {
                 for item in &mail.items {
                     let fact = (to.clone(), item.key.clone(), item.event.clone());
                     let (since, times) = self.refused_facts.entry(fact).or_insert((at, 0));

@@ -134,3 +134,13 @@ fn a_problem_that_the_first_post_only_counts_has_a_post_of_its_own() {
     world.live(&format!("{}, vms, idle 10m", all("active")));
     assert_eq!(world.heard("webhook:ops", "vm_error/60"), "started resolved");
 }
+
+#[test]
+fn a_receiver_that_takes_short_posts_alone_is_told_of_each_problem() {
+    let errors = (1..=60).map(|id| format!("vm{id}=error ")).collect::<String>();
+    let mut world = World::unborn();
+    world.live(&format!("webhook:ops: takes-short, to webhook:ops, escalate, {errors}, look, idle 5m"));
+    assert_eq!(world.heard("webhook:ops", ""), ["started"; 60].join(" "));
+    let sizes: Vec<usize> = world.attempts.iter().map(|(_, mail, _)| mail.items.len()).collect();
+    assert_eq!(sizes, [vec![49, 0], vec![1; 60]].concat());
+}

@@ -220,7 +220,7 @@ impl Daemon {
                 let id = format!("mail-{}", self.mails);
                 let claimed = self.with_facts(now, |log, facts| {
                     let outgoing = log.claim(&to, &id, facts)?;
-                    let made = outgoing.notice.as_ref().map(|notice| as_sent(&outgoing.id, notice, facts));
+                    let made = outgoing.notice.as_ref().map(|notice| as_sent(&outgoing, notice, facts));
                     Some((outgoing, made))
                 });
                 let Some((outgoing, made)) = claimed else {
@@ -340,18 +340,18 @@ fn outcome(fate: Fate) -> Attempt {
         Fate::Defer => Attempt::Deferred,
         Fate::Away => Attempt::Away,
         Fate::RefuseRecipient => Attempt::RecipientRefused,
-        Fate::RefuseMail => Attempt::MailRefused,
+        Fate::RefuseMail | Fate::RefuseLong => Attempt::MailRefused,
         Fate::LoseReply { .. } => Attempt::ReplyLost,
     }
 }
 
-fn as_sent(id: &str, notice: &Notice, facts: &Facts<'_>) -> Mail {
+fn as_sent(outgoing: &Outgoing, notice: &Notice, facts: &Facts<'_>) -> Mail {
     let started = if let Form::Started(started) = &notice.form { Some(started.clone()) } else { None };
     Mail {
-        id: id.to_owned(),
+        id: outgoing.id.clone(),
         to: notice.to.clone(),
         form: name_of(notice),
-        items: notice.told().iter().map(|item| as_told(item, facts)).collect(),
+        items: notice.told(outgoing.is_light).iter().map(|item| as_told(item, facts)).collect(),
         started,
     }
 }

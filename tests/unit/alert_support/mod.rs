@@ -77,6 +77,8 @@ pub enum Fate {
     RefuseRecipient,
     /// 554 to DATA.
     RefuseMail,
+    /// 413 to a post about several incidents.
+    RefuseLong,
     /// The reply to DATA is lost; `arrived` says whether the mail arrived.
     LoseReply {
         arrived: bool,
