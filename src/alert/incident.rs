@@ -182,9 +182,9 @@ impl Incident {
         if self.phase == Phase::Recovering && self.read_at == reading.at {
             return;
         }
-        // Both ends of a time without a date are readings, so a sleep between them counts.
-        let is_held = self.key.kind != Kind::BillingReport
-            && matches!(finding.verdict, Verdict::Bad { hold, .. } if !hold.is_zero());
+        // Both ends of a time without a date or without any row are readings, so a sleep between them counts.
+        let ends_count = self.key.kind == Kind::BillingReport || self.key.is_of_empty_listing();
+        let is_held = !ends_count && matches!(finding.verdict, Verdict::Bad { hold, .. } if !hold.is_zero());
         if self.phase == Phase::Pending && is_held && self.read_at < reading.horizon {
             self.run_since = reading.at;
         }

@@ -16,6 +16,7 @@ use super::kind::Kind;
 use super::reason::Cause;
 use super::settings::AlertSettings;
 use super::subject::{Detail, Subject};
+use crate::model::account::EMPTY_FOR;
 pub(crate) use crate::model::sanitize::one_line as clean;
 use crate::model::states::sounds_bad;
 use crate::model::{
@@ -56,6 +57,11 @@ pub(crate) fn judge(
         }
         Observed::Report => judge.orders(),
     }
+}
+
+/// The number of rows that a listing lost, if they were all of several. Sites go with their containers.
+fn lost<T: Watched>(seen: &Seen) -> Option<usize> {
+    seen.emptied.filter(|count| T::SORT != Sort::Site && *count > 1)
 }
 
 /// The name of a resource; without one its id.
@@ -122,7 +128,8 @@ impl Judge<'_> {
         }
         findings
             .extend(self.unknown_states::<T>(is_unknown, seen.shows_all && listing.unreadable.is_empty()));
-        self.gone(listing, seen, &mut findings);
+        findings.extend(self.all_gone(listing, seen));
+        self.gone::<T>(seen, &mut findings);
         self.listed_again(listing, seen, &mut findings);
         findings
     }
@@ -198,19 +205,29 @@ impl Judge<'_> {
         is_over.then(|| self.again(known, Verdict::Good, Detail::NoLongerSeen))
     }
 
-    /// The resources that are gone. If none of several is left, they are one incident.
-    fn gone<T: Watched>(&self, listing: &Listing<T>, seen: &Seen, findings: &mut Vec<Finding>) {
-        if seen.removed.is_empty() || !self.shows_whole_account::<T>() {
-            return;
+    /// The listing that lost all of its rows, two at least, for an hour. After a start nobody knows the rows from before,
+    /// and the incident goes on.
+    fn all_gone<T: Watched>(&self, listing: &Listing<T>, seen: &Seen) -> Option<Finding> {
+        let key = Key::new(&self.state.profile.name, Kind::ResourceGone, Target::All(T::SORT));
+        let known = self.open.get(&key).filter(|incident| incident.goes_on());
+        let is_shown = || listing.rows.iter().any(|row| seen.shown.has(row.id().into()));
+        let hold = EMPTY_FOR.to_std().unwrap_or_default();
+        let (verdict, detail) = (Verdict::Bad { hold, value: Value::None }, Detail::NotListed);
+        match (known, lost::<T>(seen)) {
+            (_, Some(count)) => {
+                Some(Finding { key, verdict, subject: Subject::AllGone { sort: T::SORT, count }, detail })
+            }
+            (Some(known), None) if is_shown() => Some(self.again(known, Verdict::Good, Detail::ListedAgain)),
+            (Some(known), None) if listing.rows.is_empty() && seen.shows_all => {
+                Some(self.again(known, verdict, detail))
+            }
+            (_, None) => None,
         }
-        let count = seen.removed.len();
-        if T::SORT != Sort::Site && listing.rows.is_empty() && count > 1 {
-            findings.push(Finding {
-                key: Key::new(&self.state.profile.name, Kind::ResourceGone, Target::All(T::SORT)),
-                verdict: Verdict::bad(),
-                subject: Subject::AllGone { sort: T::SORT, count },
-                detail: Detail::NotListed,
-            });
+    }
+
+    /// The resources that are gone. If none of several is left, they are one incident.
+    fn gone<T: Watched>(&self, seen: &Seen, findings: &mut Vec<Finding>) {
+        if seen.removed.is_empty() || lost::<T>(seen).is_some() || !self.shows_whole_account::<T>() {
             return;
         }
         for (&id, name) in seen.removed.iter().filter(|(id, _)| !self.lives_elsewhere::<T>(**id)) {
@@ -232,14 +249,6 @@ impl Judge<'_> {
     /// A resource that was gone is listed again.
     fn listed_again<T: Watched>(&self, listing: &Listing<T>, seen: &Seen, findings: &mut Vec<Finding>) {
         for incident in self.open_of(&[Kind::ResourceGone]) {
-            if incident.key.resource == Target::All(T::SORT) {
-                let (verdict, detail) = match listing.rows.is_empty() {
-                    true => (Verdict::bad(), Detail::NotListed),
-                    false => (Verdict::Good, Detail::ListedAgain),
-                };
-                findings.push(self.again(incident, verdict, detail));
-                continue;
-            }
             let Target::Of(sort, id) = incident.key.resource else { continue };
             if sort != T::SORT {
                 continue;

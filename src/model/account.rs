@@ -34,6 +34,8 @@ pub(crate) struct Seen {
     pub removed: BTreeMap<u64, Option<Box<str>>>,
     /// VMs that are stopped now, and that were active at the last reading a short while ago.
     pub stopped: BTreeSet<u64>,
+    /// The number of rows that were known, if this complete listing has none.
+    pub emptied: Option<usize>,
     /// Whether no row is missing but the unreadable ones of the listing.
     pub shows_all: bool,
 }
@@ -41,7 +43,7 @@ pub(crate) struct Seen {
 impl Seen {
     /// A complete listing without rows, after which these are gone.
     pub(crate) fn nothing(removed: BTreeMap<u64, Option<Box<str>>>) -> Self {
-        Self { shown: Shown::All, removed, stopped: BTreeSet::new(), shows_all: true }
+        Self { shown: Shown::All, removed, stopped: BTreeSet::new(), emptied: None, shows_all: true }
     }
 }
 
@@ -331,6 +333,7 @@ impl<T: Resource<Id: Into<u64>> + Clone + PartialEq> Listing<T> {
         self.read_at = Some(at);
         let is_sudden = rows.is_empty() && unreadable.is_empty() && !self.rows.is_empty();
         self.empty_since = self.empty_since.filter(|_| is_sudden).or(is_sudden.then_some(at));
+        let emptied = (is_sudden && shows_all).then_some(self.rows.len());
         let shows_all = shows_all && self.empty_since.is_none_or(|since| at - since >= EMPTY_FOR);
         self.complete = shows_all && unreadable.is_empty();
         self.was_complete |= self.complete;
@@ -358,7 +361,7 @@ impl<T: Resource<Id: Into<u64>> + Clone + PartialEq> Listing<T> {
             rows.shrink_to_fit();
             self.rows = Arc::new(rows);
         }
-        Seen { shown, removed, stopped: BTreeSet::new(), shows_all }
+        Seen { shown, removed, stopped: BTreeSet::new(), emptied, shows_all }
     }
 }
 

@@ -23,7 +23,19 @@ fn a_listing_that_is_empty_for_an_hour_is_one_incident_of_a_day() {
          c10=ENABLED, containers 2 =>
          c10=gone, 70m, containers 3 =>
 
-         rule resource_gone off, vm1=gone vm2=gone, 70m, vms 3 =>",
+         rule resource_gone off, vm1=gone vm2=gone, 70m, vms 3 =>
+
+         vm1=gone vm2=gone, vms, later 40m, restart 1m, look, later 15m, vms =>
+         later 5m, vms => resource_gone/vms opened
+         words: All 2 VMs are gone from the listing
+         vm1=active, vms => resource_gone/vms resolved
+
+         vm1=gone vm2=gone, vms, restart 1m, vm1=active, look, 3h =>
+
+         c10=gone c11=gone, later 40m, restart 1m, fail containers, later 10m, heal containers, containers =>
+         later 15m, containers => resource_gone/containers opened
+
+         vm1=gone vm2=gone, later 2h, hides vm1, hides vm1 =>",
     );
 }
 
@@ -34,7 +46,7 @@ fn an_empty_listing_is_called_empty_in_later_polls_and_has_no_reminder() {
     world.live("vm1=gone vm2=gone, vms, 70m, vms 3, idle 20h, vms");
     assert_eq!(world.heard("ops", "resource_gone"), "opened");
     let reason = world.row(Kind::ResourceGone, "vms").unwrap().reason;
-    assert_eq!(reason, "no longer listed by the provider; already so in an earlier poll");
+    assert_eq!(reason, "no longer listed by the provider; unchanged for 1 h 6 min");
 }
 
 #[test]
