@@ -170,8 +170,13 @@ impl Engine {
             return;
         };
         let settings = watcher.settings.clone();
-        let reading = Reading { at: now, horizon: self.horizon };
+        let horizon = self.horizon;
+        let reading = |collector: Collector| {
+            let failure = state.collectors.get(&collector).and_then(|status| status.last_failure);
+            Reading { at: now, horizon, blind_at: failure.map_or(horizon, |at| at.max(horizon)) }
+        };
         for one in observed {
+            let reading = reading(one.collector());
             if matches!(one, Observed::Report) {
                 self.report(state, &reading, &settings);
             }
@@ -181,6 +186,7 @@ impl Engine {
             }
         }
         if let Some(collector) = ended {
+            let reading = reading(collector);
             for finding in rules::judge_collector(state, collector, &settings, now) {
                 if finding.key.kind == Kind::CollectorFailing {
                     self.collector(collector, finding, state, &settings, now);

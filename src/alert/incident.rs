@@ -91,6 +91,8 @@ pub(crate) struct Reading {
     pub at: DateTime<Utc>,
     /// The last start or wake. Durations are counted from the first reading after it.
     pub horizon: DateTime<Utc>,
+    /// The last start, wake or beginning of a failed poll of its collector.
+    pub blind_at: DateTime<Utc>,
 }
 
 /// This number of changes within an hour is flapping.
@@ -189,6 +191,10 @@ impl Incident {
             self.run_since = reading.at;
         }
         if finding.verdict != Verdict::Frozen {
+            // Only time between readings counts for the half hour of good ones.
+            if self.phase == Phase::Recovering && self.read_at <= reading.blind_at {
+                self.run_since += reading.at - self.read_at;
+            }
             (self.read_at, self.detail) = (reading.at, finding.detail);
         }
         self.step(finding.verdict, finding.subject, reading, settings);

@@ -26,6 +26,18 @@ pub(crate) enum Observed {
     Report,
 }
 
+impl Observed {
+    /// The collector that read it.
+    pub(crate) const fn collector(&self) -> Collector {
+        match self {
+            Self::Vms(_) => Collector::Vms,
+            Self::Containers(_) => Collector::Containers,
+            Self::Sites(..) => Collector::Sites,
+            Self::Report => Collector::ExpectedBalance,
+        }
+    }
+}
+
 /// The rows of a listing that were shown, and those that are known to be gone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Seen {
@@ -207,6 +219,7 @@ impl KnownAccount {
             status.failing_since = None;
         } else {
             status.failing_since.get_or_insert(at);
+            status.last_failure = status.began;
         }
         status.problem = end.problem;
         status.failure = match (status.failure.take(), end.failure) {

@@ -26,6 +26,15 @@ fn after_four_changes_the_end_is_told_after_half_an_hour_of_good_readings() {
 
          restart 1m, look, 50m => resolved
 
+         fail vms, 40m, heal vms, vms, 15m => ops[vm]:
+         25m => ops[vm]: resolved
+
+         sleep 2h, look, 15m =>
+         25m => resolved
+
+         restart 2h, look, 15m =>
+         25m => resolved
+
          vm1=error, 14h => ; boss: escalated
          vm1=active, vms, 50m => resolved; boss: resolved
 
