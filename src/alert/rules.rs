@@ -20,7 +20,8 @@ use crate::model::account::EMPTY_FOR;
 pub(crate) use crate::model::sanitize::one_line as clean;
 use crate::model::states::sounds_bad;
 use crate::model::{
-    AccountState, Container, Health, Listing, Observed, Order, OrderState, Report, Seen, Site, Sort,
+    AccountState, Collector, Container, Health, Listing, Observed, Order, OrderState, Report, Seen, Site,
+    Sort,
 };
 
 mod collectors;
@@ -110,7 +111,7 @@ impl Judge<'_> {
                     if is_other { Verdict::Other } else { verdict }
                 }
                 Some(_) => continue,
-                None if self.lives_elsewhere::<T>(id) => continue,
+                None if self.lives_elsewhere::<T>(id) || self.may_be_unread::<T>() => continue,
                 None if seen.removed.contains_key(&id) => Verdict::Gone { listings: 2 },
                 // Nobody knows the rows from before the start.
                 None if listing.rows.is_empty() && !self.is_started => continue,
@@ -143,6 +144,11 @@ impl Judge<'_> {
     /// A site may have moved to another container.
     fn lives_elsewhere<T: Watched>(&self, id: u64) -> bool {
         T::SORT == Sort::Site && self.state.has_site(id.into())
+    }
+
+    /// A site may be in a container whose sites cannot be read.
+    fn may_be_unread<T: Watched>(&self) -> bool {
+        T::SORT == Sort::Site && failure_of(self.state, Collector::Sites).is_some()
     }
 
     /// Whether a missing resource is gone. For VMs and containers it is. For sites it is only once the listings

@@ -1,7 +1,8 @@
 //! How an incident opens, recovers, is frozen, lasts and ends, and when people are reminded of it.
 
-use super::{World, stories, stories_of};
+use super::{NOTHING, World, stories, stories_of};
 use crate::alert::Kind;
+use crate::model::{Collector, FailureKind};
 
 #[test]
 fn a_vm_in_error_is_told_once_and_its_recovery_once() {
@@ -188,6 +189,27 @@ fn a_resource_is_removed_after_two_complete_listings_without_it() {
          c10=gone c11=gone, containers =>
          1h, containers 3 => resource_gone/containers opened unknown_state/sites resolved",
     );
+}
+
+#[test]
+fn a_site_that_may_be_in_a_container_whose_sites_cannot_be_read_is_not_over() {
+    for is_gone in [false, true] {
+        let mut world = World::healthy();
+        world.live("s100=Error");
+        assert_eq!(world.take_events(), ["main/site_error/100 opened"]);
+        for _ in 0..5 {
+            world.sites(10, &[(101, "Active")]);
+            world.fail(Collector::Sites, FailureKind::Other);
+        }
+        let moved = [(100, "Error"), (110, "Active")];
+        for _ in 0..3 {
+            world.sites(10, &[(101, "Active")]);
+            world.sites(11, &moved[usize::from(is_gone)..]);
+            world.end(Collector::Sites, None);
+        }
+        let want: &[&str] = if is_gone { &["main/site_error/100 removed"] } else { &NOTHING };
+        assert_eq!(world.take_events(), want);
+    }
 }
 
 #[test]
