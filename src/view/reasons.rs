@@ -218,22 +218,11 @@ pub(crate) fn detail(detail: &Detail, language: Language) -> String {
             )
         }
         Detail::SitesStopped { stopped, sites, unnamed } => {
-            let unnamed = unnamed.as_ref().map_or_else(String::new, |state| {
-                say!(
-                    language,
-                    "; its own state \"{state}\" has no name in container_states",
-                    "; его собственное состояние «{state}» не названо в container_states"
-                )
-            });
-            say!(
-                language,
-                "{stopped} of its {sites} sites are StoppedByService{unnamed}",
-                "сайтов остановлено провайдером: {stopped} из {sites}{unnamed}"
-            )
+            sites_stopped(*stopped, *sites, unnamed.as_deref(), language)
         }
         Detail::SitesBack => pick(
-            "its sites are no longer stopped by the service",
-            "его сайты больше не остановлены провайдером",
+            "its sites are no longer all stopped by the service",
+            "провайдер больше не держит остановленными все его сайты",
         ),
         Detail::Answers => pick("answers again", "снова отвечает"),
         Detail::Unproven { doubt, held } => {
@@ -251,6 +240,27 @@ pub(crate) fn detail(detail: &Detail, language: Language) -> String {
         }
         Detail::Text(text) => text.clone(),
     }
+}
+
+/// `2 of its 3 sites are StoppedByService`, with the container's own state if that has no name.
+fn sites_stopped(stopped: usize, sites: usize, unnamed: Option<&str>, language: Language) -> String {
+    let unnamed = unnamed.map_or_else(String::new, |state| {
+        say!(
+            language,
+            "; its own state \"{state}\" has no name in container_states",
+            "; его собственное состояние «{state}» не названо в container_states"
+        )
+    });
+    let are = match (stopped, sites) {
+        (_, 1) => "its only site is".to_owned(),
+        (1, _) => format!("1 of its {sites} sites is"),
+        (_, _) => format!("{stopped} of its {sites} sites are"),
+    };
+    say!(
+        language,
+        "{are} StoppedByService{unnamed}",
+        "сайтов остановлено провайдером: {stopped} из {sites}{unnamed}"
+    )
 }
 
 /// `acknowledged (Ann is on it); silenced until Thu 1 Jan 05:00 MSK`.
@@ -315,6 +325,18 @@ mod tests {
             (Cause::Unchanged { minutes: 125 }, "unchanged for 2 h 5 min", "без изменений 2 ч 5 мин"),
         ] {
             assert_eq!([Language::En, Language::Ru].map(|language| cause(&reason, language)), [en, ru]);
+        }
+    }
+
+    #[test]
+    fn the_sites_of_a_container_are_counted() {
+        for (stopped, sites, want) in [
+            (1, 1, "its only site is StoppedByService"),
+            (1, 3, "1 of its 3 sites is StoppedByService"),
+            (3, 3, "3 of its 3 sites are StoppedByService"),
+        ] {
+            let detail = Detail::SitesStopped { stopped, sites, unnamed: None };
+            assert_eq!(super::detail(&detail, Language::En), want);
         }
     }
 

@@ -10,7 +10,7 @@ use crate::alert::subject::{Detail, Subject};
 use crate::model::{ContainerId, ContainerState, Seen, Site, SiteState, Sort};
 
 impl Judge<'_> {
-    /// The finding about a container's sites: it begins when every site is stopped and ends when none is.
+    /// The finding about a container's sites: it begins when every site is stopped and ends when one is right again.
     pub(super) fn stopped_sites(&self, container: ContainerId, seen: &Seen) -> Option<Finding> {
         let row = self.state.containers.get(container)?;
         let listing = self.state.sites.get(&container).filter(|listing| listing.complete)?;
@@ -26,9 +26,11 @@ impl Judge<'_> {
             |site: &&Site| site.state == SiteState::StoppedByService && seen.shown.has(site.id.get());
         let (stopped, sites) = (listing.rows.iter().filter(is_stopped).count(), listing.rows.len());
         let all = stopped > 0 && stopped == sites;
+        let is_right = |site: &Site| matches!(site.state, SiteState::Active | SiteState::Stopped);
+        let is_back = stopped == 0 || listing.rows.iter().any(is_right);
         let name = row.name.as_deref().map_or_else(|| container.to_string(), str::to_owned);
         let (verdict, detail) = match held {
-            Some(held) if stopped == 0 || (!all && !held.explains()) => (Verdict::Good, Detail::SitesBack),
+            Some(held) if is_back || (!all && !held.explains()) => (Verdict::Good, Detail::SitesBack),
             None if !all || known.is_some() || !self.wants_container(&name) => return None,
             Some(_) | None => {
                 let bad = Verdict::Bad { hold: Duration::ZERO, value: Value::SitesStopped };

@@ -114,7 +114,7 @@ impl Witness {
                 } else {
                     self.still_thaws(&mut evidence, *complete);
                 }
-                // A container is off if all its sites are, and until none is.
+                // A container is off if all its sites are, and until one is right again.
                 let stopped = rows.iter().any(|row| row.1 == "StoppedByService");
                 let sign = if stopped { Sign::PerhapsBad } else { Sign::Perhaps };
                 evidence.insert(Key::new(&name(), Kind::ContainerDisabled, *home), sign);

@@ -234,6 +234,15 @@ fn a_container_all_of_whose_sites_the_service_stopped_is_one_incident() {
          s100=Error => site_error/100 opened
          vm1=active, vms, s100=Active s101=Active, sites => site_error/100 resolved container_disabled/10 resolved",
     );
+    // Some of the sites are back.
+    stories(
+        World::healthy,
+        "s100=StoppedByService s101=StoppedByService s102=StoppedByService, report => container_disabled/10 opened
+         detail: 3 of its 3 sites are StoppedByService
+         s100=Starting, sites 3, s100=Active =>
+         sites => site_blocked/101 opened site_blocked/102 opened container_disabled/10 resolved
+         s101=Active s102=Active, sites => site_blocked/101 resolved site_blocked/102 resolved",
+    );
     // The configuration names no number of a container's state.
     stories(
         World::healthy,
