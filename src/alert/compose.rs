@@ -253,12 +253,19 @@ impl Log {
     }
 }
 
-/// An incident as the mail about its end names it: with all collectors that the recipient was told of.
+/// An incident as the mail about its end names it: with the collectors or states that the recipient was told of.
 fn ended(incident: &Incident, told: &Told) -> Incident {
-    let Subject::Unread { collectors } = &incident.subject else { return incident.clone() };
-    let is_its = |one: &Collector| collectors.contains(one) || told.set.contains(one.as_str());
-    let collectors = Collector::ALL.into_iter().filter(is_its).collect();
-    Incident { subject: Subject::Unread { collectors }, ..incident.clone() }
+    let mut ended = incident.clone();
+    let is_told = |one: &Collector| told.set.contains(one.as_str());
+    if !told.is_open() || told.set.is_empty() {
+        return ended;
+    }
+    if let Subject::Unread { collectors } = &mut ended.subject {
+        *collectors = Collector::ALL.into_iter().filter(is_told).collect();
+    } else if let Subject::States { names, .. } = &mut ended.subject {
+        *names = told.set.iter().cloned().collect();
+    }
+    ended
 }
 
 /// The accounts that a mail is about.

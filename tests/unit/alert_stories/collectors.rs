@@ -168,6 +168,9 @@ fn failing_collectors_are_one_incident_that_is_told_again_when_it_gets_worse_for
          heal vms, vms 2, 5m => resolved
          words: Cannot read VMs and containers
 
+         fail vms, 20m, heal vms, vms, fail containers, heal containers, vms, containers 2 => opened resolved
+         words: Cannot read VMs
+
          fail vms, 20m, restart 1m, look, 40m => opened
          fail containers, 30m => worse
 

@@ -69,6 +69,10 @@ fn unknown_states_of_a_sort_are_told_at_most_once_a_day() {
          vm1=active, vm1=Migration_Failed, 25h => unknown_state/vms worse
          severity: warning
 
+         vm1=resizing-0 => unknown_state/vms opened
+         vm1=melting, vm1=active, vms => unknown_state/vms resolved
+         words: Unknown VM state \"resizing-0\"
+
          confirm 2, vm1=resizing-0, vm1=Migration_Failed => unknown_state/vms opened
          severity: warning",
     );
