@@ -47,6 +47,15 @@ fn accounts_without_number_make_a_mail_of_bounded_size() {
     assert!(over.find("Site s0 ").unwrap() < over.find("Site s1 ").unwrap());
 }
 
+#[test]
+fn a_digest_counts_the_problems_of_each_account() {
+    let mut book = full("main");
+    book.apply(Read::Vms(all(vec![bare_vm(17, "error"), bare_vm(18, "error")])), now());
+    let books = [book];
+    let text = text(&write(&digest(&books, Vec::new()), &books));
+    assert!(text.contains("2 problems, 1 off, 2 fine"), "{text}");
+}
+
 /// The page counts and calls the same.
 #[test]
 fn a_digest_leads_with_what_somebody_has_to_act_on() {

@@ -114,7 +114,11 @@ impl<'a> AccountWeek<'a> {
         let parts = all.into_iter().filter_map(|health| {
             let resources = self.state.into_iter().flat_map(|state| entries(state, reader.now));
             let count = resources.filter(|seen| seen.health == health).count();
-            let word = health.words(reader.language).1;
+            let word = if health == Health::Bad && count > 1 {
+                reader.language.pick("problems", "проблемы")
+            } else {
+                health.words(reader.language).1
+            };
             (count > 0).then(|| say!(reader.language, "{count} {word}", "{word}: {count}"))
         });
         let parts: Vec<String> = parts.collect();
