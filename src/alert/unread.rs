@@ -13,7 +13,7 @@ use super::reason::Cause;
 use super::rules;
 use super::settings::AlertSettings;
 use super::subject::{Detail, Subject};
-use crate::model::freshness::state_collectors;
+use crate::model::freshness::{AWAITED_FOR, state_collectors};
 use crate::model::{AccountState, Collector, CollectorStatus, FailureKind};
 
 impl Engine {
@@ -116,7 +116,9 @@ impl Engine {
             let opens = !is_open && !lasting.is_empty();
             let is_failing = all.values().any(|one| one.good == 0);
             let since = all.values().map(|one| one.since).min();
-            if is_failing {
+            // Nobody knows which of them fail until they were tried again.
+            let is_tried = |one: &Failing| one.good > 0 || one.read_at >= horizon;
+            if is_failing && (now >= horizon + AWAITED_FOR || all.values().all(is_tried)) {
                 name_failing(incident, state, settings, is_critical, is_dead);
             }
             match incident.phase {

@@ -1,6 +1,7 @@
 //! Polls that fail: each account has one incident, whose value is the set of failing collectors.
 
 use super::{World, stories, stories_of};
+use crate::alert::{Kind, Severity};
 
 #[test]
 fn each_failure_has_one_incident_and_its_time() {
@@ -198,6 +199,16 @@ fn a_provider_of_whose_states_nothing_can_be_read_is_one_critical_mail() {
         "fail everything, 20m => opened
          words: Provider API does not answer: nothing is watched",
     );
+}
+
+#[test]
+fn failing_collectors_keep_their_name_until_they_were_tried_after_a_restart() {
+    let mut world = World::healthy();
+    for steps in ["fail everything, 20m", "restart 1m, tick", "look", "3m"] {
+        let row = world.live(steps).row(Kind::CollectorFailing, "account").unwrap();
+        let is = (row.title.as_str(), row.severity);
+        assert_eq!(is, ("Provider API does not answer: nothing is watched", Severity::Critical), "{steps}");
+    }
 }
 
 #[test]
