@@ -39,7 +39,10 @@ fn walk(path: &mut Vec<String>, table: &Dict, sources: &Sources, findings: &Find
 fn complaint(path: &[String], value: &Value) -> Option<String> {
     match keys::find(path) {
         Some(key) if key.kind.fits(value) => None,
-        Some(key) if key.kind.is_list() && value.as_str().is_some() => {
+        Some(key)
+            if key.kind.is_list()
+                && matches!(value, Value::String(..) | Value::Char(..) | Value::Num(..)) =>
+        {
             let name = path.last().map_or("", String::as_str);
             Some(format!("needs brackets: {name} = {}", key.kind.words().1))
         }

@@ -37,8 +37,8 @@ pub(super) fn web(view: &View<'_>) -> WebSettings {
     let names: Vec<String> = view.get("web.allowed_hosts").unwrap_or_default();
     let mut allowed_hosts = Vec::new();
     for name in names {
-        // A name with a port, or an address in place of a name, would never match.
-        match http::domain(&name).filter(|_| !name.contains(':')) {
+        // A name with a port, a pattern, or an address in place of a name, would never match.
+        match http::domain(&name).filter(|_| !name.contains([':', '*'])) {
             Some(name) => allowed_hosts.push(name),
             None => {
                 let message =
@@ -47,6 +47,6 @@ pub(super) fn web(view: &View<'_>) -> WebSettings {
             }
         }
     }
-    let external_url = view.parsed("web.external_url", values::web_address);
+    let external_url = view.parsed("web.external_url", |text| values::endpoint(text, "the page", Some(true)));
     WebSettings { external_url, allowed_hosts }
 }

@@ -45,6 +45,8 @@ const IN_ACCOUNT: &[&str] = &[
     "[limits]\nhosting_per_minute = -1",
     "[limits]\nhosting_per_minute = 9999999999",
     "[alerts]\ndisconnect_days = ['x']",
+    "[alerts]\ndisconnect_days = 7",
+    "[web]\nallowed_hosts = ['*']\nexternal_url = 'https://watch.example.com/?a=b'",
     "[alerts]\nstuck_after = 30",
     "[alerts]\nremind_every = '1d'",
     "[store]\npath = 2026-01-01",
