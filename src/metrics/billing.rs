@@ -87,9 +87,11 @@ fn by_days(
     }
 }
 
-/// Whether and when the account is cut off, by the last report of any age.
+/// Whether and when the account is cut off. A cut-off stands until a report takes it back, also through a restart. That none is
+/// ahead is known by a fresh report alone.
 fn last_disconnect(given: &Given<'_>) -> Option<Disconnect> {
-    given.state.billing.disconnect().filter(|_| given.state.billing.report.is_some())
+    let known = given.state.billing.disconnect()?;
+    (known.is_cut_off() || report(given).is_some()).then_some(known)
 }
 
 fn order_info(given: &Given<'_>, lines: &mut Lines<'_>) {

@@ -83,7 +83,7 @@ pub(super) fn sources(given: &Given<'_>, which: &[Collector]) -> Vec<(PagePart, 
                     state.billing.report.as_deref().map(|report| forecast::due_counts(report, given.now));
                 let balance = start().and((given.is_fresh(collector, read_at), read_at, due));
                 let newest = state.billing.latest().map(|(_, at)| at);
-                let disconnect = start().and(newest);
+                let disconnect = start().and((given.is_fresh(collector, read_at), newest));
                 sources
                     .extend([whole(FactSet::Of(collector), balance), whole(FactSet::Disconnect, disconnect)]);
             }

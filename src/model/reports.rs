@@ -15,7 +15,7 @@ pub(crate) struct Reports {
     pub read_at: Option<DateTime<Utc>>,
     pub previous: Option<Arc<Report>>,
     /// Until the first report since the start: the last report from before it, and its time. It counts for
-    /// payments and drops of the balance; other rules and metrics only use reports since the start.
+    /// payments and drops of the balance, and its cut-off stands; other rules and metrics only use reports since the start.
     pub remembered: Option<(Arc<Report>, DateTime<Utc>)>,
     /// A newer report that names no cut-off while one is known and proves nothing, or that carries an error: no amount
     /// is based on it.

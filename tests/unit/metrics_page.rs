@@ -210,6 +210,20 @@ fn families_vanish_when_stale_and_the_disconnect_does_not() {
 }
 
 #[test]
+fn that_no_cut_off_is_ahead_is_known_by_a_fresh_report_alone() {
+    let mut book = book(profile("main"));
+    let clear = forecast::tests::report("1000", "10", 5, Edd::Null);
+    book.apply(Read::ExpectedBalance(clear), read_at());
+    let mut encoder = Encoder::new(StateSeries::default());
+    let mut shown = |at| {
+        encoder.refresh(book.state(), &Collector::ALL, at);
+        body(&encoder, b"").contains("hosting_billing_disconnect_expected{account=\"main\"} 0")
+    };
+    assert!(shown(read_at()));
+    assert!(!shown(read_at() + chrono::Duration::days(1)));
+}
+
+#[test]
 fn a_collector_that_is_switched_off_leaves_nothing_on_the_page() {
     let book = full("main");
     let mut encoder = Encoder::new(StateSeries::default());
