@@ -230,14 +230,18 @@ pub(crate) fn is_problem(kind: Kind, severity: Severity, age: Duration) -> bool 
 /// and the balance first.
 fn reason(incident: &Incident, facts: &alert::Facts<'_>) -> String {
     let account = &incident.key.account;
-    let known =
-        facts.cut_off(&incident.key).zip(facts.snapshot.accounts.get(account)).zip(facts.watcher(account));
+    let known = facts.cut_off(&incident.key).zip(facts.watcher(account));
     let why = incident.reason();
     let why = Some(&why);
     let (seen, why) = match known {
         // A cut-off shows its balance first.
-        Some(((cut_off, state), watcher)) => (
-            reasons::cut_off(cut_off, state, &watcher.settings, facts.now),
+        Some((cut_off, watcher)) => (
+            reasons::cut_off(
+                cut_off,
+                facts.snapshot.accounts.get(account).map(|state| &**state),
+                &watcher.settings,
+                facts.now,
+            ),
             why.filter(|why| !(cut_off.used_up && **why == Cause::UsedUp)),
         ),
         None => {

@@ -280,7 +280,7 @@ pub(crate) fn decided(decided: &Decided, zone: Tz, language: Language) -> String
 /// The date and the balance of a cut-off, in English.
 pub(crate) fn cut_off(
     cut_off: &CutOff,
-    state: &AccountState,
+    state: Option<&AccountState>,
     settings: &AlertSettings,
     now: DateTime<Utc>,
 ) -> String {
@@ -295,7 +295,7 @@ pub(crate) fn cut_off(
     });
     // The provider's date and the charges differ, and nobody here knows which is right. After the cut-off the
     // date is that of the next charge.
-    let ahead = state.billing.report.as_deref().filter(|_| !cut_off.is_overdue(now));
+    let ahead = state.and_then(|state| state.billing.report.as_deref()).filter(|_| !cut_off.is_overdue(now));
     let doubt = ahead.and_then(forecast::date_by_charges);
     let doubt = doubt.map(|at| format!("by its own charges {}", reader.moment(at)));
     let all: Vec<String> = [used_up, date, unknown, deleted, doubt].into_iter().flatten().collect();

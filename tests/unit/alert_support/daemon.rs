@@ -411,7 +411,7 @@ fn detail(item: &Item, facts: &Facts<'_>) -> String {
     let both = facts.snapshot.accounts.get(account).zip(facts.engine.watchers().get(account));
     match (&item.cut_off, both) {
         (Some(cut_off), Some((state, watcher))) => {
-            reasons::cut_off(cut_off, state, &watcher.settings, item.at)
+            reasons::cut_off(cut_off, Some(state), &watcher.settings, item.at)
         }
         _ => reasons::detail(&item.incident.detail, Language::En),
     }
