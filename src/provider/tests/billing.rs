@@ -336,9 +336,14 @@ fn the_balance_before_a_first_charge_without_an_amount_is_not_known() {
 #[test]
 fn each_part_of_a_report_stands_by_itself() {
     let edd = json!("2026-04-01T10:00:00");
-    for moments in
-        [None, Some(json!({"secret": 1})), Some(json!("secret")), Some(json!(-5)), Some(json!(0.5))]
-    {
+    for moments in [
+        None,
+        Some(json!(null)),
+        Some(json!({"secret": 1})),
+        Some(json!("secret")),
+        Some(json!(-5)),
+        Some(json!(0.5)),
+    ] {
         let mut json = report();
         json["edd"] = edd.clone();
         drop(json.as_object_mut().unwrap().remove("charge_moments"));

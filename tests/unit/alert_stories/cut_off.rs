@@ -6,7 +6,7 @@ use chrono::{DateTime, Duration, Utc};
 
 use super::{World, bill, moment, stories};
 use crate::alert::Kind;
-use crate::model::{Edd, Report};
+use crate::model::{Edd, Moments, Report};
 
 #[test]
 fn the_ladder_tells_the_tightest_rung_once_through_starts_failures_and_single_good_reports() {
@@ -333,6 +333,17 @@ fn two_backends_that_answer_in_turn_make_one_mail_and_then_at_most_one_of_a_kind
         }
         assert!(all[0] == "rung:7" && all.len() <= 8, "{all:?}");
     }
+}
+
+/// Reports without charges contradict those with charges before them, and the first contradicts none.
+#[test]
+fn a_first_report_without_charges_is_believed() {
+    let mut world = World::unborn();
+    let edd = Edd::At(world.now + Duration::days(20));
+    let used_up = bill(world.now, world.now, -500, edd);
+    let expected_balance = used_up.moments.first().map(|first| first.balance);
+    world.report(Report { moments: Moments::default(), expected_balance, ..used_up });
+    assert_eq!(world.take_ladder(), ["balance-used-up"]);
 }
 
 #[test]
