@@ -114,9 +114,7 @@ fn a_404_shortens_the_horizon_of_its_own_poll_alone() {
     };
     provider.fails(path, 404);
     daemon.run();
-    until("a second poll", || asked().iter().filter(|&date| date == &asked()[0]).count() > 1);
-    provider.clear_faults();
-    daemon.shows(r#"hostwatch_collector_success{account="main",collector="expected_balance"} 1"#);
+    until("a second poll is over", || asked().len() > 8);
     let dates = asked();
     assert_eq!(dates[..4], dates[4..8], "90, 45, 22 and 21 days");
 }
