@@ -71,9 +71,6 @@ pub(crate) enum Value {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Failing {
     pub since: DateTime<Utc>,
-    /// The first failure after a start or a sleep, before it was told: from it on it is counted how long they last.
-    #[serde(default)]
-    pub counted_from: Option<DateTime<Utc>>,
     /// The end of the last poll.
     pub read_at: DateTime<Utc>,
     /// The number of good polls in a row since the last failure.
@@ -81,16 +78,4 @@ pub(crate) struct Failing {
     /// It has failed for long enough to be told.
     #[serde(default)]
     pub lasts: bool,
-}
-
-impl Failing {
-    /// A collector whose first failure was then.
-    pub(crate) const fn since(since: DateTime<Utc>) -> Self {
-        Self { since, counted_from: None, read_at: since, good: 0, lasts: false }
-    }
-
-    /// The beginning of the time that counts.
-    pub(crate) fn counts_from(&self) -> DateTime<Utc> {
-        self.counted_from.map_or(self.since, |from| from.max(self.since))
-    }
 }

@@ -64,9 +64,6 @@ pub(crate) struct Incident {
     pub since: DateTime<Utc>,
     /// The first reading of the present run: of bad ones while pending, of good ones while recovering.
     pub run_since: DateTime<Utc>,
-    /// The first reading after a start or a sleep amid a run of bad ones: from it on it is counted how long they last.
-    #[serde(default)]
-    pub counted_from: Option<DateTime<Utc>>,
     /// The last reading that showed its state.
     pub read_at: DateTime<Utc>,
     /// The number of readings in the present run. Of an incident that nothing watched: 1 once a reading showed it
@@ -117,7 +114,6 @@ impl Incident {
             detail: Detail::default(),
             since: at,
             run_since: at,
-            counted_from: None,
             read_at: at,
             streak: 0,
             changes: Vec::new(),
@@ -192,7 +188,7 @@ impl Incident {
         let ends_count = self.key.kind == Kind::BillingReport || self.key.is_of_empty_listing();
         let is_held = !ends_count && matches!(finding.verdict, Verdict::Bad { hold, .. } if !hold.is_zero());
         if self.phase == Phase::Pending && is_held && self.read_at < reading.horizon {
-            self.counted_from = Some(reading.at);
+            self.run_since = reading.at;
         }
         if finding.verdict != Verdict::Frozen {
             // Only time between readings counts for the half hour of good ones.
@@ -307,8 +303,7 @@ impl Incident {
 
     fn confirm(&mut self, hold: std::time::Duration, at: DateTime<Utc>, settings: &AlertSettings) {
         let (polls, seen) = (settings.confirm_polls, self.streak);
-        let held =
-            (at - self.counted_from.max(Some(self.run_since)).unwrap_or(at)).to_std().unwrap_or_default();
+        let held = (at - self.run_since).to_std().unwrap_or_default();
         let minutes = |time: std::time::Duration| time.as_secs() / 60;
         if seen < polls {
             self.why = Cause::Confirming { seen, polls };
@@ -370,13 +365,11 @@ impl Incident {
     pub(crate) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
         let failing = if let Value::Failing(all) = &mut self.value { Some(all) } else { None };
         let of_collectors = failing.into_iter().flatten();
-        let of_collectors = of_collectors
-            .flat_map(|(_, one)| [&mut one.since, &mut one.read_at].into_iter().chain(&mut one.counted_from));
+        let of_collectors = of_collectors.flat_map(|(_, one)| [&mut one.since, &mut one.read_at]);
         [&mut self.since, &mut self.run_since, &mut self.read_at]
             .into_iter()
             .chain(&mut self.changes)
             .chain(&mut self.trusted_from)
-            .chain(&mut self.counted_from)
             .chain(&mut self.ended)
             .chain(of_collectors)
     }

@@ -42,12 +42,16 @@ impl Engine {
             let Value::Failing(all) = &mut incident.value else { return };
             match finding.verdict {
                 Verdict::Bad { .. } => {
-                    let failing = all.entry(collector).or_insert(Failing::since(now));
+                    let failing = all.entry(collector).or_insert(Failing {
+                        since: now,
+                        read_at: now,
+                        good: 0,
+                        lasts: false,
+                    });
                     // Both ends of a time of incomplete readings are readings, so a sleep between them counts.
                     let fails = rules::failure_of(state, collector).is_some();
                     let counts_anew = fails && failing.read_at < horizon && !incident.phase.is_open();
-                    failing.since = if failing.good > 0 { now } else { failing.since };
-                    failing.counted_from = if counts_anew { Some(now) } else { failing.counted_from };
+                    failing.since = if counts_anew || failing.good > 0 { now } else { failing.since };
                     (failing.read_at, failing.good) = (now, 0);
                     if !incident.phase.is_open() {
                         incident.phase = Phase::Pending;
@@ -92,7 +96,7 @@ impl Engine {
             let lasts = |(collector, one): (&Collector, &Failing)| {
                 // A reading in part is proved by another one, a failure also by time.
                 let until = if fails(*collector) { now } else { one.read_at };
-                let held = (until - one.counts_from()).to_std().unwrap_or_default();
+                let held = (until - one.since).to_std().unwrap_or_default();
                 let hold = rules::told_after(state, *collector, settings, now);
                 one.read_at >= horizon && one.good == 0 && hold.is_some_and(|hold| held >= hold)
             };

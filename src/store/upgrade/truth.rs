@@ -52,7 +52,7 @@ fn collector(one: &OldIncident) -> Option<Collector> {
 
 fn failing(one: &OldIncident) -> Failing {
     let good = if one.phase == OldPhase::Recovering { one.streak.max(1) } else { 0 };
-    Failing { read_at: one.last_observed, good, ..Failing::since(one.since) }
+    Failing { since: one.since, read_at: one.last_observed, good, lasts: false }
 }
 
 /// The believed date of each account's cut-off.

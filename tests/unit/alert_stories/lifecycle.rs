@@ -308,19 +308,3 @@ fn what_one_poll_brings_for_a_recipient_is_one_mail() {
         ["main/vm_error/1 opened", "main/vm_error/1 resolved", "main/vm_error/2 opened"]
     );
 }
-
-#[test]
-fn the_beginning_of_what_was_not_told_yet_stays_through_a_restart() {
-    for (fault, kind, resource) in [
-        ("vm1=building", Kind::VmStuck, "1"),
-        ("vm1=stopped", Kind::VmStopped, "1"),
-        ("fail vms", Kind::CollectorFailing, "account"),
-    ] {
-        let mut world = World::healthy();
-        let since = world.live(fault).row(kind, resource).unwrap().since;
-        world.live("idle 5m, restart 1m, look");
-        assert_eq!(world.row(kind, resource).unwrap().since, since, "{fault}");
-        world.live("50m");
-        assert_eq!(world.last_told().since, since, "{fault}");
-    }
-}
