@@ -30,7 +30,8 @@ impl Engine {
         let key = Key::account_wide(account, Kind::Disconnect);
         let is_open = self.incidents.get(&key).is_some_and(|one| one.phase.is_open());
         let cut_off = self.cut_offs.all.entry(account.clone()).or_default();
-        let observation = Observation { report, payment, is_open, at };
+        let is_first = state.billing.is_first() && cut_off.read_at.is_none();
+        let observation = Observation { report, payment, is_open, is_first, at };
         let proof = cut_off.take(&observation);
         let is_cleared = cut_off.is_cleared(settings);
         self.changed.insert(key.clone());

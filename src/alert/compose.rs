@@ -31,7 +31,7 @@ impl Log {
         &mut self,
         lane: Lane,
         to: &str,
-        owed: Vec<(Key, Event, Cause)>,
+        mut owed: Vec<(Key, Event, Cause)>,
         facts: &Facts<'_>,
     ) -> Option<Notice> {
         let now = facts.now;
@@ -40,6 +40,13 @@ impl Log {
             lane == Lane::Other && self.hold(lane, to, now).is_none() && self.is_first_due(to, facts);
         if owed.is_empty() && !is_first {
             return None;
+        }
+        // Receivers keep a ticket for each group of alerts, and close it when all of the group is over.
+        let is_alone = lane == Lane::Money || (is_webhook(to) && !is_first);
+        if is_alone && lane == Lane::Other {
+            let severity = |key: &Key| facts.incident(key).map(|incident| incident.severity);
+            let worst = owed.into_iter().min_by_key(|(key, ..)| (Reverse(severity(key)), key.clone()));
+            owed = worst.into_iter().collect();
         }
         let mut items: Vec<Item> = if is_first {
             self.first_items(to, facts)
@@ -67,8 +74,6 @@ impl Log {
             Form::News
         };
         sort(&mut items);
-        // Receivers keep a ticket for each group of alerts, and close it when all of the group is over.
-        let is_alone = lane == Lane::Money || (is_webhook(to) && !is_first);
         items.truncate(if is_alone { 1 } else { usize::MAX });
         Some(Notice { accounts: accounts(&form, &items, to, facts), form, items, to: to.to_owned() })
     }

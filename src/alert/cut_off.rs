@@ -74,6 +74,8 @@ pub(crate) struct Observation<'a> {
     pub payment: Option<Money>,
     /// The incident of the cut-off is open.
     pub is_open: bool,
+    /// No report was read before, not even before the start.
+    pub is_first: bool,
     pub at: DateTime<Utc>,
 }
 
@@ -207,8 +209,7 @@ impl CutOff {
         self.is_paying = is_payment;
         let is_bare = forecast::is_bare(report);
         // The first report of all contradicts none before it.
-        let is_first = self.read_at.is_none() && self.balance.is_none();
-        let bare_since = self.bare_since.unwrap_or(if is_first { at - BARE } else { at });
+        let bare_since = self.bare_since.unwrap_or(if observation.is_first { at - BARE } else { at });
         self.bare_since = is_bare.then_some(bare_since);
         let is_doubtful = self.doubts_bare(at) && !forecast::is_settled(report, self.last_named());
         if !is_doubtful {

@@ -172,8 +172,11 @@ impl Engine {
         let settings = watcher.settings.clone();
         let horizon = self.horizon;
         let reading = |collector: Collector| {
-            let failure = state.collectors.get(&collector).and_then(|status| status.last_failure);
-            Reading { at: now, horizon, blind_at: failure.map_or(horizon, |at| at.max(horizon)) }
+            let status = state.collectors.get(&collector);
+            // In the middle of a poll the last one is the one before it.
+            let failed = status.filter(|status| !status.success && ended != Some(collector));
+            let failed = failed.map_or_else(|| status?.failed_before, |status| status.began);
+            Reading { at: now, horizon, blind_at: failed.map_or(horizon, |at| at.max(horizon)) }
         };
         for one in observed {
             let reading = reading(one.collector());

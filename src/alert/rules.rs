@@ -159,7 +159,8 @@ impl Judge<'_> {
             self.state.sites.get(&container.id).is_some_and(|listing| listing.complete)
         };
         let containers = &self.state.containers;
-        T::SORT != Sort::Site || (containers.complete && containers.rows.iter().all(read))
+        T::SORT != Sort::Site
+            || (!self.may_be_unread::<T>() && containers.complete && containers.rows.iter().all(read))
     }
 
     fn about<T: Watched>(&self, row: &T, kind: Kind, verdict: Verdict) -> Option<Finding> {
@@ -216,7 +217,9 @@ impl Judge<'_> {
     fn all_gone<T: Watched>(&self, listing: &Listing<T>, seen: &Seen) -> Option<Finding> {
         let key = Key::new(&self.state.profile.name, Kind::ResourceGone, Target::All(T::SORT));
         let known = self.open.get(&key).filter(|incident| incident.goes_on());
-        let is_shown = || listing.rows.iter().any(|row| seen.shown.has(row.id().into()));
+        let is_shown = || {
+            !listing.unreadable.is_empty() || listing.rows.iter().any(|row| seen.shown.has(row.id().into()))
+        };
         let hold = EMPTY_FOR.to_std().unwrap_or_default();
         let (verdict, detail) = (Verdict::Bad { hold, value: Value::None }, Detail::NotListed);
         match (known, lost::<T>(seen)) {

@@ -207,6 +207,9 @@ impl KnownAccount {
     /// Takes in the end of a poll.
     pub(crate) fn end(&mut self, collector: Collector, end: PollEnd, at: DateTime<Utc>) {
         let status = self.state_mut().collectors.entry(collector).or_default();
+        if status.polls > 0 && !status.success {
+            status.failed_before = status.began;
+        }
         status.polls += 1;
         status.looked = true;
         status.duration = end.duration;
@@ -219,7 +222,6 @@ impl KnownAccount {
             status.failing_since = None;
         } else {
             status.failing_since.get_or_insert(at);
-            status.last_failure = status.began;
         }
         status.problem = end.problem;
         status.failure = match (status.failure.take(), end.failure) {

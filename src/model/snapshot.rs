@@ -240,8 +240,8 @@ pub(crate) struct CollectorStatus {
     pub last_success: Option<DateTime<Utc>>,
     /// The end of the first of the last failed polls in a row.
     pub failing_since: Option<DateTime<Utc>>,
-    /// The beginning of the last failed poll.
-    pub last_failure: Option<DateTime<Utc>>,
+    /// The beginning of the last failed poll before the last poll.
+    pub failed_before: Option<DateTime<Utc>>,
     pub failure: Option<Failure>,
     /// The first thing that the last poll could not read, in words for people.
     pub problem: Option<String>,
@@ -249,7 +249,7 @@ pub(crate) struct CollectorStatus {
 
 impl CollectorStatus {
     fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
-        let failures = [&mut self.failing_since, &mut self.last_failure];
+        let failures = [&mut self.failing_since, &mut self.failed_before];
         [&mut self.began, &mut self.last_success].into_iter().chain(failures).flatten()
     }
 }

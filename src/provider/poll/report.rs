@@ -63,12 +63,9 @@ pub(super) async fn ask(
             Err(_) => break Err(late(deadline)),
         }
     };
-    let result = result.map(|mut read| {
-        let less =
-            too_much.as_ref().map(|error| format!("no report of more than {days} days can be had: {error}"));
-        read.problems.extend(less);
-        read
-    });
+    if let Some(error) = &too_much {
+        tracing::warn!(days, %error, "the expected-balance report of the whole horizon cannot be had");
+    }
     let mut date = None;
     let report = result.and_then(|read| {
         let failure = if let Some(text) = &read.report.error {

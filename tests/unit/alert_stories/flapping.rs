@@ -13,6 +13,19 @@ fn flapping() -> World {
     world
 }
 
+/// A poll that fails on another page shows what it read before that.
+#[test]
+fn polls_that_break_off_behind_a_flapping_problem_show_it_as_good() {
+    let good = "breaks-off vm2 vm1=active, later 10m, ".repeat(3);
+    stories(
+        flapping,
+        &format!(
+            "breaks-off vm2 vm1=active, later 10m =>
+             {good}breaks-off vm2 vm1=active => ops[vm]: resolved"
+        ),
+    );
+}
+
 #[test]
 fn after_four_changes_the_end_is_told_after_half_an_hour_of_good_readings() {
     stories(
