@@ -49,48 +49,37 @@ pub enum Kind {
     CredentialsRejected,
 }
 
-/// The fixed properties of a kind.
-struct Facts {
-    severity: Severity,
-    seen_by: Option<Collector>,
-    on_by_default: bool,
-}
-
-const fn facts(severity: Severity, seen_by: Option<Collector>) -> Facts {
-    Facts { severity, seen_by, on_by_default: true }
-}
-
 impl Kind {
     pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
     pub const NAMES: &'static [&'static str] = <Self as VariantNames>::VARIANTS;
     /// The first kind in their order.
     pub(super) const FIRST: Self = Self::Disconnect;
 
-    /// The facts of each kind, one row a kind.
-    const fn facts(self) -> Facts {
+    /// The severity of each kind and the collector that sees it, one row a kind.
+    const fn facts(self) -> (Severity, Option<Collector>) {
         use Severity::{Critical, Info, Warning};
         const BALANCE: Option<Collector> = Some(Collector::ExpectedBalance);
         const VMS: Option<Collector> = Some(Collector::Vms);
         const SITES: Option<Collector> = Some(Collector::Sites);
         const CONTAINERS: Option<Collector> = Some(Collector::Containers);
         match self {
-            Self::Disconnect => facts(Critical, BALANCE),
-            Self::BillingReport => facts(Warning, None),
-            Self::OrderSuspended => facts(Warning, BALANCE),
-            Self::BalanceDrop => facts(Warning, BALANCE),
-            Self::OrderCost => facts(Info, BALANCE),
-            Self::VmError => facts(Critical, VMS),
-            Self::VmBlocked => facts(Critical, VMS),
-            Self::VmStopped => facts(Warning, VMS),
-            Self::VmStuck => facts(Warning, VMS),
-            Self::SiteError => facts(Critical, SITES),
-            Self::SiteBlocked => facts(Critical, SITES),
-            Self::SiteStuck => facts(Warning, SITES),
-            Self::ContainerDisabled => facts(Critical, CONTAINERS),
-            Self::ResourceGone => Facts { on_by_default: false, ..facts(Info, None) },
-            Self::UnknownState => facts(Info, None),
-            Self::CollectorFailing => facts(Warning, None),
-            Self::CredentialsRejected => facts(Critical, None),
+            Self::Disconnect => (Critical, BALANCE),
+            Self::BillingReport => (Warning, None),
+            Self::OrderSuspended => (Warning, BALANCE),
+            Self::BalanceDrop => (Warning, BALANCE),
+            Self::OrderCost => (Info, BALANCE),
+            Self::VmError => (Critical, VMS),
+            Self::VmBlocked => (Critical, VMS),
+            Self::VmStopped => (Warning, VMS),
+            Self::VmStuck => (Warning, VMS),
+            Self::SiteError => (Critical, SITES),
+            Self::SiteBlocked => (Critical, SITES),
+            Self::SiteStuck => (Warning, SITES),
+            Self::ContainerDisabled => (Critical, CONTAINERS),
+            Self::ResourceGone => (Info, None),
+            Self::UnknownState => (Info, None),
+            Self::CollectorFailing => (Warning, None),
+            Self::CredentialsRejected => (Critical, None),
         }
     }
 
@@ -101,18 +90,18 @@ impl Kind {
 
     /// Whether it is watched unless the configuration turns it off.
     pub const fn on_by_default(self) -> bool {
-        self.facts().on_by_default
+        !matches!(self, Self::ResourceGone)
     }
 
     /// The collector whose readings show whether it lasts; `None` for kinds about polling itself and kinds that
     /// several collectors show.
     pub const fn seen_by(self) -> Option<Collector> {
-        self.facts().seen_by
+        self.facts().1
     }
 
     /// The severity if no rule names another; `disconnect` has that of its rung.
     pub const fn default_severity(self) -> Severity {
-        self.facts().severity
+        self.facts().0
     }
 
     /// Whether it is over as soon as it begins.
