@@ -84,11 +84,13 @@ impl Log {
         let notice = match lane {
             Lane::Digest => self.digest(to, facts)?,
             Lane::Money | Lane::Other => {
-                let due = self.due_to(lane, to, facts);
-                let (owed, waiting): (Vec<_>, Vec<_>) =
-                    due.into_iter().partition(|(_, due)| matches!(due, Due::Tell(..)));
-                // The next walk that finds them due counts them as news.
-                for (key, _) in waiting {
+                let mut owed = Vec::new();
+                for (key, due) in self.due_to(lane, to, facts) {
+                    if let Due::Tell(event, why) = due {
+                        owed.push((key, event, why));
+                        continue;
+                    }
+                    // The next walk that finds it due counts it as news.
                     self.candidates.entry(to.to_owned()).or_default().remove(&key);
                     self.awaiting.insert(key);
                 }
@@ -186,18 +188,13 @@ impl Log {
         &self,
         lane: Lane,
         to: &str,
-        due: Vec<(Key, Due)>,
+        mut owed: Vec<(Key, Event, Cause)>,
         facts: &Facts<'_>,
     ) -> Vec<(Key, Event, Cause)> {
         // One mail finds out whether the server takes mail from us again; news does not.
         if self.addressees.get(to).and_then(Addressee::held_until).is_some_and(|until| facts.now < until) {
             return Vec::new();
         }
-        let tell = |(key, due)| match due {
-            Due::Tell(event, why) => Some((key, event, why)),
-            Due::Nothing(..) => None,
-        };
-        let mut owed: Vec<(Key, Event, Cause)> = due.into_iter().filter_map(tell).collect();
         // New critical facts and those about money are tried at once, even after a refusal or a failure.
         let is_news = |key: &Key, since: DateTime<Utc>| {
             let owed = self.entry(key, to).and_then(|entry| entry.owed.as_ref());
