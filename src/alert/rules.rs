@@ -242,8 +242,7 @@ impl Judge<'_> {
         for (&id, name) in seen.removed.iter().filter(|(id, _)| !self.lives_elsewhere::<T>(**id)) {
             let target = Target::Of(T::SORT, id);
             let name = name_of(name.as_deref(), id);
-            if !self.settings.enabled(Kind::ResourceGone) || !self.settings.covers(Kind::ResourceGone, &name)
-            {
+            if !self.settings.wants(Kind::ResourceGone, &name) {
                 continue;
             }
             findings.push(Finding {
@@ -298,9 +297,9 @@ impl Judge<'_> {
             };
             let bad = matches!(verdict, Verdict::Bad { .. });
             let name = order_name(order);
-            let wanted = self.settings.enabled(Kind::OrderSuspended)
-                && self.settings.covers(Kind::OrderSuspended, &name);
-            if (bad && wanted) || (!bad && self.open.contains_key(&key)) {
+            if (bad && self.settings.wants(Kind::OrderSuspended, &name))
+                || (!bad && self.open.contains_key(&key))
+            {
                 findings.push(Finding {
                     key,
                     verdict,

@@ -139,6 +139,11 @@ impl AlertSettings {
         self.rules.get(&kind).and_then(|rule| rule.enabled).unwrap_or(kind.on_by_default())
     }
 
+    /// Whether this kind is watched at a resource of this name.
+    pub(crate) fn wants(&self, kind: Kind, name: &str) -> bool {
+        self.enabled(kind) && self.covers(kind, name)
+    }
+
     /// The severity of incidents of this kind at a stage that is critical or not. Cut-offs have that of their rung.
     pub(crate) fn severity_at(&self, kind: Kind, is_critical: bool) -> Severity {
         let own = if is_critical { Severity::Critical } else { kind.default_severity() };

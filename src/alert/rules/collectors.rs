@@ -75,12 +75,7 @@ pub(crate) fn told_after(
     settings: &AlertSettings,
     now: DateTime<Utc>,
 ) -> Option<Duration> {
-    match readable(state, collector, settings, now) {
-        Verdict::Bad { hold, .. } => Some(hold),
-        Verdict::Good | Verdict::Frozen | Verdict::Other | Verdict::Gone { .. } | Verdict::Unwatched(_) => {
-            None
-        }
-    }
+    if let Verdict::Bad { hold, .. } = readable(state, collector, settings, now) { Some(hold) } else { None }
 }
 
 /// The verdict on what a collector reads, by its last poll.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Judge, clean};
+use super::{Judge, clean, name_of};
 use crate::alert::finding::{Finding, Value, Verdict};
 use crate::alert::key::Key;
 use crate::alert::kind::Kind;
@@ -18,9 +18,9 @@ impl Judge<'_> {
             // The container's own state shows it.
             return None;
         }
-        let key = Key::new(&self.state.profile.name, Kind::ContainerDisabled, container.get());
-        let known = self.open.get(&key);
-        let known = known.filter(|known| known.goes_on());
+        let kind = Kind::ContainerDisabled;
+        let key = Key::new(&self.state.profile.name, kind, container.get());
+        let known = self.open.get(&key).filter(|known| known.goes_on());
         let held = known.filter(|known| known.is_held_by_sites());
         let is_stopped =
             |site: &&Site| site.state == SiteState::StoppedByService && seen.shown.has(site.id.get());
@@ -28,10 +28,10 @@ impl Judge<'_> {
         let all = stopped > 0 && stopped == sites;
         let is_right = |site: &Site| matches!(site.state, SiteState::Active | SiteState::Stopped);
         let is_back = stopped == 0 || listing.rows.iter().any(is_right);
-        let name = row.name.as_deref().map_or_else(|| container.to_string(), str::to_owned);
+        let name = name_of(row.name.as_deref(), container);
         let (verdict, detail) = match held {
             Some(held) if is_back || (!all && !held.explains()) => (Verdict::Good, Detail::SitesBack),
-            None if !all || known.is_some() || !self.wants_container(&name) => return None,
+            None if !all || known.is_some() || !self.settings.wants(kind, &name) => return None,
             Some(_) | None => {
                 let bad = Verdict::Bad { hold: Duration::ZERO, value: Value::SitesStopped };
                 let unnamed = Some(&row.state).filter(|state| !state.is_known());
@@ -41,11 +41,6 @@ impl Judge<'_> {
         };
         let subject = Subject::Resource { sort: Sort::Container, name: clean(&name, 60) };
         Some(Finding { key, verdict, subject, detail })
-    }
-
-    fn wants_container(&self, name: &str) -> bool {
-        let kind = Kind::ContainerDisabled;
-        self.settings.enabled(kind) && self.settings.covers(kind, name)
     }
 }
 
