@@ -13,33 +13,6 @@ use super::log::Log;
 use super::notified::Notified;
 use super::noting::{Noting, Tidings};
 
-impl Log {
-    /// The notification log as a store holds it. All debts are compared again before the next mail leaves and at the
-    /// next walk.
-    pub(crate) fn of(
-        entries: BTreeMap<(Key, String), Notified>,
-        flights: BTreeMap<(String, Lane), Flight>,
-        addressees: BTreeMap<String, Addressee>,
-        is_started: bool,
-    ) -> Self {
-        let mut candidates: BTreeMap<String, BTreeSet<Key>> = BTreeMap::new();
-        for ((key, to), entry) in &entries {
-            if entry.owed.as_ref().is_some_and(|owed| owed.event.is_some()) {
-                candidates.entry(to.clone()).or_default().insert(key.clone());
-            }
-        }
-        Self {
-            awaiting: entries.keys().map(|(key, _)| key.clone()).collect(),
-            entries: Noting::of(entries),
-            candidates,
-            flights: Noting::of(flights),
-            addressees: Noting::of(addressees),
-            tidings: Tidings::default(),
-            is_started,
-        }
-    }
-}
-
 impl Engine {
     /// The history's title of an episode.
     pub(crate) fn title(&self, incident: &Incident) -> Title {
@@ -68,6 +41,31 @@ impl Engine {
 }
 
 impl Log {
+    /// The notification log as a store holds it. All debts are compared again before the next mail leaves and at the
+    /// next walk.
+    pub(crate) fn of(
+        entries: BTreeMap<(Key, String), Notified>,
+        flights: BTreeMap<(String, Lane), Flight>,
+        addressees: BTreeMap<String, Addressee>,
+        is_started: bool,
+    ) -> Self {
+        let mut candidates: BTreeMap<String, BTreeSet<Key>> = BTreeMap::new();
+        for ((key, to), entry) in &entries {
+            if entry.owed.as_ref().is_some_and(|owed| owed.event.is_some()) {
+                candidates.entry(to.clone()).or_default().insert(key.clone());
+            }
+        }
+        Self {
+            awaiting: entries.keys().map(|(key, _)| key.clone()).collect(),
+            entries: Noting::of(entries),
+            candidates,
+            flights: Noting::of(flights),
+            addressees: Noting::of(addressees),
+            tidings: Tidings::default(),
+            is_started,
+        }
+    }
+
     /// Whether the store has everything.
     pub(crate) fn is_saved(&self) -> bool {
         self.entries.unsaved.is_empty()

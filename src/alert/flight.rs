@@ -54,14 +54,6 @@ pub(crate) struct Flight {
     pub lost_replies: u32,
 }
 
-impl Flight {
-    /// Dearer orders and drops of the balance that a mail about a cut-off has words about.
-    pub(super) fn says(&self) -> impl Iterator<Item = &Key> {
-        let is_said = |key: &Key| key.kind.is_momentary() && self.items.iter().all(|item| item.key != *key);
-        self.undo.keys().filter(move |key| is_said(key))
-    }
-}
-
 /// One incident in a mail on its way.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Flown {
@@ -175,6 +167,12 @@ pub(crate) struct Outgoing {
 const PROBED_EVERY: Duration = Duration::minutes(5);
 
 impl Flight {
+    /// Dearer orders and drops of the balance that a mail about a cut-off has words about.
+    pub(super) fn says(&self) -> impl Iterator<Item = &Key> {
+        let is_said = |key: &Key| key.kind.is_momentary() && self.items.iter().all(|item| item.key != *key);
+        self.undo.keys().filter(move |key| is_said(key))
+    }
+
     /// The time at which the oldest item was first owed.
     pub(super) fn owed_since(&self) -> DateTime<Utc> {
         let owed = self.undo.values().filter_map(|before| before.owed.as_ref());

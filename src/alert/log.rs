@@ -233,10 +233,7 @@ impl Log {
     /// Lets everything that is owed to one recipient, or to all, be tried at once.
     pub(crate) fn retry(&mut self, to: Option<&str>, now: DateTime<Utc>) {
         let is_meant = |one: &str| to.is_none_or(|to| to == one);
-        let retry = |entry: &mut Notified| {
-            entry.refused = None;
-        };
-        self.entries.change_all(|(_, one)| is_meant(one), retry);
+        self.entries.change_all(|(_, one)| is_meant(one), |entry| entry.refused = None);
         self.addressees.change_all(|one| is_meant(one), Addressee::retry);
         self.flights.change_all(|(one, _)| is_meant(one), |flight| flight.retry(now));
     }

@@ -143,9 +143,7 @@ impl Engine {
             }
         });
     }
-}
 
-impl Engine {
     /// The last known cut-off of an account is near.
     fn is_near(&self, state: &AccountState, settings: &AlertSettings, now: DateTime<Utc>) -> bool {
         self.cut_offs.get(&state.profile.name).is_some_and(|cut_off| cut_off.is_near(settings, now))
