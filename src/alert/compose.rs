@@ -93,7 +93,7 @@ impl Log {
             let is_over = matches!(one.phase, Phase::Resolved | Phase::Removed);
             one.phase.is_open() || (is_over && one.ended >= Some(digest.from) && self.was_told(&one.key))
         };
-        let listed = facts.engine.incidents().values().filter(is_meant).filter(is_of_its_time);
+        let listed = facts.engine.incidents.values().filter(is_meant).filter(is_of_its_time);
         let event = Event::Digest(digest.date);
         let mut items: Vec<Item> = listed.map(|one| self.digest_item(one, event.clone(), facts)).collect();
         sort(&mut items);
@@ -173,7 +173,7 @@ impl Log {
 
     /// The items of a first mail: all open incidents that nobody was told of.
     fn first_items(&self, to: &str, facts: &Facts<'_>) -> Vec<Item> {
-        let open = facts.engine.incidents().values().filter(|one| {
+        let open = facts.engine.incidents.values().filter(|one| {
             one.phase.is_open() && !is_money(&one.key) && one.cause.is_none() && facts.silenced(one).is_none()
         });
         let is_new =

@@ -26,6 +26,7 @@ use crate::model::{AccountName, AccountState, Believed, Collector, Observed, Rep
 #[derive(Clone, Debug)]
 pub(crate) struct Engine {
     watchers: BTreeMap<AccountName, Watcher>,
+    /// All incidents, by key.
     pub(crate) incidents: Noting<Key, Incident>,
     pub(crate) cut_offs: Noting<AccountName, CutOff>,
     /// The last good report of each account since the start.
@@ -54,15 +55,6 @@ impl Engine {
         };
         engine.set_watchers(watchers);
         engine
-    }
-
-    /// All incidents, by key.
-    pub(crate) fn incidents(&self) -> &BTreeMap<Key, Incident> {
-        &self.incidents
-    }
-
-    pub(crate) fn cut_offs(&self) -> &BTreeMap<AccountName, CutOff> {
-        &self.cut_offs
     }
 
     /// The belief in an account's cut-off, until it is over.

@@ -38,7 +38,7 @@ impl<'a> Facts<'a> {
         now: DateTime<Utc>,
     ) -> Self {
         let mut explained: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for incident in engine.incidents().values().filter(|one| one.phase == Phase::Firing) {
+        for incident in engine.incidents.values().filter(|one| one.phase == Phase::Firing) {
             if let Some(cause) = &incident.cause {
                 explained.entry(cause).or_default().push(incident);
             }
@@ -57,7 +57,7 @@ impl<'a> Facts<'a> {
     }
 
     pub(crate) fn incident(&self, key: &Key) -> Option<&'a Incident> {
-        self.engine.incidents().get(key)
+        self.engine.incidents.get(key)
     }
 
     /// Whether the readings that an incident rests on count.
@@ -70,7 +70,7 @@ impl<'a> Facts<'a> {
     pub(crate) fn cut_off(&self, key: &Key) -> Option<&'a CutOff> {
         Some(key)
             .filter(|key| key.kind == Kind::Disconnect)
-            .and_then(|key| self.engine.cut_offs().get(&key.account))
+            .and_then(|key| self.engine.cut_offs.get(&key.account))
     }
 
     /// The day in the account's zone.

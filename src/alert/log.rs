@@ -52,7 +52,7 @@ impl Log {
             self.tidings.has_news = true;
         }
         let keys: BTreeSet<Key> =
-            facts.engine.incidents().keys().chain(self.entries.keys().map(|(key, _)| key)).cloned().collect();
+            facts.engine.incidents.keys().chain(self.entries.keys().map(|(key, _)| key)).cloned().collect();
         self.note(&keys, facts);
     }
 

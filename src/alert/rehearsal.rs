@@ -129,7 +129,7 @@ impl Walk {
         let key = Key::account_wide(&self.name, Kind::Disconnect);
         let watcher = engine.watchers().get(&self.name)?;
         let opens = || {
-            let cut_off = engine.cut_offs().get(&self.name)?;
+            let cut_off = engine.cut_offs.get(&self.name)?;
             let rungs = watcher.settings.disconnect_days.iter().copied().chain([0]);
             rungs.filter_map(|rung| cut_off.crosses(rung, &watcher.settings)).filter(|at| *at > now).min()
         };

@@ -33,10 +33,10 @@ pub(super) fn say_returned(aside: Option<&Path>) {
 impl Common {
     /// Replaces the incidents of all accounts.
     pub(super) fn show_incidents(&self, log: &Log, facts: &Facts<'_>) {
-        let all = facts.engine.incidents().values();
+        let all = facts.engine.incidents.values();
         self.own.incidents(None, &counts(all.clone()));
         let rows = all.filter_map(|one| IncidentRow::of(one, log, facts)).collect();
-        let dates = facts.engine.cut_offs().iter();
+        let dates = facts.engine.cut_offs.iter();
         let calendar = dates.filter_map(|(account, one)| Some((account.clone(), one.calendar?))).collect();
         self.write(|alerting| (alerting.incidents, alerting.calendar) = (rows, calendar));
     }
@@ -49,7 +49,7 @@ impl Common {
                 self.own.incidents(Some(account.as_str()), &counts(its()));
                 let rows = its().filter_map(|one| IncidentRow::of(one, log, facts)).collect();
                 alerting.incidents.put(account, rows);
-                match facts.engine.cut_offs().get(account).and_then(|one| one.calendar) {
+                match facts.engine.cut_offs.get(account).and_then(|one| one.calendar) {
                     Some(entry) => drop(alerting.calendar.insert(account.clone(), entry)),
                     None => drop(alerting.calendar.remove(account)),
                 }

@@ -82,8 +82,8 @@ pub(super) fn found(restored: &Restored) -> String {
 pub(super) fn known(world: &World) -> String {
     let Daemon { engine, log, .. } = &world.system;
     found(&Restored {
-        incidents: engine.incidents().clone(),
-        cut_offs: engine.cut_offs().clone(),
+        incidents: (*engine.incidents).clone(),
+        cut_offs: (*engine.cut_offs).clone(),
         log: log.clone(),
         watched_until: None,
         digests_from: None,

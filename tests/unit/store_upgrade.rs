@@ -275,6 +275,6 @@ fn mails_that_were_sent_stay_known() {
 fn an_amount_is_believed_as_it_was() {
     let mut world = World::updated("small_balance", &OPS);
     look_at(&mut world, &WELL, "ENABLED", super::alert_support::modest());
-    let balance = world.system.engine.cut_offs().values().next().unwrap().balance;
+    let balance = world.system.engine.cut_offs.values().next().unwrap().balance;
     assert_eq!(balance, Some(money("8.00")));
 }

@@ -98,18 +98,14 @@ impl World<'_> {
 
     fn incidents(&self) -> IncidentRecords {
         let facts = self.facts();
-        let rows: Vec<IncidentRow> = self
-            .engine
-            .incidents()
-            .values()
-            .filter_map(|one| IncidentRow::of(one, self.log, &facts))
-            .collect();
+        let rows: Vec<IncidentRow> =
+            self.engine.incidents.values().filter_map(|one| IncidentRow::of(one, self.log, &facts)).collect();
         IncidentRecords::of(rows.iter(), self.zones(), self.now)
     }
 
     /// The incident with this key, or with this name or number if only one has it.
     fn find(&self, what: &str) -> Answered<&Incident> {
-        lookup::find(self.engine.incidents().values(), self.snapshot, what)
+        lookup::find(self.engine.incidents.values(), self.snapshot, what)
     }
 
     fn outbox(&self) -> Answered {
@@ -119,7 +115,7 @@ impl World<'_> {
 
     fn silences(&self) -> Answered<SilenceRecords> {
         let silences = self.store.silences(self.now).map_err(failed)?.silences;
-        let incidents = self.engine.incidents().values();
+        let incidents = self.engine.incidents.values();
         Ok(SilenceRecords::of(&silences, incidents, &self.zones(), self.now))
     }
 

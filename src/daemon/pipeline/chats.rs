@@ -88,7 +88,7 @@ impl Pipeline {
     /// The incident of an event key, if that episode is open.
     fn open(&self, event_key: &str) -> Option<(Key, u32)> {
         let (key, episode) = episode_of(event_key)?;
-        let incident = self.engine.incidents().get(&key)?;
+        let incident = self.engine.incidents.get(&key)?;
         (incident.episode == episode && incident.phase.is_open()).then_some((key, episode))
     }
 
@@ -117,7 +117,7 @@ impl Pipeline {
     /// `Over since Tue 24 Nov 07:15 MSK`: the end of its last incident.
     fn how_it_ended(&self, message: &ChatMessage) -> String {
         let keys = message.told.iter().filter_map(|told| episode_of(told));
-        let ended = keys.filter_map(|(key, _)| self.engine.incidents().get(&key));
+        let ended = keys.filter_map(|(key, _)| self.engine.incidents.get(&key));
         let ended = ended.filter_map(|one| Some((one.ended?, one.phase, &one.key.account)));
         let last = ended.max_by_key(|(at, ..)| *at);
         let language = self.language(&message.recipient, last.map(|(.., account)| account));

@@ -39,7 +39,7 @@ impl Pipeline {
     ) {
         let snapshot = self.common.snapshot.get();
         let was_known = self.engine.knows(account);
-        let arrived = |engine: &Engine| engine.cut_offs().get(account).and_then(|one| one.arrived);
+        let arrived = |engine: &Engine| engine.cut_offs.get(account).and_then(|one| one.arrived);
         let before = arrived(&self.engine);
         self.engine.poll(account, observed, ended, &snapshot, self.now);
         if arrived(&self.engine) != before {

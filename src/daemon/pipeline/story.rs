@@ -16,13 +16,13 @@ pub(in crate::daemon) type Stories = BTreeMap<Key, (Phase, u32)>;
 
 /// The incidents as a start finds them. They are not logged again.
 pub(in crate::daemon) fn known(engine: &Engine) -> Stories {
-    engine.incidents().values().map(|one| (one.key.clone(), (one.phase, one.episode))).collect()
+    engine.incidents.values().map(|one| (one.key.clone(), (one.phase, one.episode))).collect()
 }
 
 /// Logs the changes of these incidents.
 pub(super) fn tell(stories: &mut Stories, changed: &BTreeSet<Key>, engine: &Engine) {
     for key in changed {
-        let Some(incident) = engine.incidents().get(key) else {
+        let Some(incident) = engine.incidents.get(key) else {
             stories.remove(key);
             continue;
         };
@@ -56,7 +56,7 @@ pub(super) fn tell_decisions(before: &Muted, after: &Muted, engine: &Engine) {
         tracing::info!(incident = %key, note = note(&ack.comment), "incident acknowledged");
     }
     for (key, ack) in before.acks.iter().filter(|(key, _)| !after.acks.contains_key(*key)) {
-        let incident = engine.incidents().get(key);
+        let incident = engine.incidents.get(key);
         if incident.is_some_and(|one| one.phase.is_open() && one.episode == ack.episode) {
             tracing::info!(incident = %key, "acknowledgement taken back");
         }

@@ -281,7 +281,7 @@ fn a_report_with_unreadable_charges_is_no_forecast_to_compare_with() {
     let mut world = World::healthy();
     world.live("cut-off 6d");
     world.restart(Duration::hours(1));
-    let arrived = |world: &World| world.system.engine.cut_offs().values().find_map(|one| one.arrived);
+    let arrived = |world: &World| world.system.engine.cut_offs.values().find_map(|one| one.arrived);
     let before = arrived(&world);
     let whole = bill(world.now, world.now, 6550, Edd::At(world.now + Duration::days(6)));
     world.report(Report { moments_rejected: 1, whole_until: Some(world.now), ..whole.clone() });

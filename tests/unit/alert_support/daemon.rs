@@ -312,25 +312,25 @@ impl Daemon {
     /// The incidents that are listed as not over, each with the word of its phase.
     pub fn open(&self) -> Vec<(Key, String)> {
         let is_listed = |one: &&Incident| one.phase.is_open() || one.phase == Phase::Pending;
-        let listed = self.engine.incidents().values().filter(is_listed);
+        let listed = self.engine.incidents.values().filter(is_listed);
         listed.map(|one| (one.key.clone(), one.phase.as_str().to_owned())).collect()
     }
 
     pub fn rows(&self, now: DateTime<Utc>) -> Vec<IncidentRow> {
         let Self { engine, log, muted, snapshot, max_per_hour, .. } = self;
         let facts = Facts::new(engine, snapshot, muted, *max_per_hour, now);
-        let watched = engine.incidents().values().filter(|one| facts.watcher(&one.key.account).is_some());
+        let watched = engine.incidents.values().filter(|one| facts.watcher(&one.key.account).is_some());
         watched.filter_map(|incident| IncidentRow::of(incident, log, &facts)).collect()
     }
 
     /// The number of the present or last episode of an incident, as an acknowledgement names it.
     pub fn episode(&self, key: &Key) -> Option<u32> {
-        self.engine.incidents().get(key).map(|incident| incident.episode)
+        self.engine.incidents.get(key).map(|incident| incident.episode)
     }
 
     /// The cut-off that `/calendar.ics` shows.
     pub fn calendar(&self, account: &AccountName) -> Option<CalendarEntry> {
-        self.engine.cut_offs().get(account)?.calendar
+        self.engine.cut_offs.get(account)?.calendar
     }
 }
 
