@@ -218,9 +218,9 @@ impl Log {
     fn item(&self, key: &Key, event: Event, why: Cause, to: &str, facts: &Facts<'_>) -> Option<Item> {
         let incident = facts.incident(key)?;
         let entry = self.entry(key, to).cloned().unwrap_or_default();
-        let lists = |one: &&&Incident| facts.silenced(one).is_none();
-        let explained = if event.is_end() { &[] } else { facts.explained_by(key) };
-        let covers: Vec<Incident> = explained.iter().filter(lists).map(|one| (*one).clone()).collect();
+        let lists = |one: &&&Incident| !event.is_end() && facts.silenced(one).is_none();
+        let explained = facts.explained.get(key).into_iter().flatten();
+        let covers: Vec<Incident> = explained.filter(lists).map(|one| (*one).clone()).collect();
         let case = self.case(incident, &entry, to, facts);
         let known = due::known(&case);
         let told = due::told_after(&case, known, &event, "");

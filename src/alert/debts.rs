@@ -88,7 +88,6 @@ impl Log {
             .filter_map(|flight| Some(flight.again?.max(now)));
         let addressee = self.addressees.get(to);
         let holds = addressee.into_iter().flat_map(Addressee::holds);
-        let limits = addressee.into_iter().flat_map(Addressee::limit_ends);
         let candidates = self.candidates.get(to).into_iter().flatten();
         let entries = candidates.filter_map(|key| self.entry(key, to));
         let refused = entries.filter_map(|one| one.refused);
@@ -96,7 +95,7 @@ impl Log {
             Some(First::Refused(hold)) => Some(hold.until()),
             Some(First::Owed(_)) | None => None,
         };
-        let all = again.chain(holds).chain(limits).chain(refused.map(|hold| hold.until())).chain(first);
+        let all = again.chain(holds).chain(refused.map(|hold| hold.until())).chain(first);
         all.filter(|at| *at >= now).min()
     }
 
@@ -133,10 +132,10 @@ impl Log {
             first,
             digest,
             in_flight,
-            limited: addressee.is_some_and(Addressee::is_held_by_limit),
+            limited: addressee.is_some_and(|one| one.limited && one.error.is_none()),
             error: addressee.and_then(|one| one.error.clone()),
             refused_since: addressee.and_then(|one| one.unreached.as_ref()).map(|one| one.since),
-            is_held: addressee.is_some_and(Addressee::is_held),
+            is_held: addressee.is_some_and(|one| one.unreached.is_some() || one.held.is_some()),
             is_server_down: false,
             is_login_refused: false,
             next_try: self.next_try(&recipient, now),

@@ -24,7 +24,7 @@ pub(crate) struct Facts<'a> {
     pub max_per_hour: usize,
     pub now: DateTime<Utc>,
     /// The incidents that each incident explains.
-    explained: BTreeMap<&'a Key, Vec<&'a Incident>>,
+    pub(super) explained: BTreeMap<&'a Key, Vec<&'a Incident>>,
     recipients: OnceCell<BTreeSet<String>>,
     everybody: OnceCell<BTreeSet<String>>,
 }
@@ -45,11 +45,6 @@ impl<'a> Facts<'a> {
         }
         let (recipients, everybody) = (OnceCell::new(), OnceCell::new());
         Self { engine, snapshot, muted, max_per_hour, now, explained, recipients, everybody }
-    }
-
-    /// The incidents that this one explains.
-    pub(super) fn explained_by(&self, key: &Key) -> &[&'a Incident] {
-        self.explained.get(key).map_or(&[], Vec::as_slice)
     }
 
     pub(crate) fn watcher(&self, account: &AccountName) -> Option<&'a Watcher> {

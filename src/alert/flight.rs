@@ -196,30 +196,16 @@ impl Addressee {
         self.first.iter_mut().for_each(First::retry);
     }
 
-    /// Whether the server refuses the recipient, or refused us at its last mail.
-    pub(super) const fn is_held(&self) -> bool {
-        self.unreached.is_some() || self.held.is_some()
-    }
-
-    /// Whether the hourly limit holds back mails that are not about money, and no mail failed.
-    pub(super) fn is_held_by_limit(&self) -> bool {
-        self.error.is_none() && self.limited
-    }
-
-    /// The moments at which the hourly limit allows the next mail.
-    pub(super) fn limit_ends(&self) -> impl Iterator<Item = DateTime<Utc>> {
-        self.sent.iter().filter(move |_| self.limited).map(|at| *at + HOUR)
-    }
-
     /// The end of the pause after the server refused us.
     pub(super) fn held_until(&self) -> Option<DateTime<Utc>> {
         self.held.map(|since| since + failpoint::hasten(PROBED_EVERY))
     }
 
-    /// The moments from which on a mail may leave again.
+    /// The moments from which on a mail may leave again, or the hourly limit allows the next one.
     pub(super) fn holds(&self) -> impl Iterator<Item = DateTime<Utc>> {
         let backoff = self.backoff.values().map(Hold::soon);
-        self.refused.iter().map(Hold::until).chain(backoff).chain(self.held_until())
+        let limits = self.sent.iter().filter(move |_| self.limited).map(|at| *at + HOUR);
+        self.refused.iter().map(Hold::until).chain(backoff).chain(self.held_until()).chain(limits)
     }
 
     pub(super) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {

@@ -73,11 +73,6 @@ impl Log {
         self.note(&keys, facts);
     }
 
-    /// Whether something new is owed since the last call.
-    pub(crate) fn take_news(&mut self) -> bool {
-        std::mem::take(&mut self.tidings.has_news)
-    }
-
     /// Compares these incidents.
     pub(super) fn note(&mut self, keys: &BTreeSet<Key>, facts: &Facts<'_>) {
         let nothing = Notified::default();

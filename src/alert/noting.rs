@@ -120,6 +120,6 @@ pub(crate) struct Arrived {
 pub(crate) struct Tidings {
     /// Mails that the server took since the last commit.
     pub arrived: Vec<Arrived>,
-    /// Something is owed that was not owed before.
+    /// Something is owed that was not owed at the last dispatch.
     pub has_news: bool,
 }

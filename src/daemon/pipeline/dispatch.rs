@@ -112,7 +112,7 @@ impl Pipeline {
         if self.mail_writer.is_none() {
             return;
         }
-        if self.log.take_news() {
+        if std::mem::take(&mut self.log.tidings.has_news) {
             self.senders.stir();
         }
         let now = self.now;
