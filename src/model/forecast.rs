@@ -49,10 +49,7 @@ impl Disconnect {
 
     /// Whether the account is cut off, or will be.
     pub(crate) fn is_cut_off(self) -> bool {
-        match self {
-            Self::At { .. } | Self::Now => true,
-            Self::NotExpected | Self::Unknown => false,
-        }
+        matches!(self, Self::At { .. } | Self::Now)
     }
 }
 
