@@ -15,7 +15,7 @@ use crate::daemon::listen::BoundSockets;
 use crate::daemon::{self, Start};
 use crate::http::DEFAULT_LISTEN_ADDRESS;
 use crate::model::Language;
-use crate::store::Store;
+use crate::store::{Opened, Store};
 use crate::view::words;
 use crate::{clock, config::Settings};
 use hostwatch_sim::mailbox::Mailbox;
@@ -59,7 +59,7 @@ pub(super) async fn run(demo: Demo) -> Result<()> {
     let start = Start {
         settings,
         listeners: sockets.into_listeners(),
-        store: Store::in_memory()?.into(),
+        store: Opened { store: Store::in_memory()?, aside: None, journal: None, fallback: None },
         telemetry_path: demo.web.telemetry_path,
         lifecycle: false,
         read_settings: Arc::new(|| Err("the demo has no configuration to reload".to_owned())),

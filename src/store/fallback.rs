@@ -38,8 +38,7 @@ impl Store {
     /// # Errors
     /// If it runs in memory already, or ends with the process anyway.
     pub(crate) fn fall_back(&mut self, now: DateTime<Utc>) -> Result<bool, StoreError> {
-        let path = self.path.clone().filter(|_| !self.is_in_memory());
-        let Some(path) = path else {
+        let Some(path) = self.path.clone().filter(|_| !self.is_in_memory()) else {
             return Err(StoreError::Content("a store in memory has no file".to_owned()));
         };
         let copied = copy_into_memory(&path, now);

@@ -102,12 +102,6 @@ impl StoreError {
     }
 }
 
-impl From<Store> for Opened {
-    fn from(store: Store) -> Self {
-        Self { store, aside: None, journal: None, fallback: None }
-    }
-}
-
 /// How long a write waits for a command beside the daemon.
 const BUSY: Duration = Duration::from_secs(5);
 
@@ -149,7 +143,9 @@ impl Store {
         let mut place = place::Place::lock(path)?;
         let mut journal = None;
         let mut opened = Self::open_file(path, now);
-        if opened.as_ref().is_err_and(StoreError::is_damage) && is_sound_alone(path) {
+        // The file may be sound without its journal.
+        let alone = || ownership::alone(path).is_ok_and(|file| is_sound(&file, path).is_ok());
+        if opened.as_ref().is_err_and(StoreError::is_damage) && alone() {
             journal = place::set_journal_aside(path, now)?;
             opened = Self::open_file(path, now);
         }
@@ -181,7 +177,10 @@ impl Store {
     }
 
     fn look_over(&mut self, path: &Path, now: DateTime<Utc>) -> Result<(), StoreError> {
-        self.check()?;
+        self.connection
+            .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
+            .map_err(|source| unsound(source, path))?;
+        is_sound(&self.connection, path)?;
         schema::bring_up(&mut self.connection, path, now)?;
         // A row that cannot be read is damage too, even in a sound file.
         self.restore().map(drop)
@@ -257,19 +256,6 @@ impl Store {
         connection.busy_timeout(BUSY).map_err(open)?;
         Ok(Self { path: Some(path.to_owned()), ..Self::on(connection) })
     }
-
-    fn check(&self) -> Result<(), StoreError> {
-        let path = self.path.clone().unwrap_or_default();
-        self.connection
-            .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
-            .map_err(|source| unsound(source, &path))?;
-        is_sound(&self.connection, &path)
-    }
-}
-
-/// Whether the file is sound without its journal.
-fn is_sound_alone(path: &Path) -> bool {
-    ownership::alone(path).is_ok_and(|connection| is_sound(&connection, path).is_ok())
 }
 
 /// Looks for damage in every page.
