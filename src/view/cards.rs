@@ -203,7 +203,8 @@ impl<'a> Draft<'a> {
                 false => words::capital(&since),
             },
             place: place.filter(|_| count == 1).map(|(_, which)| which),
-            detail: says_more(row.kind)
+            // Other titles show the observation.
+            detail: (row.kind.sort().is_none() && row.kind != Kind::Disconnect)
                 .then(|| sanitize::one_line(&words::capital(&row.reason_in(language)), 300)),
             advice: if row.phase == Phase::Recovering {
                 language.pick(
@@ -265,11 +266,6 @@ impl Payment {
 
 fn named(row: &IncidentRow, title: &str) -> NamedIncident {
     NamedIncident { key: row.key.clone(), title: sanitize::one_line(title, 80) }
-}
-
-/// Whether the observation shows more than the title.
-fn says_more(kind: Kind) -> bool {
-    kind.sort().is_none() && kind != Kind::Disconnect
 }
 
 fn stage(row: &IncidentRow, language: Language) -> Option<&'static str> {

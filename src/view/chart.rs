@@ -111,17 +111,11 @@ impl Scale {
     /// The lines of the scale with their labels, the lowest first.
     pub(crate) fn ticks(&self) -> Vec<(f64, String)> {
         let values = (0..self.lines()).map(|index| self.low + f64::from(index) * self.step);
-        values
-            .map(
-                |value| {
-                    if self.is_zero(value) { (0.0, "0".to_owned()) } else { (value, tick(value, self.step)) }
-                },
-            )
-            .collect()
-    }
-
-    fn is_zero(&self, value: f64) -> bool {
-        value.abs() < self.step / 2.0
+        let label = |value: f64| match value.abs() < self.step / 2.0 {
+            true => (0.0, "0".to_owned()),
+            false => (value, tick(value, self.step)),
+        };
+        values.map(label).collect()
     }
 }
 

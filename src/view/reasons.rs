@@ -23,7 +23,11 @@ pub(crate) fn cause(cause: &Cause, language: Language) -> String {
     let polls = |count: u32| language.count(count as usize, words::POLLS);
     let days = |count: i64| language.count(usize::try_from(count).unwrap_or(0), DAYS);
     let less = |count: i64| language.count(usize::try_from(count).unwrap_or(0), DAYS_LESS);
-    let minutes = |minutes: u64| minutes_in_words(minutes, language);
+    let minutes = |minutes: u64| match i64::try_from(minutes) {
+        Ok(0) => pick("a minute", "минуту"),
+        Ok(minutes) => lasted(chrono::Duration::minutes(minutes.min(1_000_000_000)), language),
+        Err(_) => String::new(),
+    };
     let day = |date| when::kept_day(date, language);
     match cause {
         Cause::SeenWrong => pick("first seen in this poll", "замечено при последнем опросе"),
@@ -160,15 +164,6 @@ pub(crate) fn cause(cause: &Cause, language: Language) -> String {
         Cause::DeletionDay => pick("the day on which the data are deleted", "наступил день удаления данных"),
         Cause::BalanceDrop => pick("the balance is lower than forecast", "баланс ниже прогноза"),
         Cause::Dearer => pick("the order costs more than before", "заказ подорожал"),
-    }
-}
-
-/// `less than a minute`, `23 min`, `2 h 5 min`, `2 d 5 h`.
-fn minutes_in_words(minutes: u64, language: Language) -> String {
-    match i64::try_from(minutes) {
-        Ok(0) => language.pick("a minute", "минуту").to_owned(),
-        Ok(minutes) => lasted(chrono::Duration::minutes(minutes.min(1_000_000_000)), language),
-        Err(_) => String::new(),
     }
 }
 
