@@ -41,7 +41,7 @@ fn good(file: &Path, settings: &Settings, web: Option<(&Path, WebConfig)>) -> Re
     };
     print(&format!("{}: OK; {accounts}, {mails}\n", file.display()))?;
     let Some((file, web)) = web else { return Ok(()) };
-    for note in web.notes() {
+    for note in &web.notes {
         warn(&format!("{}: {note}", file.display()));
     }
     let switch = |on| if on { "on" } else { "off" };

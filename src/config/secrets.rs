@@ -26,10 +26,7 @@ impl Secret {
     }
 
     pub(super) fn given(self) -> Option<SecretString> {
-        match self {
-            Self::Given(secret) => Some(secret),
-            Self::Absent | Self::Broken => None,
-        }
+        if let Self::Given(secret) = self { Some(secret) } else { None }
     }
 }
 

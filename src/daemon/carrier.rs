@@ -52,17 +52,13 @@ impl Carrier {
 
     /// Closes idle connections: no mail waits.
     pub(super) fn rest(&self) {
-        match self {
-            Self::Smtp(transport) => transport.rest(),
-            Self::Webhook(_) | Self::Telegram(_) => {}
+        if let Self::Smtp(transport) = self {
+            transport.rest();
         }
     }
 
     /// The chat, if the carrier is one.
     pub(crate) fn chat(&self) -> Option<&Chat> {
-        match self {
-            Self::Telegram(chat) => Some(chat),
-            Self::Smtp(_) | Self::Webhook(_) => None,
-        }
+        if let Self::Telegram(chat) = self { Some(chat) } else { None }
     }
 }

@@ -49,7 +49,7 @@ impl BoundSockets {
         let has = |what: fn(&WebConfig) -> bool| config.as_ref().is_some_and(|(_, config)| what(config));
         let (tls, passwords) = (has(WebConfig::has_tls), has(WebConfig::has_users));
         if let Some((path, config)) = &config {
-            for note in config.notes() {
+            for note in &config.notes {
                 tracing::warn!("{}: {note}", path.display());
             }
         }

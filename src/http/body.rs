@@ -21,10 +21,6 @@ impl Body {
     pub(super) fn pieces(pieces: impl Into<VecDeque<Bytes>>) -> Self {
         Self::Pieces(pieces.into())
     }
-
-    pub(super) fn inflated(page: Identity) -> Self {
-        Self::Inflated(Box::new(page))
-    }
 }
 
 impl From<String> for Body {

@@ -54,7 +54,7 @@ impl Guard {
         if new.has_tls() != old.has_tls() {
             return Err(format!("{}: TLS was turned on or off; that takes a restart", path.display()));
         }
-        for note in new.notes() {
+        for note in &new.notes {
             tracing::warn!("{}: {note}", path.display());
         }
         Ok(Some(new))

@@ -200,7 +200,7 @@ fn compressed(
     content_type: &'static str,
 ) -> Response<Body> {
     if !negotiate::is_gzip(request.headers()) {
-        return typed(StatusCode::OK, content_type, Body::inflated(page.identity(tail)));
+        return typed(StatusCode::OK, content_type, Body::Inflated(Box::new(page.identity(tail))));
     }
     let response = typed(StatusCode::OK, content_type, Body::pieces(page.gzip(&tail)));
     with(response, [(header::CONTENT_ENCODING, "gzip")])

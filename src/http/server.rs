@@ -135,7 +135,7 @@ impl Visit {
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(self.limits.write_timeout));
         let stream = Box::pin(stream);
-        let stream: Box<dyn Stream> = match config.as_ref().and_then(|config| config.tls()) {
+        let stream: Box<dyn Stream> = match config.as_ref().and_then(|config| config.tls.clone()) {
             None => Box::new(stream),
             Some(tls) => {
                 let handshake = timeout(self.limits.head_timeout, TlsAcceptor::from(tls).accept(stream));

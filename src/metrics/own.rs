@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use prometheus::Registry;
 
 use super::family::{Family, Type};
@@ -139,7 +139,7 @@ impl Own {
     /// series of those that are off. Success begins at 0: the alert rules learn from it which accounts are
     /// watched.
     pub(crate) fn account(&self, account: &AccountName, collectors: &BTreeSet<Collector>) {
-        let _whole = self.lock();
+        let _whole = self.whole.lock();
         let account = account.as_str();
         for off in Collector::ALL.iter().filter(|collector| !collectors.contains(collector)) {
             self.forget(account, Some(("collector", off.as_str())));
@@ -164,7 +164,7 @@ impl Own {
 
     /// Drops all series of an account.
     pub(crate) fn remove_account(&self, account: &AccountName) {
-        let _whole = self.lock();
+        let _whole = self.whole.lock();
         self.forget(account.as_str(), None);
     }
 
@@ -192,7 +192,7 @@ impl Own {
 
     /// Sets the configured address of the page.
     pub(crate) fn external_url(&self, url: Option<&str>) {
-        let _whole = self.lock();
+        let _whole = self.whole.lock();
         self.vectors.web_info.reset();
         if let Some(url) = url {
             self.vectors.web_info.set(&[url.trim_end_matches('/')], 1.0);
@@ -207,7 +207,7 @@ impl Own {
 
     /// Notes the end of a poll; `status` is the collector's state after it.
     pub(crate) fn collector(&self, account: &AccountName, collector: Collector, status: &CollectorStatus) {
-        let _whole = self.lock();
+        let _whole = self.whole.lock();
         let labels = [account.as_str(), collector.as_str()];
         self.vectors.collector_success.set(&labels, f64::from(status.success));
         self.vectors.collector_complete.set(&labels, f64::from(status.complete));
@@ -225,7 +225,7 @@ impl Own {
 
     /// Replaces the counts of open incidents, of one account or of all, by account, kind, severity and state.
     pub(crate) fn incidents(&self, account: Option<&str>, counts: &BTreeMap<[&str; 4], u64>) {
-        let _whole = self.lock();
+        let _whole = self.whole.lock();
         let incidents = &self.vectors.incidents;
         account.map_or_else(|| incidents.reset(), |one| incidents.forget(one, None));
         for (labels, &count) in counts {
@@ -240,7 +240,7 @@ impl Own {
 
     /// Replaces the numbers of debts and of mails on their way.
     pub(crate) fn outbox(&self, outbox: &OutboxSummary) {
-        let _whole = self.lock();
+        let _whole = self.whole.lock();
         let OutboxSummary { owed, in_flight, held, oldest, .. } = *outbox;
         for (state, count) in [("queued", owed - held), ("sending", in_flight), ("held", held)] {
             self.vectors.outbox_messages.set(&[state], count as f64);
@@ -258,7 +258,7 @@ impl Own {
 
     /// Sets whether a heartbeat is configured. Without one, the time of the last success is dropped.
     pub(crate) fn heartbeat_configured(&self, configured: bool) {
-        let _whole = self.lock();
+        let _whole = self.whole.lock();
         self.vectors.heartbeat_configured.set(&[], f64::from(configured));
         if !configured {
             self.vectors.heartbeat_at.reset();
@@ -272,7 +272,7 @@ impl Own {
 
     /// Notes whether the configuration was loaded or refused. The first load counts, too.
     pub(crate) fn reload(&self, ok: bool, at: DateTime<Utc>) {
-        let _whole = self.lock();
+        let _whole = self.whole.lock();
         self.vectors.reload_ok.set(&[], f64::from(ok));
         if ok {
             self.vectors.reload_at.set(&[], seconds(at));
@@ -283,9 +283,9 @@ impl Own {
     pub(crate) fn encode(&self, openmetrics: bool) -> Vec<u8> {
         let mut text = Vec::with_capacity(16 * 1024);
         {
-            let _whole = self.lock();
+            let _whole = self.whole.lock();
             let mut vectors = self.vectors.all();
-            vectors.sort_by_key(|vector| vector.family().name);
+            vectors.sort_by_key(|vector| vector.family.name);
             for vector in vectors {
                 vector.write(openmetrics, &mut text);
             }
@@ -307,10 +307,6 @@ impl Own {
 
     fn forget(&self, account: &str, of: Option<(&str, &str)>) {
         self.vectors.all().iter().for_each(|vector| vector.forget(account, of));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, ()> {
-        self.whole.lock()
     }
 }
 

@@ -10,17 +10,13 @@ use super::held::{BETWEEN, Held, OwnLines};
 
 /// The series of one family by their label values, joined in the order of the labels.
 pub(super) struct Vector {
-    family: &'static Family,
+    pub(super) family: &'static Family,
     series: Mutex<BTreeMap<Box<str>, Held>>,
 }
 
 impl Vector {
     pub(super) fn new(family: &'static Family) -> Self {
         Self { family, series: Mutex::default() }
-    }
-
-    pub(super) fn family(&self) -> &'static Family {
-        self.family
     }
 
     /// Sets the series with these values, in the order of the family's row.

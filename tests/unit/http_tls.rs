@@ -155,7 +155,7 @@ async fn lists_of_suites_and_curves_change_nothing() {
     for versions in [ONLY_12, ONLY_13] {
         assert!(Client { versions, ..place.client() }.enters(&server).await);
     }
-    let notes = place.read(tls).unwrap().notes().join("\n");
+    let notes = place.read(tls).unwrap().notes.join("\n");
     for key in ["cipher_suites", "curve_preferences", "prefer_server_cipher_suites"] {
         assert!(notes.contains(&format!("tls_server_config.{key}: has no effect")), "{notes}");
     }
@@ -285,7 +285,7 @@ fn the_example_is_valid() {
     let text = lines[first..].join("\n").replace("$2y$10$...", &bcrypt::hash("one", 4).unwrap());
     let path = place.write("web.yml", &text);
     let config = WebConfig::read(&path).unwrap_or_else(|problems| panic!("{problems}\n{text}"));
-    assert!(config.has_tls() && config.has_users() && config.notes().is_empty());
+    assert!(config.has_tls() && config.has_users() && config.notes.is_empty());
     for table in ["tls_server_config", "basic_auth_users", "http_server_config"] {
         assert!(text.contains(&format!("{table}:\n")), "{text}");
     }

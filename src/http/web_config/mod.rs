@@ -36,14 +36,15 @@ const HEADERS: &[(&str, HeaderName, &[&str])] = &[
 
 /// A valid web configuration.
 pub(crate) struct WebConfig {
-    tls: Option<Arc<ServerConfig>>,
+    /// The configuration for TLS handshakes; `None` for plain connections.
+    pub(super) tls: Option<Arc<ServerConfig>>,
     pub(super) users: Users,
     /// Whether connections need a client's certificate.
     certificates: bool,
     /// Headers of every response.
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
     /// Notes about valid settings that deserve attention, one a line.
-    notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
     /// All files that were read.
     pub(super) files: Vec<FileStamp>,
     /// Cancelled once another configuration is in force. Connections made under this one then end.
@@ -83,11 +84,6 @@ impl WebConfig {
         Ok(Self { tls, users, certificates, headers, notes, files, replaced: CancellationToken::new() })
     }
 
-    /// The configuration for TLS handshakes; `None` for plain connections.
-    pub(super) fn tls(&self) -> Option<Arc<ServerConfig>> {
-        self.tls.clone()
-    }
-
     /// Whether connections are encrypted.
     pub(crate) fn has_tls(&self) -> bool {
         self.tls.is_some()
@@ -101,11 +97,6 @@ impl WebConfig {
     /// Whether clients have to authenticate.
     pub(super) fn authenticates(&self) -> bool {
         self.has_users() || (self.has_tls() && self.certificates)
-    }
-
-    /// Notes about valid settings that deserve attention, one a line.
-    pub(crate) fn notes(&self) -> &[String] {
-        &self.notes
     }
 }
 
@@ -159,7 +150,7 @@ mod tests {
     fn an_empty_file_asks_for_nothing() {
         let config = read("").unwrap();
         assert!(!config.has_tls() && !config.has_users() && config.headers.is_empty());
-        assert_eq!(config.notes().len(), 0);
+        assert_eq!(config.notes.len(), 0);
     }
 
     #[test]
@@ -213,8 +204,8 @@ basic_auth_users:
 
     #[test]
     fn a_key_about_http2_gives_a_note() {
-        assert_eq!(read("http_server_config: {http2: false}").unwrap().notes().len(), 0);
-        assert_eq!(read("http_server_config: {http2: true}").unwrap().notes().len(), 1);
+        assert_eq!(read("http_server_config: {http2: false}").unwrap().notes.len(), 0);
+        assert_eq!(read("http_server_config: {http2: true}").unwrap().notes.len(), 1);
     }
 
     #[test]

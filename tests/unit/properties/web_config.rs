@@ -83,7 +83,7 @@ proptest! {
         prop_assume!(!text.contains("again"));
         let read = read(text.as_bytes());
         let said = match &read {
-            Ok(config) => format!("{config:?} {:?}", config.notes()),
+            Ok(config) => format!("{config:?} {:?}", config.notes),
             Err(problems) => format!("{problems} {problems:?}"),
         };
         prop_assert!(!said.contains(HASH));
@@ -118,5 +118,5 @@ fn each_message_is_one_line() {
     let problems = read(b"basic_auth_users: {\"a\\nlevel=info msg=fine\": x}\n").err().unwrap();
     assert!(problems.to_string().contains("basic_auth_users.a\\nlevel=info msg=fine: is not a bcrypt hash"));
     let costly = format!("basic_auth_users: {{\"a\\nb\": '{}'}}\n", HASH.replace("$10$", "$15$"));
-    assert!(read(costly.as_bytes()).unwrap().notes()[0].starts_with("basic_auth_users.a\\nb: "));
+    assert!(read(costly.as_bytes()).unwrap().notes[0].starts_with("basic_auth_users.a\\nb: "));
 }
