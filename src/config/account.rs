@@ -40,6 +40,7 @@ pub(super) fn read(name: AccountName, view: &View<'_>, shared_to: Option<&[Strin
         currency: view.parsed("currency", values::one_line).unwrap_or_default(),
         time_zone: api.time_zone,
         lead_days: alert.lead_days,
+        tightest_rung: alert.disconnect_days.last().copied().unwrap_or_default(),
         vm_memory_unit_bytes: view.parsed("vm_memory_unit", values::memory_unit),
         stale_after: stale_after(view, &collectors, &schedules),
         collectors,

@@ -15,8 +15,6 @@ use crate::provider::cron::Schedule;
 #[derive(Clone, Debug)]
 pub(crate) struct MailWriter {
     pub(crate) from: Mailbox,
-    /// The highest threshold of each account.
-    tightest_rungs: BTreeMap<AccountName, u32>,
     /// The longest time between two digests, in days.
     digest_days: usize,
     /// The hourly limit for one recipient.
@@ -38,13 +36,9 @@ impl MailWriter {
         if !settings.mails {
             return None;
         }
-        let tightest = settings.accounts.iter().filter_map(|account| {
-            Some((account.name().clone(), account.alert.disconnect_days.iter().copied().min()?))
-        });
         let from = settings.email.as_ref().map(|email| email.from.clone());
         Some(Self {
             from: from.or_else(|| NO_SENDER.parse().ok())?,
-            tightest_rungs: tightest.collect(),
             digest_days: settings.digest.as_ref().map_or(7, digest_days),
             max_per_hour: settings.max_per_hour as usize,
             page: settings.web.external_url.as_ref().map(ToString::to_string),
@@ -108,10 +102,9 @@ impl MailWriter {
         notes: &'a [String],
         now: DateTime<Utc>,
     ) -> mail::Context<'a> {
-        let tightest_rungs = self.tightest_rungs.clone();
         let page = self.page.as_deref();
         let context = mail::Context::new(&self.from, snapshot, now);
-        mail::Context { tightest_rungs, digest_days: self.digest_days, notes, page, ..context }
+        mail::Context { digest_days: self.digest_days, notes, page, ..context }
     }
 }
 

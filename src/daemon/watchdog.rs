@@ -195,6 +195,7 @@ mod tests {
             currency: String::new(),
             time_zone: None,
             lead_days: 3,
+            tightest_rung: 1,
             language: crate::model::Language::En,
             vm_memory_unit_bytes: None,
             collectors: [Collector::Vms].into(),

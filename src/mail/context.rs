@@ -1,7 +1,5 @@
 //! The context that every mail is written from, beside its notice, and the errors of writing one. Pure.
 
-use std::collections::BTreeMap;
-
 use chrono::{DateTime, Utc};
 use lettre::message::Mailbox;
 
@@ -23,8 +21,6 @@ pub(crate) struct Context<'a> {
     pub snapshot: &'a Snapshot,
     /// The time at which the mail is made: its `Date`.
     pub now: DateTime<Utc>,
-    /// The last threshold before the cut-off, in days; 1 for an account that is absent.
-    pub tightest_rungs: BTreeMap<AccountName, u32>,
     /// The longest time between two digests, in days.
     pub digest_days: usize,
     /// The watched VM that hostwatch itself runs on, if there is one. If its account is cut off, hostwatch stops.
@@ -63,7 +59,6 @@ impl<'a> Context<'a> {
             from,
             snapshot,
             now,
-            tightest_rungs: BTreeMap::new(),
             digest_days: 7,
             lives_on: None,
             notes: &[],
@@ -100,9 +95,5 @@ impl Context<'_> {
         let reader = self.reader();
         let unknown = Payer { report: None, unread_since: None, currency: "", lead_days: LEAD_DAYS, reader };
         self.account(name).map_or(unknown, |state| Payer::of(state, reader))
-    }
-
-    pub(super) fn tightest_rung(&self, name: &AccountName) -> u32 {
-        self.tightest_rungs.get(name).copied().unwrap_or(1)
     }
 }

@@ -174,7 +174,8 @@ impl<'a> DisconnectMail<'a> {
         let account = &self.item.key.account;
         let here = self.context.lives_on.as_ref().filter(|here| here.account == *account)?;
         let Event::Rung(rung) = self.item.event else { return None };
-        (rung <= self.context.tightest_rung(account)).then(|| {
+        let tightest = self.context.account(account)?.profile.tightest_rung;
+        (rung <= tightest).then(|| {
             let vm = here.name();
             say!(
                 self.context.language,

@@ -110,6 +110,8 @@ pub(crate) struct Profile {
     pub time_zone: Option<Tz>,
     /// The number of days that a payment takes to arrive.
     pub lead_days: u32,
+    /// The last threshold before a cut-off that is mailed, in days.
+    pub tightest_rung: u32,
     /// Bytes in one unit of a VM's `memsize`; `None` until configured.
     pub vm_memory_unit_bytes: Option<u64>,
     /// The collectors that are on: they have a schedule and credentials.

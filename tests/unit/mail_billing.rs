@@ -41,23 +41,23 @@ fn dates_that_disagree_are_both_told() {
 
 #[test]
 fn the_last_mail_says_so() {
-    let said = |rung, vm: &str, account: &str, tightest: Option<u32>| {
-        let (from, snapshot) = (from(), snapshot([&running_dry()]));
+    let said = |rung, vm: &str, account: &str, tightest: u32| {
+        let profile = Profile { tightest_rung: tightest, ..profile("main") };
+        let (from, snapshot) = (from(), snapshot([&running_dry().with_profile(profile.into())]));
         let item = disconnect(Event::Rung(rung), Severity::Critical, Some(cut_off("2026-03-02T11:00:00")));
-        let tightest_rungs = tightest.map(|rung| ("main".parse().unwrap(), rung)).into_iter().collect();
         let lives_on = Some(overview::here(account, vm));
-        let context = Context { lives_on, tightest_rungs, ..context(&from, &snapshot) };
+        let context = Context { lives_on, ..context(&from, &snapshot) };
         text(&render(&notice(Form::News, vec![item]), ID, &context).unwrap())
             .contains("hostwatch itself runs on db-1: no mail after")
     };
     for (rung, account, tightest, want) in [
-        (3, "main", None, false),
-        (1, "main", None, true),
-        (0, "main", None, true),
-        (4, "main", Some(4), true),
-        (1, "shop", None, false),
+        (3, "main", 1, false),
+        (1, "main", 1, true),
+        (0, "main", 1, true),
+        (4, "main", 4, true),
+        (1, "shop", 1, false),
     ] {
-        assert_eq!(said(rung, "db-1", account, tightest), want, "{rung} {account} {tightest:?}");
+        assert_eq!(said(rung, "db-1", account, tightest), want, "{rung} {account} {tightest}");
     }
 }
 

@@ -44,6 +44,7 @@ pub fn profile(name: &str) -> Profile {
         currency: "RUB".into(),
         time_zone: Some(chrono_tz::Europe::Moscow),
         lead_days: 3,
+        tightest_rung: 1,
         vm_memory_unit_bytes: Some(1_048_576),
         collectors: ON.into(),
         stale_after: Collector::ALL.into_iter().map(|one| (one, Duration::from_secs(900))).collect(),

@@ -399,6 +399,7 @@ fn profile() -> Profile {
         currency: "RUB".into(),
         time_zone: Some(chrono_tz::UTC),
         lead_days: 3,
+        tightest_rung: 1,
         vm_memory_unit_bytes: None,
         collectors,
         stale_after: BTreeMap::new(),
