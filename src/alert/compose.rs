@@ -95,34 +95,17 @@ impl Log {
         };
         let listed = facts.engine.incidents.values().filter(is_meant).filter(is_of_its_time);
         let event = Event::Digest(digest.date);
-        let mut items: Vec<Item> = listed.map(|one| self.digest_item(one, event.clone(), facts)).collect();
+        let listed = listed.filter_map(|one| {
+            let item = self.item(&one.key, event.clone(), one.why.clone(), to, facts)?;
+            // A digest is no reply to a mail.
+            let muted = facts.muted.decided(one, facts.ack(one), facts.now);
+            Some(Item { severity: one.severity, thread: None, is_reminded: false, muted, ..item })
+        });
+        let mut items: Vec<Item> = listed.collect();
         sort(&mut items);
         items.sort_by_key(|item| item.ended().is_some());
         let accounts = digest.accounts.clone();
         Some(Notice { form: Form::Digest(digest), items, to: to.to_owned(), accounts })
-    }
-
-    /// A digest is no reply to a mail and leaves the recipient's entries as they are.
-    fn digest_item(&self, incident: &Incident, event: Event, facts: &Facts<'_>) -> Item {
-        Item {
-            key: incident.key.clone(),
-            event,
-            severity: incident.severity,
-            why: incident.why.clone(),
-            began: incident.since,
-            episodes: 1,
-            before: Told::default(),
-            thread: None,
-            as_of: None,
-            cut_off: facts.cut_off(&incident.key).cloned(),
-            covers: Vec::new(),
-            says: Vec::new(),
-            at: facts.now,
-            is_reminded: false,
-            muted: facts.muted.decided(incident, facts.ack(incident), facts.now),
-            deleted_at: facts.deleted_at(&incident.key),
-            incident: incident.clone(),
-        }
     }
 
     /// Whether anybody was told of the last episode of an incident, by a mail of its own or by another.
