@@ -28,18 +28,19 @@ impl Engine {
         let Some((report, at)) = state.billing.latest() else { return };
         let payment = self.payment(state, report, at);
         let key = Key::account_wide(account, Kind::Disconnect);
-        let is_open = self.incidents.get(&key).is_some_and(|one| one.phase.is_open());
+        let stands = self.incidents.get(&key).map_or((Phase::Resolved, 0), Incident::stand);
+        let is_open = stands.0.is_open();
         let cut_off = self.cut_offs.all.entry(account.clone()).or_default();
         let is_first = state.billing.is_first() && cut_off.read_at.is_none();
         let observation = Observation { report, payment, is_open, is_first, at };
         let proof = cut_off.take(&observation);
-        let is_cleared = cut_off.is_cleared(settings);
-        self.changed.insert(key.clone());
+        let seen = cut_off.clear;
+        self.changed.entry(key.clone()).or_insert(stands);
         self.cut_offs.unsaved.insert(account.clone());
         if is_open {
-            self.change(&key, |incident| weigh_proof(incident, proof, is_cleared, reading, settings));
+            self.change(&key, |incident| weigh_proof(incident, proof, seen, reading, settings));
         }
-        if is_cleared {
+        if seen >= settings.recover_polls {
             self.cut_offs.change(account, |cut_off| cut_off.forget_date(reading.at));
         }
         self.cut_off_by_time(state, settings, reading.at);
@@ -105,7 +106,7 @@ impl Engine {
                 incident.open(why, now);
             }
             if incident.phase == Phase::Recovering && fails {
-                (incident.phase, incident.streak, incident.why) = (Phase::Firing, 0, Cause::NoFurtherReport);
+                (incident.phase, incident.why) = (Phase::Firing, Cause::NoFurtherReport);
             }
             if incident.phase.is_open() {
                 incident.severity = cut_off.severity(settings, now);
@@ -200,26 +201,25 @@ impl Engine {
 fn weigh_proof(
     incident: &mut Incident,
     proof: Result<(), Doubt>,
-    is_cleared: bool,
+    seen: u32,
     reading: &Reading,
     settings: &AlertSettings,
 ) {
     incident.read_at = reading.at;
     let polls = settings.recover_polls;
     match proof {
-        Ok(()) if is_cleared => {
+        Ok(()) if seen >= polls => {
             incident.end(Phase::Resolved, reading.at, Cause::OkInARow { polls });
         }
         Ok(()) => {
-            incident.streak += 1;
             (incident.phase, incident.run_since) = (Phase::Recovering, reading.at);
-            incident.why = Cause::WithoutDate { seen: incident.streak, polls };
+            incident.why = Cause::WithoutDate { seen, polls };
         }
         Err(doubt) => {
             if incident.phase == Phase::Recovering {
                 incident.why = Cause::Doubt(doubt);
             }
-            (incident.phase, incident.streak) = (Phase::Firing, 0);
+            incident.phase = Phase::Firing;
         }
     }
 }

@@ -262,11 +262,6 @@ impl CutOff {
         proof
     }
 
-    /// Whether enough reports in a row prove that no cut-off is ahead.
-    pub(crate) fn is_cleared(&self, settings: &AlertSettings) -> bool {
-        self.clear >= settings.recover_polls
-    }
-
     /// Forgets the date. The balance and the calendar entry stay.
     pub(crate) fn forget_date(&mut self, now: DateTime<Utc>) {
         *self = Self {

@@ -22,6 +22,9 @@ use crate::model::forecast::Disconnect;
 use crate::model::freshness::attempted;
 use crate::model::{AccountName, AccountState, Believed, Collector, Observed, Report, Snapshot, Sort};
 
+/// Phase and episode.
+pub(crate) type Stand = (Phase, u32);
+
 /// Everything that is known to be wrong, or was.
 #[derive(Clone, Debug)]
 pub(crate) struct Engine {
@@ -33,8 +36,8 @@ pub(crate) struct Engine {
     pub(super) good_reports: BTreeMap<AccountName, Arc<Report>>,
     /// The last start, or the last time that the machine woke.
     pub(super) horizon: DateTime<Utc>,
-    /// Changed incidents that were not yet compared with the notification log.
-    pub(super) changed: BTreeSet<Key>,
+    /// Changed incidents that were not yet compared with the notification log, each as it stood before.
+    pub(super) changed: BTreeMap<Key, Stand>,
 }
 
 impl Engine {
@@ -51,7 +54,7 @@ impl Engine {
             cut_offs: Noting::of(cut_offs),
             good_reports: BTreeMap::new(),
             horizon: now,
-            changed: BTreeSet::new(),
+            changed: BTreeMap::new(),
         };
         engine.set_watchers(watchers);
         engine
@@ -95,12 +98,14 @@ impl Engine {
     /// Forgets incidents that ended before a moment. If one opens again, its episode is 1.
     pub(crate) fn forget_before(&mut self, long_ago: DateTime<Utc>) {
         let is_old = |one: &Incident| !one.goes_on() && one.ended.unwrap_or(one.read_at) < long_ago;
-        let old: Vec<Key> =
-            self.incidents.values().filter(|one| is_old(one)).map(|one| one.key.clone()).collect();
-        for key in old {
-            self.incidents.remove(&key);
-            self.changed.insert(key);
-        }
+        let old: BTreeMap<Key, Stand> = self
+            .incidents
+            .values()
+            .filter(|one| is_old(one))
+            .map(|one| (one.key.clone(), one.stand()))
+            .collect();
+        old.keys().for_each(|key| drop(self.incidents.remove(key)));
+        self.changed.extend(old);
     }
 
     /// Replaces the settings by which accounts are judged. The engine forgets the cut-offs of other accounts.
@@ -116,8 +121,7 @@ impl Engine {
         // Cut-offs, their reports and failing collectors have a severity by their stage.
         let staged = [Kind::Disconnect, Kind::BillingReport, Kind::CollectorFailing];
         let follows = |key: &Key| !staged.contains(&key.kind);
-        let is_on = |one: &&Incident| one.phase.is_open() || one.phase == Phase::Pending;
-        let on = self.incidents.values().filter(|one| is_on(one) && follows(&one.key));
+        let on = self.incidents.values().filter(|one| one.goes_on() && follows(&one.key));
         let severities = on
             .filter_map(|one| Some((one.key.clone(), settings(&one.key)?.severity_of(&one.key, &one.value))));
         for (key, severity) in severities.collect::<Vec<_>>() {
@@ -137,8 +141,8 @@ impl Engine {
         self.cut_offs.change_all(|_| true, |one| pull_back(one.moments(), now));
     }
 
-    /// Incidents that changed since the last call.
-    pub(crate) fn take_changed(&mut self) -> BTreeSet<Key> {
+    /// Incidents that changed since the last call, each as it stood then.
+    pub(crate) fn take_changed(&mut self) -> BTreeMap<Key, Stand> {
         std::mem::take(&mut self.changed)
     }
 
@@ -227,14 +231,14 @@ impl Engine {
     /// Changes one incident. The change is noted if more than the time of the last reading is new.
     pub(super) fn change(&mut self, key: &Key, change: impl FnOnce(&mut Incident)) {
         let Some(incident) = self.incidents.all.get_mut(key) else { return };
-        let before = incident.clone();
+        let (before, stood) = (incident.clone(), incident.stand());
         change(incident);
         if incident.phase == Phase::Resolved && incident.episode == 0 {
             self.incidents.all.remove(key);
         } else if *incident == (Incident { read_at: incident.read_at, ..before }) {
             return;
         }
-        self.changed.insert(key.clone());
+        self.changed.entry(key.clone()).or_insert(stood);
         self.incidents.unsaved.insert(key.clone());
     }
 
@@ -293,11 +297,10 @@ impl Engine {
             let state = snapshot.accounts.get(account).map(AsRef::as_ref);
             watched::why_not(one, self.watchers.get(account), state)
         };
-        let is_watched = |one: &&Incident| one.phase.is_open() || one.phase == Phase::Pending;
         let ended: Vec<(Key, Cause)> = self
             .incidents
             .values()
-            .filter(is_watched)
+            .filter(|one| one.goes_on())
             .filter_map(|one| Some((one.key.clone(), why_not(one)?)))
             .collect();
         for (key, why) in ended {

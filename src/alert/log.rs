@@ -67,7 +67,7 @@ impl Log {
     }
 
     /// Compares the incidents that a reading changed, and those that waited for one.
-    pub(crate) fn note_reading(&mut self, changed: BTreeSet<Key>, facts: &Facts<'_>) {
+    pub(crate) fn note_reading(&mut self, changed: impl Iterator<Item = Key>, facts: &Facts<'_>) {
         let mut keys = std::mem::take(&mut self.awaiting);
         keys.extend(changed);
         self.note(&keys, facts);

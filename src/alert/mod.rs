@@ -57,7 +57,7 @@ pub(crate) use days::{days_until, deletion};
 pub(crate) use debts::Debts;
 #[cfg(test)]
 pub(crate) use debts::{MailOnItsWay, OwedEvent};
-pub(crate) use engine::Engine;
+pub(crate) use engine::{Engine, Stand};
 pub(crate) use facts::Facts;
 pub(crate) use finding::{Failing, Value};
 pub(crate) use flight::{Attempt, Flight, Lane, NotReached, Outgoing};

@@ -18,7 +18,7 @@ use super::heartbeat::Heartbeat;
 use super::liveness::{Ended, Liveness, Loop, Tasks};
 use super::machine;
 use super::mails;
-use super::pipeline::{Housekeeping, Looking, Paced, Pipeline, Senders, story, watchers};
+use super::pipeline::{Housekeeping, Looking, Paced, Pipeline, Senders, watchers};
 use super::publish::say_returned;
 use super::reload::{Reloader, SecretFiles};
 use super::sender::{Job, Sender};
@@ -139,7 +139,6 @@ impl Common {
         Pipeline {
             common: Arc::clone(self),
             known: BTreeMap::new(),
-            stories: story::known(&engine),
             engine,
             log,
             muted,

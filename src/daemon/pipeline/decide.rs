@@ -1,11 +1,11 @@
 //! From readings and time to incidents, and from incidents to mails that are owed. The engine takes readings
 //! in, the notification log compares, and both are stored in one transaction.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::mails::MailWriter;
 use super::{Pipeline, story};
-use crate::alert::{Engine, Facts, Key};
+use crate::alert::{Engine, Facts, Key, Stand};
 use crate::failpoint;
 use crate::model::{AccountName, Collector, Observed};
 use crate::store::StoreError;
@@ -47,7 +47,7 @@ impl Pipeline {
         }
         let changed = self.engine.take_changed();
         let facts = facts!(self, &snapshot);
-        self.log.note_reading(changed.clone(), &facts);
+        self.log.note_reading(changed.keys().cloned(), &facts);
         self.settle_step(&changed);
         if self.engine.knows(account) != was_known {
             self.export_incidents_of(account);
@@ -65,13 +65,13 @@ impl Pipeline {
     }
 
     /// Stores a step, shows it, and hands over the mails that are due.
-    fn settle_step(&mut self, changed: &BTreeSet<Key>) {
+    fn settle_step(&mut self, changed: &BTreeMap<Key, Stand>) {
         failpoint::reach("decided");
         let committed = self.commit();
         self.note_store_result(committed);
         failpoint::reach("committed");
-        story::tell(&mut self.stories, changed, &self.engine);
-        self.show_incidents_of(changed);
+        story::tell(changed, &self.engine);
+        self.show_incidents_of(changed.keys());
         self.dispatch();
     }
 
@@ -106,8 +106,8 @@ impl Pipeline {
         }
     }
 
-    pub(super) fn show_incidents_of(&mut self, keys: &BTreeSet<Key>) {
-        let accounts: BTreeSet<&AccountName> = keys.iter().map(|key| &key.account).collect();
+    pub(super) fn show_incidents_of<'a>(&mut self, keys: impl Iterator<Item = &'a Key>) {
+        let accounts: BTreeSet<&AccountName> = keys.map(|key| &key.account).collect();
         if !accounts.is_empty() {
             let snapshot = self.common.snapshot.get();
             let facts: Facts<'_> = facts!(self, &snapshot);

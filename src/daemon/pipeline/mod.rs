@@ -9,7 +9,7 @@ mod dispatch;
 mod housekeeping;
 mod looking;
 mod questions;
-pub(super) mod story;
+mod story;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -67,7 +67,6 @@ pub(super) struct Pipeline {
     pub(super) log: Log,
     /// Acknowledgements and silences.
     pub(super) muted: Muted,
-    pub(super) stories: story::Stories,
     pub(super) encoder: Encoder,
     /// `None` if nobody is mailed.
     pub(super) mail_writer: Option<MailWriter>,

@@ -1,9 +1,9 @@
 //! Log lines about incidents, people's decisions and payments, which read as a story: opened, acknowledged,
 //! goes on, over.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use crate::alert::{Engine, Event, Key, Muted, Phase};
+use crate::alert::{Engine, Event, Key, Muted, Phase, Stand};
 use crate::model::{AccountName, Language, Snapshot, forecast};
 use crate::view::words::{self, capital};
 use crate::view::{forms, reasons};
@@ -11,30 +11,14 @@ use crate::view::{forms, reasons};
 /// The number of incidents that a line names; others are counted.
 const MOST_NAMED: usize = 5;
 
-/// The phase and episode of each incident in its last log line.
-pub(in crate::daemon) type Stories = BTreeMap<Key, (Phase, u32)>;
-
-/// The incidents as a start finds them. They are not logged again.
-pub(in crate::daemon) fn known(engine: &Engine) -> Stories {
-    engine.incidents.values().map(|one| (one.key.clone(), (one.phase, one.episode))).collect()
-}
-
-/// Logs the changes of these incidents.
-pub(super) fn tell(stories: &mut Stories, changed: &BTreeSet<Key>, engine: &Engine) {
-    for key in changed {
-        let Some(incident) = engine.incidents.get(key) else {
-            stories.remove(key);
-            continue;
-        };
-        let stands = (incident.phase, incident.episode);
-        let was = stories.insert(key.clone(), stands);
-        if was == Some(stands) {
-            continue;
-        }
+/// Logs the changes of these incidents, each given as it stood before.
+pub(super) fn tell(changed: &BTreeMap<Key, Stand>, engine: &Engine) {
+    for (key, &was) in changed {
+        let Some(incident) = engine.incidents.get(key).filter(|one| one.stand() != was) else { continue };
         let severity = incident.severity.as_str();
         let title = capital(&forms::listed(incident, &Event::Resolved, Language::En));
         let reason = reasons::cause(&incident.why, Language::En);
-        tracing::info!(incident = %key, severity, title, %reason, "{}", happened(was, stands));
+        tracing::info!(incident = %key, severity, title, %reason, "{}", happened(was, incident.stand()));
         if key.kind.is_momentary() && incident.phase == Phase::Resolved {
             // The incident is over as soon as it is told.
             tracing::info!(incident = %key, severity, title, %reason, "incident resolved");
@@ -87,12 +71,11 @@ pub(super) fn several<'a>(keys: impl Iterator<Item = &'a Key>) -> Option<String>
 }
 
 /// The words for a change of phase and episode.
-fn happened(was: Option<(Phase, u32)>, is: (Phase, u32)) -> &'static str {
-    let was_open = was.is_some_and(|(phase, episode)| phase.is_open() && episode == is.1);
-    let is_new = was.is_none_or(|(_, episode)| episode != is.1);
+fn happened(was: Stand, is: Stand) -> &'static str {
+    let is_new = was.1 != is.1;
+    let was_open = was.0.is_open() && !is_new;
     match is.0 {
-        Phase::Firing if was.is_some_and(|(phase, _)| phase == Phase::Recovering) => "incident not over yet",
-        Phase::Firing if was_open => "incident goes on",
+        Phase::Firing if was.0 == Phase::Recovering => "incident not over yet",
         Phase::Firing => "incident opened",
         Phase::Recovering => "incident recovering",
         // An incident that is told once begins and ends at the same moment.
@@ -122,18 +105,17 @@ mod tests {
     fn the_log_names_phase_and_episode() {
         use Phase::{Firing, Pending, Recovering, Resolved, Unwatched};
         for (was, is, want) in [
-            (None, (Pending, 0), "incident not confirmed yet"),
-            (None, (Firing, 1), "incident opened"),
-            (Some((Pending, 0)), (Firing, 1), "incident opened"),
-            (Some((Firing, 1)), (Firing, 1), "incident goes on"),
-            (Some((Firing, 1)), (Recovering, 1), "incident recovering"),
-            (Some((Recovering, 1)), (Firing, 1), "incident not over yet"),
-            (Some((Recovering, 1)), (Resolved, 1), "incident resolved"),
-            (Some((Resolved, 1)), (Firing, 2), "incident opened"),
-            (Some((Pending, 1)), (Resolved, 1), "incident not confirmed"),
+            ((Resolved, 0), (Pending, 0), "incident not confirmed yet"),
+            ((Resolved, 0), (Firing, 1), "incident opened"),
+            ((Pending, 0), (Firing, 1), "incident opened"),
+            ((Firing, 1), (Recovering, 1), "incident recovering"),
+            ((Recovering, 1), (Firing, 1), "incident not over yet"),
+            ((Recovering, 1), (Resolved, 1), "incident resolved"),
+            ((Resolved, 1), (Firing, 2), "incident opened"),
+            ((Pending, 1), (Resolved, 1), "incident not confirmed"),
             // A balance drop.
-            (Some((Resolved, 1)), (Resolved, 2), "incident opened"),
-            (Some((Firing, 1)), (Unwatched, 1), "incident no longer watched"),
+            ((Resolved, 1), (Resolved, 2), "incident opened"),
+            ((Firing, 1), (Unwatched, 1), "incident no longer watched"),
         ] {
             assert_eq!(happened(was, is), want, "{was:?} {is:?}");
         }

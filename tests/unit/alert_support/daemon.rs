@@ -192,7 +192,7 @@ impl Daemon {
             if all || !log.is_started() {
                 log.note_all(facts);
             } else {
-                log.note_reading(changed, facts);
+                log.note_reading(changed.into_keys(), facts);
             }
         });
         self.commit_if_possible(now);
