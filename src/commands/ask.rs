@@ -78,7 +78,10 @@ impl DaemonSocket {
         request: &Request,
         store: Option<&Path>,
     ) -> Result<Result<Reply, String>, AskError> {
-        let json = serde_json::to_string(&request.clone().about(store));
+        let json = match store {
+            Some(store) => serde_json::to_string(&request.clone().addressed(store)),
+            None => serde_json::to_string(request),
+        };
         let json = json.map_err(|error| AskError::Setup(error.to_string()))?;
         let answer = self.send("/control/v1", Some(json), request.patience()).await?;
         let unread =

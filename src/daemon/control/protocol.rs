@@ -63,17 +63,35 @@ pub(crate) enum Request {
     },
 }
 
-/// A request, and the store that it is about if it names one.
+/// A request and the store that it is about.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Asked {
-    pub(super) store: Option<PathBuf>,
-    pub(super) request: Request,
+pub(crate) struct Addressed {
+    store: String,
+    request: Request,
+}
+
+/// A request as it arrives. A client of another sort may name no store.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Asked {
+    Addressed(Addressed),
+    Bare(Request),
+}
+
+impl Asked {
+    /// The request, and its store if it names one.
+    pub(super) fn parts(self) -> (Request, Option<PathBuf>) {
+        match self {
+            Self::Addressed(Addressed { store, request }) => (request, Some(store.into())),
+            Self::Bare(request) => (request, None),
+        }
+    }
 }
 
 impl Request {
-    /// The request as it is sent, for the daemon of this store alone if `store` is given.
-    pub(crate) fn about(self, store: Option<&Path>) -> Asked {
-        Asked { store: store.map(whole), request: self }
+    /// The request for the daemon of this store alone.
+    pub(crate) fn addressed(self, store: &Path) -> Addressed {
+        Addressed { store: whole(store).to_string_lossy().into_owned(), request: self }
     }
 
     /// Whether the request reads or writes the store.
