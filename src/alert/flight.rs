@@ -63,7 +63,15 @@ pub(crate) struct Flown {
     pub event_key: String,
 }
 
-/// A recipient that the server refuses, as others of its accounts read it.
+/// The beginning of the time in which the server refuses mails to a recipient for good. Mails to other recipients of its
+/// accounts name it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Unreached {
+    pub since: DateTime<Utc>,
+    pub error: String,
+}
+
+/// The same, as another recipient reads it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct NotReached {
     pub recipient: String,
@@ -115,9 +123,7 @@ pub(crate) struct Addressee {
     pub(super) limited: bool,
     /// The last error, until a mail arrives.
     pub(super) error: Option<String>,
-    /// The beginning of the time in which the server refuses mails to this recipient. Mails to other recipients of its
-    /// accounts name it.
-    pub(super) unreached_since: Option<DateTime<Utc>>,
+    pub(super) unreached: Option<Unreached>,
     /// The time of the last mail that may not have arrived, since all replies to it were lost.
     pub(super) unsure_since: Option<DateTime<Utc>>,
     /// The first mail, until it was told.
@@ -205,13 +211,14 @@ impl Addressee {
     pub(super) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
         let refused = self.refused.iter_mut().map(|hold| &mut hold.since);
         let backoff = self.backoff.values_mut().map(|one| &mut one.since);
+        let unreached = self.unreached.iter_mut().map(|one| &mut one.since);
         let first = self.first.iter_mut().flat_map(First::moments);
         refused
             .chain(&mut self.held)
             .chain(backoff)
             .chain(&mut self.sent)
             .chain(&mut self.unsure_since)
-            .chain(&mut self.unreached_since)
+            .chain(unreached)
             .chain(first)
     }
 }

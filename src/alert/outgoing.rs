@@ -9,7 +9,7 @@ use super::case::{Due, Evidence, Role, Why};
 use super::compose::is_webhook;
 use super::due;
 use super::facts::{Facts, is_money};
-use super::flight::{Addressee, Attempt, First, Flight, Flown, Lane, NotReached, Outgoing};
+use super::flight::{Addressee, Attempt, First, Flight, Flown, Lane, NotReached, Outgoing, Unreached};
 use super::incident::Incident;
 use super::key::Key;
 use super::kind::{Event, Severity};
@@ -308,7 +308,7 @@ impl Log {
                     self.change_entry(key, to, |entry| entry.refused = None);
                 }
                 if !self.has_failed(to) {
-                    self.change_addressee(to, |one| (one.error, one.unreached_since) = (None, None));
+                    self.change_addressee(to, |one| (one.error, one.unreached) = (None, None));
                 }
             }
             Attempt::ReplyLost => self.try_again(&place, 1, now),
@@ -429,8 +429,8 @@ impl Log {
         let since = flight.map_or(now, |one| one.first_try);
         self.change_addressee(to, |one| {
             one.error = Some(error.to_owned());
-            if is_refusal {
-                one.unreached_since.get_or_insert(since);
+            if is_refusal && one.unreached.is_none() {
+                one.unreached = Some(Unreached { since, error: error.to_owned() });
             }
         });
     }
@@ -441,8 +441,7 @@ impl Log {
         let others: BTreeSet<&String> =
             watchers.flat_map(Watcher::everybody).filter(|other| *other != to).collect();
         let unreached = others.into_iter().filter_map(|other| {
-            let one = self.addressees.get(other)?;
-            let (since, error) = (one.unreached_since?, one.error.clone()?);
+            let Unreached { since, error } = self.addressees.get(other)?.unreached.clone()?;
             Some(NotReached { recipient: other.clone(), since, error })
         });
         unreached.collect()
