@@ -226,28 +226,18 @@ pub(crate) fn is_problem(kind: Kind, severity: Severity, age: Duration) -> bool 
     severity != Severity::Info && (kind != Kind::VmStopped || age < STOPPED_KNOWN_AFTER)
 }
 
-/// The last observation, the reason for the state if it adds something, and the cause. A cut-off has its date
-/// and the balance first.
+/// The last observation, or the day of the cut-off; the reason for the state if it adds something, and the cause.
 fn reason(incident: &Incident, facts: &alert::Facts<'_>) -> String {
-    let account = &incident.key.account;
-    let known = facts.cut_off(&incident.key).zip(facts.watcher(account));
     let why = incident.reason();
-    let why = Some(&why);
-    let (seen, why) = match known {
-        // A cut-off shows its balance first.
-        Some((cut_off, watcher)) => (
-            reasons::cut_off(
-                cut_off,
-                facts.snapshot.accounts.get(account).map(|state| &**state),
-                &watcher.settings,
-                facts.now,
-            ),
-            why.filter(|why| !(cut_off.used_up && **why == Cause::UsedUp)),
-        ),
-        None => {
-            (reasons::detail(&incident.detail, Language::En), why.filter(|why| !says(why, &incident.detail)))
+    let known = facts.cut_off(&incident.key).zip(facts.watcher(&incident.key.account));
+    let seen = match known {
+        Some((cut_off, watcher)) => {
+            let reader = Reader::english(watcher.settings.zone, facts.now);
+            format!("cut-off {}", reader.cut_off_labelled(cut_off.disconnect()))
         }
+        None => reasons::detail(&incident.detail, Language::En),
     };
+    let why = Some(&why).filter(|why| !says(why, &incident.detail));
     because(&seen, why, incident.cause.as_ref(), Language::En)
 }
 

@@ -131,6 +131,14 @@ impl Reader {
         }
     }
 
+    /// The same outside of a column, with a label if the charges gave the day.
+    pub(crate) fn cut_off_labelled(self, disconnect: Disconnect) -> String {
+        let is_computed = matches!(disconnect, Disconnect::At { computed: true, .. });
+        let label =
+            if is_computed { self.language.pick(" (computed)", " (по расчёту)") } else { "" };
+        self.cut_off(disconnect) + label
+    }
+
     /// `Data deleted Tue 1 Dec 12:00 MSK, in 5 d`: for an account that is cut off.
     pub(crate) fn deletion(self, at: DateTime<Utc>) -> String {
         let (day, distance) = (self.moment(at), self.distance(at));

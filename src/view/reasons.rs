@@ -1,15 +1,13 @@
 //! Reasons, observations and people's decisions as sentences, in both languages. All of them are for the inside
 //! of a sentence. Pure.
 
-use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
 use super::forms;
-use super::reader::Reader;
 use super::words::{self, DAYS, DAYS_LESS, lasted};
-use crate::alert::{AlertSettings, Cause, CutOff, Decided, Detail};
-use crate::model::forecast::{self, Doubt};
-use crate::model::{AccountState, Language, Sort, sanitize, say, when};
+use crate::alert::{Cause, Decided, Detail};
+use crate::model::forecast::Doubt;
+use crate::model::{Language, Sort, say, when};
 
 /// The sentence of a reason from the store. One that is not known is shown as it is.
 pub(crate) fn stored(reason: String) -> String {
@@ -272,33 +270,10 @@ pub(crate) fn decided(decided: &Decided, zone: Tz, language: Language) -> String
     acknowledged.into_iter().chain(silenced).collect::<Vec<_>>().join("; ")
 }
 
-/// The date and the balance of a cut-off, in English.
-pub(crate) fn cut_off(
-    cut_off: &CutOff,
-    state: Option<&AccountState>,
-    settings: &AlertSettings,
-    now: DateTime<Utc>,
-) -> String {
-    let reader = Reader::english(settings.zone, now);
-    let used_up = cut_off.used_up.then(|| cause(&Cause::UsedUp, Language::En));
-    let computed = if cut_off.computed { " (computed)" } else { "" };
-    let date = cut_off.edd.map(|edd| format!("cut-off {}{computed}", reader.moment(edd)));
-    let unknown = (used_up.is_none() && date.is_none()).then(|| "no date is known".to_owned());
-    let deleted = cut_off.deletion(settings, now).map(|at| {
-        let are = if at < now { "were to be" } else { "are" };
-        format!("data {are} deleted on {}", reader.day_of(at))
-    });
-    // The provider's date and the charges differ, and nobody here knows which is right. After the cut-off the
-    // date is that of the next charge.
-    let ahead = state.and_then(|state| state.billing.report.as_deref()).filter(|_| !cut_off.is_overdue(now));
-    let doubt = ahead.and_then(forecast::date_by_charges);
-    let doubt = doubt.map(|at| format!("by its own charges {}", reader.moment(at)));
-    let all: Vec<String> = [used_up, date, unknown, deleted, doubt].into_iter().flatten().collect();
-    sanitize::one_line(&all.join("; "), 200)
-}
-
 #[cfg(test)]
 mod tests {
+    use chrono::DateTime;
+
     use super::*;
 
     #[test]

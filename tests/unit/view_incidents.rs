@@ -96,4 +96,10 @@ fn a_cut_off_is_shown_with_its_date_and_the_deletion() {
     let row = world.row(Kind::Disconnect, "account").unwrap();
     assert_eq!(row.title, "Account main is cut off for non-payment");
     assert_eq!(row.deleted_at, Some(at + Duration::days(7)));
+    assert_eq!(row.reason, "cut-off Wed 4 Mar; the cut-off date has passed");
+    // A date that is far is near to no rung, also where the balance is used up.
+    let mut world = World::healthy();
+    world.live("cut-off 20d 20000, balance -300");
+    let row = world.row(Kind::Disconnect, "account").unwrap();
+    assert_eq!(row.reason, "cut-off Sun 22 Mar; the balance is used up");
 }

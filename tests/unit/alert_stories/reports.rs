@@ -134,17 +134,18 @@ fn a_cut_off_is_computed_from_the_charges_where_no_date_is_named() {
     world.live("no-date 2550");
     assert_eq!(world.heard("ops", ""), "rung:3");
     let cut_off = Disconnect::At { at, computed: true };
-    assert_eq!(world.row(Kind::Disconnect, "account").unwrap().cut_off, Some(cut_off));
-    // A date that its own charges contradict by more than a day says so.
+    let row = world.row(Kind::Disconnect, "account").unwrap();
+    assert_eq!(row.cut_off, Some(cut_off));
+    assert_eq!(row.reason, "cut-off Thu 5 Mar (computed); less than 3 days left");
     stories(
         World::healthy,
         "cut-off 6d 2550 => rung:7
-         detail: cut-off Sun 8 Mar 12:01 UTC; by its own charges Thu 5 Mar 12:01 UTC
+         detail: cut-off Sun 8 Mar
          cut-off 3d 2550 => rung:3
-         detail: cut-off Thu 5 Mar 12:02 UTC
+         detail: cut-off Thu 5 Mar
 
          bare -1 => rung:0
-         detail: the balance is used up",
+         detail: cut-off now",
     );
 }
 
@@ -159,7 +160,7 @@ fn a_report_without_charges_proves_nothing_until_it_held_for_a_day() {
          detail: only a day of reports without charges is a proof (charge_moments: no charge above 0)
          hourly 1 => rung:0
          reason: the balance is used up
-         detail: the balance is used up; cut-off Sun 15 Mar 12:01 UTC
+         detail: cut-off now
          hourly 1 => billing_report resolved",
     );
     stories(

@@ -12,7 +12,7 @@ use crate::alert::{
 };
 use crate::model::{AccountIncidents, AccountName, Collector, Language, Observed, Snapshot, when};
 use crate::store::{Flying, Rendered, Restored, Store, StoreError};
-use crate::view::{IncidentRow, forms, reasons, words};
+use crate::view::{IncidentRow, Reader, forms, reasons, words};
 use chrono::{DateTime, Duration, Utc};
 
 pub struct Daemon {
@@ -407,11 +407,10 @@ fn reason(item: &Item) -> String {
 }
 
 fn detail(item: &Item, facts: &Facts<'_>) -> String {
-    let account = &item.key.account;
-    let both = facts.snapshot.accounts.get(account).zip(facts.engine.watchers().get(account));
-    match (&item.cut_off, both) {
-        (Some(cut_off), Some((state, watcher))) => {
-            reasons::cut_off(cut_off, Some(state), &watcher.settings, item.at)
+    match (&item.cut_off, facts.watcher(&item.key.account)) {
+        (Some(cut_off), Some(watcher)) => {
+            let reader = Reader::english(watcher.settings.zone, item.at);
+            format!("cut-off {}", reader.cut_off_labelled(cut_off.disconnect()))
         }
         _ => reasons::detail(&item.incident.detail, Language::En),
     }
