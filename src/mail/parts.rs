@@ -4,21 +4,13 @@ use chrono::{DateTime, Utc};
 
 use super::body::{Section, WIDTH};
 use super::context::Context;
-use crate::alert::{Event, Incident, Item, Key, Kind, Notice, Subject};
+use crate::alert::{Event, Incident, Item, Key, Kind, Subject};
 use crate::model::{AccountName, Health, Language, SeenResource, Sort, sanitize, say};
 use crate::view::forms::{self, Clause, Tense};
-use crate::view::{health, reasons, words};
+use crate::view::{health, reasons, sentence, words};
 
 /// The number of names in a list of offline resources.
 pub(super) const MOST_NAMES: usize = 20;
-
-/// `account main`, `3 accounts`.
-pub(super) fn accounts(notice: &Notice, language: Language) -> String {
-    match notice.accounts.as_slice() {
-        [one] => say!(language, "account {one}", "аккаунт {one}"),
-        several => language.count(several.len(), words::ACCOUNTS),
-    }
-}
 
 /// The end of an incident, if the mail is about that; otherwise the time of the mail.
 pub(super) fn until(item: &Item) -> DateTime<Utc> {
@@ -188,23 +180,11 @@ fn command_line(does: &str, command: String) -> Vec<String> {
 
 /// The line that names the sender.
 pub(super) fn sender_line(accounts: &[AccountName], language: Language) -> String {
-    let names: Vec<&str> = accounts.iter().map(AccountName::as_str).collect();
-    let accounts = match names.as_slice() {
-        [] => String::new(),
-        [one] => say!(language, ", watching account {one}", "; он наблюдает за аккаунтом {one}"),
-        several if several.len() <= 5 => {
-            let names = several.join(", ");
-            say!(language, ", watching accounts {names}", "; он наблюдает за аккаунтами {names}")
-        }
-        several => {
-            let count = several.len();
-            say!(language, ", watching {count} accounts", "; аккаунтов под наблюдением: {count}")
-        }
-    };
+    let whose = sentence::whose(accounts, language);
     say!(
         language,
-        "Sent by hostwatch{accounts}. Replies are not read.",
-        "Письмо отправил hostwatch{accounts}. Ответы никто не читает."
+        "Sent by hostwatch{whose}. Replies are not read.",
+        "Письмо отправил hostwatch{whose}. Ответы никто не читает."
     )
 }
 

@@ -3,12 +3,13 @@
 
 use super::body::Body;
 use super::context::{Context, MOST_LISTED};
-use super::parts::{self, accounts};
+use super::parts;
 use super::subject::{self, Bracket, Subject};
 use super::{groups, incident, tense};
 use crate::alert::{self, Cause, Form, Item, Notice, Severity, Summary};
 use crate::model::{sanitize, say};
 use crate::view::forms::{self, Clause, Tense};
+use crate::view::sentence;
 use crate::view::words::{self, capital};
 
 /// The length of a first line.
@@ -55,7 +56,7 @@ fn lead(said: &str, notice: &Notice, context: &Context<'_>) -> String {
         [] => said.to_owned(),
     };
     let what = capital(&sanitize::one_line(&what, LONGEST_LEAD));
-    let lead = format!("{what} ({}).", accounts(notice, language));
+    let lead = format!("{what}{}.", sentence::whose(&notice.accounts, language));
     if !parts::is_unwatched(&notice.items) {
         return lead;
     }

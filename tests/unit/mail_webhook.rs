@@ -117,7 +117,7 @@ fn a_post_that_was_refused_has_less_text() {
     };
     assert_eq!(
         light(Form::News, Event::Opened)["alerts"][0]["annotations"]["description"],
-        "VM web-17 in error since Sun 1 Mar 14:58 MSK (account main)."
+        "VM web-17 in error since Sun 1 Mar 14:58 MSK (main)."
     );
     let first = light(Form::Started(Started::default()), Event::Started);
     assert_eq!((first["alerts"].as_array().unwrap().len(), &first["truncatedAlerts"]), (1, &1.into()));
