@@ -4,10 +4,9 @@ use chrono::Duration;
 
 use super::context::Context;
 use super::parts::{self, named};
-use crate::alert::{Cause, CutOff, Detail, Event, Item, Kind, Subject, Wrong};
+use crate::alert::{Cause, CutOff, Detail, Event, Item, Kind};
 use crate::model::{AccountState, ContainerId, Language, sanitize, say};
 use crate::view::forms::{self, Clause, Tense};
-use crate::view::words::{all_of, collected};
 use crate::view::{reasons, words};
 
 /// The duration of an incident is shown from here on.
@@ -38,32 +37,14 @@ pub(super) fn past(item: &Item, language: Language) -> String {
     forms::one(&item.incident.subject, &item.key, &[clause], language)
 }
 
-/// The last news of an incident that nothing watches any more: `VM web-1, was in error`; `account main, was overdue`.
+/// The last news of an incident that nothing watches any more: `VM web-1 was in error`; `account main, was overdue`.
 pub(super) fn unwatched(item: &Item, context: &Context<'_>) -> String {
-    let language = context.language;
-    let (incident, account) = (&item.incident, &item.key.account);
-    if item.key.kind == Kind::Disconnect {
-        let was = cut_off_was(item, context);
-        return say!(language, "account {account}, {was}", "аккаунт {account}, {was}");
-    }
-    if let Subject::Unread { collectors } = &incident.subject {
-        let names: Vec<&str> = collectors.iter().map(|&one| collected(one, language)).collect();
-        let what = all_of(&names, language);
-        return say!(language, "{what}, could not be read", "{what}, данных не было");
-    }
-    if incident.subject == Subject::Silent {
-        return language.pick("provider API, did not answer", "API провайдера, не отвечал").to_owned();
-    }
-    // These subjects name the problem.
-    if matches!(incident.subject, Subject::AllGone { .. } | Subject::NoDate { .. }) {
+    let (account, language) = (&item.key.account, context.language);
+    if item.key.kind != Kind::Disconnect {
         return past(item, language);
     }
-    let name = forms::name(&incident.subject, &item.key, language);
-    if incident.wrong() == Wrong::Itself {
-        return name;
-    }
-    let was = Clause::new(incident.wrong(), Tense::Was);
-    format!("{name}, {}", forms::tails(&[was], false, language))
+    let was = cut_off_was(item, context);
+    say!(language, "account {account}, {was}", "аккаунт {account}, {was}")
 }
 
 /// `was overdue`. A cut-off that is not watched is only known from the recipient's last mail.
