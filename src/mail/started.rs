@@ -6,7 +6,7 @@ use super::context::{Context, MOST_STARTED};
 use super::subject::{self, Bracket, Subject};
 use super::{digest, groups, parts};
 use crate::alert::{Item, Notice, Severity, Started};
-use crate::model::{Language, Sort, say};
+use crate::model::{Language, say};
 use crate::view::sentence::{self, Part};
 use crate::view::words::{self, PROBLEMS};
 
@@ -78,11 +78,10 @@ fn severity(notice: &Notice, facts: &Started, not_known: &Section) -> Severity {
 
 fn next(facts: &Started, items: &[Item], language: Language) -> Section {
     let mut section = Section::new(language.pick("From now on", "Что дальше"));
-    let known = if items.is_empty() {
-        String::new()
-    } else {
-        let these = these(items, language);
-        say!(language, "No reminders about {these}. ", "Напоминаний об этом не будет: {these}. ")
+    let known = match items {
+        [] => "",
+        [..] => language
+            .pick("No reminders about known problems. ", "Об известных проблемах напоминаний не будет. "),
     };
     let money = match facts.disconnect && !items.is_empty() {
         true => language.pick("Cut-off mails still come. ", "Письма об отключении будут приходить. "),
@@ -94,24 +93,6 @@ fn next(facts: &Started, items: &[Item], language: Language) -> Section {
         "{known}{money}Письмо придёт, когда что-то сломается, когда починится и перед отключением аккаунта."
     ));
     section
-}
-
-/// `this VM`, `these VMs and sites`: the resources with problems.
-fn these(items: &[Item], language: Language) -> String {
-    let sort = |item: &Item| item.key.kind.sort();
-    if let [only] = items {
-        let what =
-            sort(only).map_or(language.pick("problem", "проблема"), |one| words::sort(one, language));
-        return say!(language, "this {what}", "{what}");
-    }
-    if items.iter().any(|item| sort(item).is_none()) {
-        return language.pick("these problems", "уже известные проблемы").to_owned();
-    }
-    let is_there = |one: &Sort| items.iter().any(|item| sort(item) == Some(*one));
-    let sorts = Sort::ALL.into_iter().filter(is_there);
-    let sorts: Vec<&str> = sorts.map(|one| words::collected(one.seen_by(), language)).collect();
-    let all = words::all_of(&sorts, language);
-    say!(language, "these {all}", "{all}")
 }
 
 #[cfg(test)]
