@@ -52,17 +52,11 @@ impl<'a> DisconnectMail<'a> {
                 cut_off.moved(before).unwrap_or_else(same)
             }
             (Event::Extended(_), Some(_)) => cut_off.moved(before).unwrap_or_else(|| cut_off.sentence()),
-            (Event::Deletion(days), _) => match (days, self.item.deleted_at) {
-                (_, Some(at)) => cut_off.with_amount(&self.deleted(cut_off, at)),
-                (0, None) => cut_off.with_amount(self.deleted_today()),
-                (_, None) => cut_off.sentence(),
-            },
+            (Event::Deletion(_), _) if let Some(at) = self.item.deleted_at => {
+                cut_off.with_amount(&self.deleted(cut_off, at))
+            }
             _ => cut_off.sentence(),
         }
-    }
-
-    fn deleted_today(&self) -> &'static str {
-        self.context.language.pick("data deleted today", "данные удалят сегодня")
     }
 
     /// `data deleted Wed 4 Mar, in 3 days`. The count agrees with the day's name: days of the calendar, from the
@@ -72,7 +66,7 @@ impl<'a> DisconnectMail<'a> {
         let day = cut_off.on(at);
         let reader = self.payer.reader;
         match usize::try_from(days_until(at, reader.now, reader.zone)) {
-            Ok(0) => self.deleted_today().to_owned(),
+            Ok(0) => language.pick("data deleted today", "данные удалят сегодня").to_owned(),
             Ok(days) => {
                 let days = language.count(days, words::DAYS);
                 say!(language, "data deleted {day}, in {days}", "данные удалят {day}, через {days}")
@@ -100,8 +94,13 @@ impl<'a> DisconnectMail<'a> {
         let account = &self.item.key.account;
         let whose = say!(language, "account {account}", "аккаунт {account}");
         if !self.item.event.is_end() {
-            let aside = format!("{}{}", self.deletion(), self.doubts());
-            return format!("{} ({whose}).", words::capital(&self.news(&self.cut_off().in_full(aside))));
+            let (cut_off, item) = (self.cut_off(), self.item);
+            // The news about the deletion is that day itself.
+            let is_aside = self.is_overdue() && !matches!(item.event, Event::Deletion(_));
+            let deleted = item.deleted_at.filter(|_| is_aside);
+            let deleted = deleted.map_or_else(String::new, |at| format!(", {}", self.deleted(&cut_off, at)));
+            let full = cut_off.in_full(deleted + &self.doubts());
+            return format!("{} ({whose}).", words::capital(&self.news(&full)));
         }
         let until = parts::until(self.item);
         let balance = self.report.and_then(|(report, _)| forecast::balance_now(report));
@@ -140,19 +139,5 @@ impl<'a> DisconnectMail<'a> {
             say!(language, "as of {at}", "по данным на {at}")
         }));
         if doubts.is_empty() { String::new() } else { format!(" ({})", doubts.join("; ")) }
-    }
-
-    /// `, data deleted Tue 1 Dec`; empty if that is unknown, or if it is the news itself.
-    fn deletion(&self) -> String {
-        let language = self.context.language;
-        let known = self.item.deleted_at.filter(|_| !matches!(self.item.event, Event::Deletion(_)));
-        known.filter(|_| self.is_overdue()).map_or_else(String::new, |at| {
-            let day = self.payer.reader.day_of(at);
-            if at < self.context.now {
-                say!(language, ", data were to be deleted {day}", ", данные должны были удалить {day}")
-            } else {
-                say!(language, ", data are deleted {day}", ", данные удалят {day}")
-            }
-        })
     }
 }
