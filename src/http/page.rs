@@ -223,10 +223,7 @@ impl Page<'_> {
 
     fn show_orders(&self, billing: &Billing) -> String {
         let orders = self.language.count(billing.orders.orders_with_charges, words::ORDERS);
-        match billing.orders.orders_with_charges {
-            1 => self.language.pick("Show the only order", "Показать единственный заказ").to_owned(),
-            _ => say!(self.language, "Show the {orders} by cost", "Показать {orders} по стоимости"),
-        }
+        say!(self.language, "Show {orders} by cost", "Показать {orders} по стоимости")
     }
 
     fn figure(&self, account: &AccountStatus, billing: &Billing) -> Option<Figure> {

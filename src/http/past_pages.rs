@@ -65,13 +65,8 @@ pub(super) struct PastPage<'a> {
 
 /// `Incidents of the last 30 days`.
 pub(super) fn title(days: i64, language: Language) -> String {
-    match days {
-        1 => language.pick("Incidents of the last day", "Проблемы за последний день").to_owned(),
-        days => {
-            let span = language.count(usize::try_from(days).unwrap_or(0), words::DAYS);
-            say!(language, "Incidents of the last {span}", "Проблемы за {span}")
-        }
-    }
+    let span = language.count(usize::try_from(days).unwrap_or(0), words::DAYS);
+    say!(language, "Incidents of the last {span}", "Проблемы за {span}")
 }
 
 /// The page as HTML.

@@ -47,7 +47,7 @@ async fn days_are_asked_for_and_a_part_of_the_incidents_is_called_so() {
     );
     *server.history.lock() = History::default();
     for (asked, days) in
-        [("", "30 days"), ("?days=x", "30 days"), ("?days=0", "day"), ("?days=99999", "400 days")]
+        [("", "30 days"), ("?days=x", "30 days"), ("?days=0", "1 day"), ("?days=99999", "400 days")]
     {
         let page = server.get(&format!("/incidents{asked}")).await;
         assert!(page.text().contains(&format!("Incidents of the last {days}<")), "{asked}");

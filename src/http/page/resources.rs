@@ -62,9 +62,6 @@ impl Page<'_> {
 
     pub(super) fn show_all(&self) -> String {
         let resources = self.resource_count();
-        match self.status.resources.total {
-            1 => self.language.pick("Show the only resource", "Показать единственный ресурс").to_owned(),
-            _ => say!(self.language, "Show all {resources}", "Показать все: {resources}"),
-        }
+        say!(self.language, "Show {resources}", "Показать {resources}")
     }
 }
