@@ -13,7 +13,6 @@ use super::head::Head;
 use super::query;
 use super::query::PageQuery;
 use crate::alert::Kind;
-use crate::model::forecast::Disconnect;
 use crate::model::{Health, Language, Money, Noun, Sort, sanitize, say};
 use crate::view::figure::{self, Figure};
 use crate::view::said::{Line, Topic};
@@ -216,11 +215,6 @@ impl Page<'_> {
         say!(self.language, "for {days}", "на {days}")
     }
 
-    fn until_at_least(&self, account: &AccountStatus, at: &DateTime<Utc>) -> String {
-        let day = self.of(account).day_of(*at);
-        say!(self.language, "until {day} at least", "как минимум до {day}")
-    }
-
     fn show_orders(&self, billing: &Billing) -> String {
         let orders = self.language.count(billing.orders.orders_with_charges, words::ORDERS);
         say!(self.language, "Show {orders} by cost", "Показать {orders} по стоимости")
@@ -233,10 +227,6 @@ impl Page<'_> {
     /// The picture as text, since it is a part of the page.
     fn picture(&self, figure: &Figure) -> String {
         STANDARD.encode(&figure.png)
-    }
-
-    fn is_computed(&self, billing: &Billing) -> bool {
-        matches!(billing.disconnect, Disconnect::At { computed: true, .. })
     }
 
     /// The colour of the lines about the cut-off; none while it is far.

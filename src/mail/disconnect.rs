@@ -117,15 +117,6 @@ impl<'a> DisconnectMail<'a> {
         let language = self.context.language;
         let mut section = Section::new(language.pick("The cut-off", "Об отключении"));
         section.row(language.pick("When", "Когда"), self.when_in_full());
-        if self.cut_off.computed && self.cut_off.edd.is_some() {
-            section.row(
-                language.pick("Computed", "Расчёт"),
-                language.pick(
-                    "The report names no readable date; this is the first charge that leaves nothing on the account.",
-                    "В отчёте нет даты, которую можно прочитать; это первое начисление, после которого на счёте ничего не останется.",
-                ),
-            );
-        }
         if let Some(at) = self.item.as_of {
             let at = self.moment(at);
             let newer = match self.state.and_then(|state| state.billing.error()) {
@@ -153,19 +144,10 @@ impl<'a> DisconnectMail<'a> {
         section
     }
 
-    /// `Wed 4 Mar 14:00 MSK, in 2 d 23 h`.
+    /// `Wed 4 Mar 14:00 MSK (in 2 d 23 h)`.
     fn when_in_full(&self) -> String {
-        match (self.cut_off.edd, self.cut_off.used_up) {
-            (Some(edd), _) => {
-                format!("{}, {}", self.moment(edd), self.payer.reader.distance(edd))
-            }
-            (None, true) => self
-                .context
-                .language
-                .pick("Now: the balance is used up", "Сейчас: деньги на балансе закончились")
-                .to_owned(),
-            (None, false) => words::capital(words::not_known(self.context.language)),
-        }
+        let (when, beside) = self.payer.reader.cut_off_in_full(self.cut_off.disconnect(), None);
+        format!("{when} ({beside})")
     }
 
     /// A warning that this is the last mail, if hostwatch runs on a VM of this account and no nearer threshold
@@ -225,7 +207,8 @@ impl<'a> DisconnectMail<'a> {
             Change::Paid(_) => is_receipt,
             Change::Charged(_) => says(Kind::BalanceDrop, None),
             Change::Repriced { order, .. } => says(Kind::OrderCost, Some(order.get())),
-            Change::New { .. } | Change::Gone { .. } | Change::Moved { .. } => false,
+            Change::Moved { from, to } => self.day(*from) == self.day(*to),
+            Change::New { .. } | Change::Gone { .. } => false,
         };
         let listed = found.iter().filter(|change| !is_told(change));
         let listed = listed.map(|change| self.change(change, previous, report)).collect();
@@ -237,8 +220,8 @@ impl<'a> DisconnectMail<'a> {
         let language = self.context.language;
         match change {
             Change::Moved { from, to } => {
-                let (from, to) = (self.when(*from), self.when(*to));
-                say!(language, "Cut-off was {from}, now {to}", "Отключение: было — {from}, стало — {to}")
+                let (from, to) = (self.day(*from), self.day(*to));
+                say!(language, "Cut-off: {to}, was: {from}", "Отключение: {to}, было: {from}")
             }
             Change::Paid(amount) => {
                 let amount = self.money(*amount);
@@ -276,18 +259,8 @@ impl<'a> DisconnectMail<'a> {
         }
     }
 
-    fn when(&self, disconnect: Disconnect) -> String {
-        let language = self.context.language;
-        match disconnect {
-            Disconnect::At { at, computed: false } => self.moment(at),
-            Disconnect::At { at, computed: true } => {
-                let at = self.moment(at);
-                say!(language, "{at} (computed)", "{at} (по расчёту)")
-            }
-            Disconnect::Now => language.pick("at once", "сразу").to_owned(),
-            Disconnect::NotExpected => language.pick("not expected", "не ожидалось").to_owned(),
-            Disconnect::Unknown => words::not_known(language).to_owned(),
-        }
+    fn day(&self, cut_off: Disconnect) -> String {
+        self.payer.reader.cut_off_labelled(cut_off)
     }
 
     fn over(&self) -> Section {

@@ -10,18 +10,14 @@ pub(super) const EN: Language = Language::En;
 
 /// The cut-off in full; `ahead` is the emphasis of a moment.
 pub(super) fn cut_off_in_full(billing: &Billing, ahead: Emphasis, reader: Reader) -> Cell {
-    match billing.disconnect {
-        Disconnect::At { at, computed } => {
-            let computed = if computed { ", computed: the report names no readable date" } else { "" };
-            Cell::toned(format!("{} ({}){computed}", reader.moment(at), reader.distance(at)), ahead)
-        }
-        Disconnect::Now => Cell::toned("now: the balance is used up", Emphasis::Bad),
-        Disconnect::NotExpected => {
-            let until = billing.horizon.map(|end| format!(" before {}", reader.day_of(end)));
-            Cell::toned(format!("not expected{}", until.unwrap_or_default()), Emphasis::Good)
-        }
-        Disconnect::Unknown => Cell::toned("not known: the report does not tell", Emphasis::Warn),
-    }
+    let tone = match billing.disconnect {
+        Disconnect::At { .. } => ahead,
+        Disconnect::Now => Emphasis::Bad,
+        Disconnect::NotExpected => Emphasis::Good,
+        Disconnect::Unknown => Emphasis::Warn,
+    };
+    let (when, beside) = reader.cut_off_in_full(billing.disconnect, billing.horizon);
+    Cell::toned(format!("{when} ({beside})"), tone)
 }
 
 /// The sign of a severity, shown beside its word.

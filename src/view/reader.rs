@@ -139,6 +139,33 @@ impl Reader {
         self.cut_off(disconnect) + label
     }
 
+    /// The cut-off in full, and what belongs beside it: `Tue 24 Nov 07:15 MSK`, `in 2 d 5 h`. The report reaches
+    /// `until` then.
+    pub(crate) fn cut_off_in_full(
+        self,
+        disconnect: Disconnect,
+        until: Option<DateTime<Utc>>,
+    ) -> (String, String) {
+        let pick = |en, ru| self.language.pick(en, ru).to_owned();
+        let day = self.cut_off(disconnect);
+        match (disconnect, until) {
+            (Disconnect::At { at, computed }, _) => {
+                let label = pick(", computed from the charges", ", по начислениям");
+                (self.moment(at), self.distance(at) + if computed { &label } else { "" })
+            }
+            (Disconnect::Now, _) => (day, pick("the balance is used up", "деньги на балансе закончились")),
+            (Disconnect::NotExpected, Some(end)) => {
+                let before = self.day_of(end);
+                let no_sooner = say!(self.language, "{day} before {before}", "{day} до {before}");
+                (no_sooner, pick("the end of the report", "конец отчёта"))
+            }
+            (Disconnect::NotExpected, None) => {
+                (day, pick("the end of the report is not known", "конец отчёта неизвестен"))
+            }
+            (Disconnect::Unknown, _) => (day, pick("the report does not say", "в отчёте нет даты")),
+        }
+    }
+
     /// `Data deleted Tue 1 Dec 12:00 MSK, in 5 d`: for an account that is cut off.
     pub(crate) fn deletion(self, at: DateTime<Utc>) -> String {
         let (day, distance) = (self.moment(at), self.distance(at));

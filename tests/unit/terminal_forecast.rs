@@ -176,7 +176,7 @@ fn answers_that_need_somebody() {
         (broken, Answer::Fine, "does not add up from"),
         (one_unread, Answer::Fine, "1 charge in the report could not be read"),
         (unread, Answer::Fine, "2 charges in the report could not be read"),
-        (silent, Answer::Unknown, "not known: the report does not tell"),
+        (silent, Answer::Unknown, "not known (the report does not say)"),
     ];
     for (report, answer, words) in table {
         let forecasts = of(vec![forecast("main", report)]);
