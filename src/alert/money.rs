@@ -179,7 +179,7 @@ fn overdue(case: &Case<'_>, cut_off: &CutOff, told: &Told) -> Due {
     let is_told = |day: &i64| date(moment(*day)) <= told_on;
     let next = |after: DateTime<Utc>| (1..=last).filter(is_on).map(moment).find(|at| *at > after);
     if case.is_acknowledged {
-        return Due::Nothing(Why::Acknowledged, next(now));
+        return nothing(Why::Acknowledged);
     }
     let missed = (1..=last).rev().filter(is_on).find(|&day| has_come(moment(day), case));
     match missed.filter(|day| !is_told(day)) {

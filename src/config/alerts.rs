@@ -103,6 +103,10 @@ fn rules(view: &View<'_>) -> BTreeMap<Kind, Rule> {
         if kind == Kind::Disconnect && severity.is_some() {
             view.error(&key("severity"), "a disconnect mail takes its rung's severity; remove it");
         }
+        let unfit = ["only", "except"].map(key).into_iter().filter(|_| kind == Kind::Disconnect);
+        for names in unfit.filter(|names| view.is_set(names)) {
+            view.warn(&names, "has no effect: a cut-off is about the whole account; remove it");
+        }
         let to = recipients(view, &key("to"));
         let rule = Rule {
             enabled: view.get(&key("enabled")),

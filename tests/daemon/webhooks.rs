@@ -242,6 +242,25 @@ fn a_removed_webhook_is_owed_nothing() {
 }
 
 #[test]
+fn the_end_that_a_removed_webhook_is_owed_names_the_remedy() {
+    let (provider, smtp, hook) = (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start());
+    let mut daemon = started(&provider, &smtp, &hook, true, 1);
+    provider.set_vm(10001, "error");
+    wait_for(&smtp, &opened(10001));
+    hook.wait_for(&opened(10001));
+    daemon.owes_nothing();
+    daemon.configure(", \"webhook:team\"", "");
+    daemon.configure("[webhooks.team]\nurl_file = \"team.url\"\n", "");
+    daemon.stop();
+    daemon.run();
+    provider.set_vm(10001, "active");
+    wait_for(&smtp, &resolved(10001));
+    until("the outbox says so", || daemon.outbox().contains("`hostwatch outbox drop webhook:team`"));
+    assert_eq!(daemon.command(&["outbox", "drop", "webhook:team"]).0, 0);
+    daemon.owes_nothing();
+}
+
+#[test]
 fn a_failed_test_stops_no_other() {
     let (provider, smtp, hook, second) =
         (Provider::start(SCENARIO), SmtpServer::plain(), Hook::start(), Hook::start());

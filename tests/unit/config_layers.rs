@@ -278,7 +278,7 @@ const CHANGES: [&str; 25] = [
     "base_url = 'https://h'\nhosting_token = 't'",
     "base_url = 'https://h'\nhosting_token = 't'\nhosting_auth_scheme = ''\n[schedule]\ncontainers = ''",
     "time_zone = 'Europe/Moscow'\nbilling_username = 'u'\nbilling_password = 'p'",
-    "time_zone = 'UTC'\nbilling_username = 'u'\nbilling_password = 'p'\n[alerts.rules.disconnect]\nenabled = false",
+    "time_zone = 'UTC'\nbilling_username = 'u'\nbilling_password = 'p'\n[alerts.rules.disconnect]\nenabled = false\nexcept = ['*']",
     "[alerts.rules.disconnect]\nenabled = false",
     "to = ['ops@example.com']",
     "vm_memory_unit = 'B'",

@@ -75,6 +75,12 @@ impl Senders {
     fn delay(&self, mut debts: Vec<Debts>, now: DateTime<Utc>) -> Vec<Debts> {
         for debt in &mut debts {
             let way = Way::to(&debt.recipient);
+            if debt.is_owed() && !self.serves(&way) {
+                let to = &debt.recipient;
+                debt.error = Some(format!(
+                    "nothing carries mails to {to}: configure it again, or `hostwatch outbox drop {to}`"
+                ));
+            }
             let Some(hold) = self.holds.get(&way) else { continue };
             debt.is_held |= hold.is_refusal();
             (debt.is_server_down, debt.is_login_refused) = (way == Way::Smtp, hold.is_of_login());
