@@ -292,10 +292,25 @@ impl Log {
         Role::Escalation { since: since.min().map(|since| since.max(incident.since)) }
     }
 
-    /// The clock was set: moments that lie ahead of it are set to now.
+    /// The clock was set: moments that lie ahead of it are set to now. A pause or a limit that began there is over.
     pub(crate) fn wake(&mut self, now: DateTime<Utc>) {
-        self.entries.change_all(|_| true, |entry| pull_back(entry.moments(), now));
-        self.addressees.change_all(|_| true, |one| pull_back(one.moments(), now));
+        self.entries.change_all(
+            |_| true,
+            |entry| {
+                entry.refused = entry.refused.filter(|hold| hold.since <= now);
+                pull_back(entry.moments(), now);
+            },
+        );
+        self.addressees.change_all(
+            |_| true,
+            |one| {
+                one.sent.retain(|at| *at <= now);
+                if one.moments().any(|at| *at > now) {
+                    one.retry();
+                }
+                pull_back(one.moments(), now);
+            },
+        );
         self.flights.change_all(|_| true, |flight| pull_back(flight.moments(), now));
     }
 

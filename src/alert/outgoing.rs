@@ -290,7 +290,8 @@ impl Log {
             Attempt::Sent => {
                 self.change_addressee(to, |one| {
                     (one.refused, one.held) = (None, None);
-                    one.backoff.remove(&lane);
+                    // A digest that was refused for its contents goes on waiting.
+                    one.backoff.retain(|&waits, _| waits != lane && waits == Lane::Digest);
                 });
                 let episode = |key: &Key| self.entry(key, to).map_or(0, |entry| entry.told.episode);
                 let said = flight.says().map(|key| format!("{key}#{}#{}", episode(key), Event::Opened));

@@ -49,7 +49,11 @@ fn a_clock_that_is_set_ahead_and_back_repeats_no_beginning_and_holds_nothing_bac
 
          everybody away, vm1=error, 3h, sleep -1d, look, everybody accepts, 33m => opened
 
-         everybody refused, vm1=error, 8h, sleep -1d, look, everybody accepts, 9h => opened",
+         everybody refused, vm1=error, 8h, everybody accepts, sleep -1d, look, 3m => opened
+
+         everybody rejects, vm1=error, 8h, everybody accepts, sleep -1d, look, 3m => opened
+
+         limit 1, vm1=error, 1m, vm2=error, 1m, sleep -1d, look, 3m => vm_error/1 opened vm_error/2 opened",
     );
 }
 

@@ -38,6 +38,8 @@ fn a_beginning_that_surely_did_not_arrive_and_its_end_are_one_mail() {
         World::healthy,
         "everybody defers, vm1=error, idle 25h, everybody accepts, idle 31m => opened
 
+         everybody defers, cut-off 6d, idle 3h, vm1=error, everybody accepts, idle 3m => vm_error/1 opened disconnect rung:7
+
          everybody defers, vm1=error, restart 5m, everybody accepts, vm1=active, look, vms, idle 2h => was-down
 
          vm1=error, everybody away, idle 5m, vm1=active, vms, idle 20m, vm1=error, everybody accepts, 2h \
