@@ -121,8 +121,7 @@ impl Engine {
         // Cut-offs, their reports and failing collectors have a severity by their stage.
         let staged = [Kind::Disconnect, Kind::BillingReport, Kind::CollectorFailing];
         let follows = |key: &Key| !staged.contains(&key.kind);
-        let is_on = |one: &&Incident| one.phase.is_open() || one.phase == Phase::Pending;
-        let on = self.incidents.values().filter(|one| is_on(one) && follows(&one.key));
+        let on = self.incidents.values().filter(|one| one.goes_on() && follows(&one.key));
         let severities = on
             .filter_map(|one| Some((one.key.clone(), settings(&one.key)?.severity_of(&one.key, &one.value))));
         for (key, severity) in severities.collect::<Vec<_>>() {
@@ -298,11 +297,10 @@ impl Engine {
             let state = snapshot.accounts.get(account).map(AsRef::as_ref);
             watched::why_not(one, self.watchers.get(account), state)
         };
-        let is_watched = |one: &&Incident| one.phase.is_open() || one.phase == Phase::Pending;
         let ended: Vec<(Key, Cause)> = self
             .incidents
             .values()
-            .filter(is_watched)
+            .filter(|one| one.goes_on())
             .filter_map(|one| Some((one.key.clone(), why_not(one)?)))
             .collect();
         for (key, why) in ended {

@@ -297,7 +297,7 @@ impl Log {
         self.entries.change_all(
             |_| true,
             |entry| {
-                entry.refused = entry.refused.filter(|hold| hold.since <= now);
+                entry.refused.iter_mut().filter(|hold| hold.since > now).for_each(|hold| hold.times = 0);
                 pull_back(entry.moments(), now);
             },
         );

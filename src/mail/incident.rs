@@ -4,7 +4,7 @@ use chrono::Duration;
 
 use super::context::Context;
 use super::parts::{self, named};
-use crate::alert::{Cause, CutOff, Detail, Event, Item, Kind};
+use crate::alert::{Cause, CutOff, Detail, Event, Item, Kind, Subject, Wrong};
 use crate::model::{AccountState, ContainerId, Language, sanitize, say};
 use crate::view::forms::{self, Clause, Tense};
 use crate::view::{reasons, words};
@@ -40,6 +40,12 @@ pub(super) fn past(item: &Item, language: Language) -> String {
 /// The last news of an incident that nothing watches any more: `VM web-1 was in error`; `account main, was overdue`.
 pub(super) fn unwatched(item: &Item, context: &Context<'_>) -> String {
     let (account, language) = (&item.key.account, context.language);
+    // A sentence of release 0.2 has no past tense.
+    if let Subject::Text(said) = &item.incident.subject
+        && item.incident.wrong() == Wrong::Itself
+    {
+        return said.clone();
+    }
     if item.key.kind != Kind::Disconnect {
         return past(item, language);
     }
