@@ -77,10 +77,6 @@ fn over(case: &Case<'_>, told: &Told) -> Due {
         let event = match incident.phase {
             Phase::Removed => Event::Removed,
             Phase::Unwatched => Event::Unwatched,
-            // It is watched again, and no reading showed it right.
-            Phase::Pending if owed.is_some_and(|owed| owed.event == Some(Event::Unwatched)) => {
-                Event::Unwatched
-            }
             Phase::Pending | Phase::Resolved | Phase::Firing | Phase::Recovering => Event::Resolved,
         };
         return if incident.why == Cause::GoneForADay {

@@ -121,7 +121,8 @@ impl Engine {
         // Cut-offs, their reports and failing collectors have a severity by their stage.
         let staged = [Kind::Disconnect, Kind::BillingReport, Kind::CollectorFailing];
         let follows = |key: &Key| !staged.contains(&key.kind);
-        let on = self.incidents.values().filter(|one| one.goes_on() && follows(&one.key));
+        let is_on = |one: &&Incident| one.phase.is_open() || one.phase == Phase::Pending;
+        let on = self.incidents.values().filter(|one| is_on(one) && follows(&one.key));
         let severities = on
             .filter_map(|one| Some((one.key.clone(), settings(&one.key)?.severity_of(&one.key, &one.value))));
         for (key, severity) in severities.collect::<Vec<_>>() {
@@ -297,10 +298,11 @@ impl Engine {
             let state = snapshot.accounts.get(account).map(AsRef::as_ref);
             watched::why_not(one, self.watchers.get(account), state)
         };
+        let is_watched = |one: &&Incident| one.phase.is_open() || one.phase == Phase::Pending;
         let ended: Vec<(Key, Cause)> = self
             .incidents
             .values()
-            .filter(|one| one.goes_on())
+            .filter(is_watched)
             .filter_map(|one| Some((one.key.clone(), why_not(one)?)))
             .collect();
         for (key, why) in ended {

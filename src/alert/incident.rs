@@ -66,7 +66,8 @@ pub(crate) struct Incident {
     pub run_since: DateTime<Utc>,
     /// The last reading that showed its state.
     pub read_at: DateTime<Utc>,
-    /// The number of readings in the present run.
+    /// The number of readings in the present run. Of an incident that nothing watched: 1 once a reading showed it
+    /// right.
     pub streak: u32,
     /// Openings and ends within an hour. The fourth makes the incident flap; then they are kept until it is
     /// over.
@@ -162,9 +163,14 @@ impl Incident {
         self.phase.is_open() && self.changes.len() >= FLAPPING_CHANGES
     }
 
-    /// Whether it is open, or not confirmed yet.
+    /// Whether a reading may change it. That includes an incident that nothing watched, until a reading shows it right:
+    /// it may be watched again.
     pub(crate) fn goes_on(&self) -> bool {
-        self.phase.is_open() || self.phase == Phase::Pending
+        match self.phase {
+            Phase::Unwatched => self.streak == 0,
+            Phase::Pending | Phase::Firing | Phase::Recovering => true,
+            Phase::Resolved | Phase::Removed => false,
+        }
     }
 
     /// Whether the container's sites keep it open, and not the container's own state.
@@ -204,10 +210,17 @@ impl Incident {
         use Phase::{Firing, Pending, Recovering, Removed, Resolved, Unwatched};
         match (self.phase, verdict) {
             (_, Verdict::Frozen)
-            | (
-                Resolved | Removed | Unwatched,
-                Verdict::Good | Verdict::Gone { .. } | Verdict::Other | Verdict::Unwatched(_),
-            ) => {}
+            | (Resolved | Removed, Verdict::Good | Verdict::Gone { .. })
+            | (Resolved | Removed | Unwatched, Verdict::Other | Verdict::Unwatched(_)) => {}
+            // It is over as it was told. The next bad reading is the first one.
+            (Unwatched, Verdict::Good | Verdict::Gone { .. }) => self.streak = 1,
+            // It was confirmed before, and no reading showed it right since.
+            (Unwatched, Verdict::Bad { value, .. }) if self.streak == 0 => {
+                self.severity = settings.severity_of(&self.key, &value);
+                (self.subject, self.value) = (subject, value);
+                self.run_since = reading.at;
+                self.open(Cause::WatchedAgain, reading.at);
+            }
             (Resolved | Removed | Unwatched, Verdict::Bad { hold, value }) => {
                 (self.phase, self.subject, self.value) = (Pending, subject, value);
                 self.severity = settings.severity_of(&self.key, &self.value);

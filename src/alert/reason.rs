@@ -11,7 +11,6 @@ use crate::model::forecast::Doubt;
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Cause {
     // A state lasts, or does not last long enough yet.
-    #[serde(alias = "watched_again")] // of release 0.2
     SeenWrong,
     SeenWrongInARow {
         polls: u32,
@@ -68,6 +67,7 @@ pub(crate) enum Cause {
     CodeUnnamed,
     LeftReport,
     GoneForADay,
+    WatchedAgain,
     // The first start.
     KnownAtStart,
     // The balance and the date of the cut-off.

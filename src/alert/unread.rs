@@ -29,7 +29,10 @@ impl Engine {
         let key = Key::account_wide(&state.profile.name, Kind::CollectorFailing);
         let is_bad = matches!(finding.verdict, Verdict::Bad { .. });
         let is_known = |value: &Value| matches!(value, Value::Failing(all) if all.contains_key(&collector));
-        if is_bad && settings.enabled(key.kind) {
+        if !settings.enabled(key.kind) {
+            return;
+        }
+        if is_bad {
             self.entry(&key, now);
         } else if !self.incidents.get(&key).is_some_and(|one| is_known(&one.value)) {
             return;

@@ -116,6 +116,9 @@ pub(crate) fn cause(cause: &Cause, language: Language) -> String {
         Cause::GoneForADay => {
             pick("gone for a day: no more mail about it", "прошёл день: писем об этом больше не будет")
         }
+        Cause::WatchedAgain => {
+            pick("still open, and watched again", "проблема остаётся и снова отслеживается")
+        }
         Cause::KnownAtStart => pick("already so at the first start", "было так уже при первом запуске"),
         Cause::Doubt(doubt) => {
             let doubt = self::doubt(*doubt, language);

@@ -222,7 +222,8 @@ fn unwatched_incidents_end_once_and_begin_anew() {
         assert!(end.subject.starts_with("[INFO] No longer watched: "), "{}", end.subject);
         assert!(!ok(&daemon, &["incidents"]).lines().any(|line| line.trim() == key), "{to}");
         reload(to, from);
-        told("opened");
+        let again = told("opened");
+        assert!(again.text.contains("Still open, and watched again"), "{}", again.text);
     }
     let told = told_to(&smtp, "ops@example.com");
     let times = |event: &str| told.iter().filter(|pair| **pair == format!("{vm} {event}")).count();

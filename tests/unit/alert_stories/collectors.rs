@@ -232,7 +232,9 @@ fn a_collector_whose_rule_is_off_is_not_told_or_watched_no_longer() {
          fail vms, 20m, unwatch vms, 5m => opened unwatched
 
          fail vms, 20m, rule collector_failing off, 3m => opened unwatched
-         heal vms, 40m =>",
+         heal vms, 40m =>
+
+         fail vms, 20m, everybody away, rule collector_failing off, 3m, fail vms, 3m, everybody accepts, 31m => opened unwatched",
     );
 }
 

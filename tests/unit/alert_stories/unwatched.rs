@@ -20,11 +20,7 @@ fn unwatched_is_told_to_those_who_knew_the_incident_and_it_begins_anew_when_it_i
          idle 20m, vms => opened unwatched
 
          vm1=building, idle 31m, vms, everybody away, rule vm_stuck off, 5m, rule vm_stuck on, vms, everybody accepts, look, \
-         20m => opened unwatched
-         20m, vms => opened
-
-         vm1=building, idle 31m, vms, rule vm_stuck off, idle 9d, rule vm_stuck on, vms, 20m => opened unwatched
-         vms, 20m, vms => opened
+         2h => opened opened
 
          vm1=error, leave, 10m, restart 1h, come-back, look, 10m => opened unwatched opened
 
