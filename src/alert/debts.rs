@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::due::LAPSE;
 use super::flight::{Addressee, First, Flight};
+use super::incident::LAPSE;
 use super::key::Key;
 use super::kind::Event;
 use super::log::Log;

@@ -10,7 +10,7 @@ use chrono::{DateTime, Duration, Utc};
 
 use super::case::{Case, Due, Evidence, Role, Why, nothing};
 use super::finding::{Failing, Value};
-use super::incident::Phase;
+use super::incident::{LAPSE, Phase};
 use super::kind::{Event, Kind, Severity};
 use super::money;
 use super::notified::{Money, Owed, Told, What};
@@ -20,8 +20,6 @@ use crate::model::freshness::sees_states;
 
 /// The number of reminders; later the digest lists the incident.
 const REMINDERS: u32 = 3;
-/// An end that could not be mailed for this long lapses.
-pub(super) const LAPSE: Duration = Duration::days(7);
 const DAY: Duration = Duration::days(1);
 
 /// Compares the incident with what the recipient was told, and returns the event that is owed. `log` decides

@@ -97,7 +97,7 @@ impl Engine {
 
     /// Forgets incidents that ended before a moment. If one opens again, its episode is 1.
     pub(crate) fn forget_before(&mut self, long_ago: DateTime<Utc>) {
-        let is_old = |one: &Incident| !one.goes_on() && one.ended.unwrap_or(one.read_at) < long_ago;
+        let is_old = |one: &Incident| !one.is_seen_wrong() && one.ended.unwrap_or(one.read_at) < long_ago;
         let old: BTreeMap<Key, Stand> = self
             .incidents
             .values()
@@ -121,8 +121,7 @@ impl Engine {
         // Cut-offs, their reports and failing collectors have a severity by their stage.
         let staged = [Kind::Disconnect, Kind::BillingReport, Kind::CollectorFailing];
         let follows = |key: &Key| !staged.contains(&key.kind);
-        let is_on = |one: &&Incident| one.phase.is_open() || one.phase == Phase::Pending;
-        let on = self.incidents.values().filter(|one| is_on(one) && follows(&one.key));
+        let on = self.incidents.values().filter(|one| one.is_seen_wrong() && follows(&one.key));
         let severities = on
             .filter_map(|one| Some((one.key.clone(), settings(&one.key)?.severity_of(&one.key, &one.value))));
         for (key, severity) in severities.collect::<Vec<_>>() {
@@ -298,11 +297,10 @@ impl Engine {
             let state = snapshot.accounts.get(account).map(AsRef::as_ref);
             watched::why_not(one, self.watchers.get(account), state)
         };
-        let is_watched = |one: &&Incident| one.phase.is_open() || one.phase == Phase::Pending;
         let ended: Vec<(Key, Cause)> = self
             .incidents
             .values()
-            .filter(is_watched)
+            .filter(|one| one.is_seen_wrong())
             .filter_map(|one| Some((one.key.clone(), why_not(one)?)))
             .collect();
         for (key, why) in ended {

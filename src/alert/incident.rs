@@ -95,6 +95,8 @@ pub(crate) struct Reading {
     pub blind_at: DateTime<Utc>,
 }
 
+/// An end that could not be mailed for this long lapses.
+pub(super) const LAPSE: Duration = Duration::days(7);
 /// This number of changes within an hour is flapping.
 const FLAPPING_CHANGES: usize = 4;
 const CHANGES_COUNT: Duration = Duration::hours(1);
@@ -163,14 +165,15 @@ impl Incident {
         self.phase.is_open() && self.changes.len() >= FLAPPING_CHANGES
     }
 
+    /// Whether it is open, or not confirmed yet.
+    pub(crate) fn is_seen_wrong(&self) -> bool {
+        self.phase.is_open() || self.phase == Phase::Pending
+    }
+
     /// Whether a reading may change it. That includes an incident that nothing watched, until a reading shows it right:
     /// it may be watched again.
     pub(crate) fn goes_on(&self) -> bool {
-        match self.phase {
-            Phase::Unwatched => self.streak == 0,
-            Phase::Pending | Phase::Firing | Phase::Recovering => true,
-            Phase::Resolved | Phase::Removed => false,
-        }
+        self.is_seen_wrong() || (self.phase == Phase::Unwatched && self.streak == 0)
     }
 
     /// Whether the container's sites keep it open, and not the container's own state.
@@ -214,8 +217,10 @@ impl Incident {
             | (Resolved | Removed | Unwatched, Verdict::Other | Verdict::Unwatched(_)) => {}
             // It is over as it was told. The next bad reading is the first one.
             (Unwatched, Verdict::Good | Verdict::Gone { .. }) => self.streak = 1,
-            // It was confirmed before, and no reading showed it right since.
-            (Unwatched, Verdict::Bad { value, .. }) if self.streak == 0 => {
+            // It was confirmed before, and no reading showed it right since. Somebody may still wait for the end.
+            (Unwatched, Verdict::Bad { value, .. })
+                if self.streak == 0 && self.ended.is_some_and(|ended| reading.at - ended < LAPSE) =>
+            {
                 self.severity = settings.severity_of(&self.key, &value);
                 (self.subject, self.value) = (subject, value);
                 self.run_since = reading.at;

@@ -22,6 +22,9 @@ fn unwatched_is_told_to_those_who_knew_the_incident_and_it_begins_anew_when_it_i
          vm1=building, idle 31m, vms, everybody away, rule vm_stuck off, 5m, rule vm_stuck on, vms, everybody accepts, look, \
          2h => opened opened
 
+         vm1=building, idle 31m, vms, rule vm_stuck off, idle 9d, rule vm_stuck on, vms, 20m => opened unwatched
+         vms, 20m, vms => opened
+
          vm1=error, leave, 10m, restart 1h, come-back, look, 10m => opened unwatched opened
 
          vm1=error, vm1=active, rule vm_error off, 10m => opened unwatched
