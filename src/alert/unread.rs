@@ -29,7 +29,7 @@ impl Engine {
         let key = Key::account_wide(&state.profile.name, Kind::CollectorFailing);
         let is_bad = matches!(finding.verdict, Verdict::Bad { .. });
         let is_known = |value: &Value| matches!(value, Value::Failing(all) if all.contains_key(&collector));
-        if !settings.enabled(key.kind) {
+        if is_bad && !settings.enabled(key.kind) {
             return;
         }
         if is_bad {

@@ -31,7 +31,8 @@ impl Judge<'_> {
         let name = name_of(row.name.as_deref(), container);
         let (verdict, detail) = match held {
             Some(held) if is_back || (!all && !held.explains()) => (Verdict::Good, Detail::SitesBack),
-            None if !all || known.is_some() || !self.settings.wants(kind, &name) => return None,
+            Some(_) | None if !self.settings.wants(kind, &name) => return None,
+            None if !all || known.is_some() => return None,
             Some(_) | None => {
                 let bad = Verdict::Bad { hold: Duration::ZERO, value: Value::SitesStopped };
                 let unnamed = Some(&row.state).filter(|state| !state.is_known());
