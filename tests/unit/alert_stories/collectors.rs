@@ -234,7 +234,10 @@ fn a_collector_whose_rule_is_off_is_not_told_or_watched_no_longer() {
          fail vms, 20m, rule collector_failing off, 3m => opened unwatched
          heal vms, 40m =>
 
-         fail vms, 20m, everybody away, rule collector_failing off, 3m, fail vms, 3m, everybody accepts, 31m => opened unwatched",
+         fail vms, 20m, everybody away, rule collector_failing off, 3m, fail vms, 3m, everybody accepts, 31m => opened unwatched
+
+         fail vms, 20m, rule collector_failing off, 3m, heal vms, 3m, vms 3, idle 3h, fail vms, rule collector_failing on, 5m \
+         => opened unwatched",
     );
 }
 
