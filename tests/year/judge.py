@@ -182,8 +182,10 @@ class Judge:
         return Acts([act for act in self.lane.acts if act.pattern in (key, key.rsplit("/", 1)[0] + "/*")])
 
     def day_asked_for(self, answer):
-        """Today, the horizon and a day, in the account's zone; half as many while a 404 may have meant that the day is too far."""
-        refused = [one.at for one in self.lane.provider.answers[self.account.name] if one.trouble == "missing"]
+        """Today, the horizon and a day, in the account's zone; half as many while a 404 may have meant that the day is too far,
+        or after an answer that took longer than the 30 s of a request."""
+        refused = [one.at for one in self.lane.provider.answers[self.account.name]
+                   if one.trouble == "missing" or (one.group == "report" and one.came - one.at > 30)]
         if answer.trouble is None and not any(0 <= answer.at - at < DAY for at in refused):
             zone = self.account.zone
             today = datetime.datetime.fromtimestamp(answer.at, zone).date()
@@ -315,7 +317,10 @@ class Walk:
             # "What to pay, and every count of days, is of the moment at which the mail leaves": those bytes are outdated on
             # the next day, and the mail is made anew. "No event … twice, but after a lost reply".
             last = ladder.last_event
-            may = may | {f"overdue:{ladder.day(at)}" if last.startswith("overdue:") else last}
+            again = f"overdue:{ladder.day(at)}" if last.startswith("overdue:") else last
+            may = may | {again}
+            # Made anew on a later day, that the account is off is this day's mail.
+            due = [choice | ({again} if again == "rung:0" and min(choice).startswith("overdue:") else set()) for choice in due]
         if self.acts.silences(at):
             passes = ("deletion", "resolved", "was-down")
             due = [choice for choice in due if min(choice).split(":")[0] in passes]

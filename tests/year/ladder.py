@@ -47,9 +47,9 @@ class Ladder:
         """True where the episode is over with it."""
         self.failed = trouble is not None
         if self.failed:
-            self.clear = 0
-            # A date beside an error is one.
+            # "A failed poll … neither counts nor breaks the row"; a date beside an error is one, and breaks it.
             if trouble == "error" and forecast is not None and forecast.cut_off is not None:
+                self.clear = 0
                 self.take_date(now, forecast.cut_off, False, self.paying)
                 self.paying = False
             return False
@@ -93,9 +93,7 @@ class Ladder:
     def is_payment(self, now, forecast):
         """"A payment is a balance above what the last good report foresaw for now, however long ago that was."""
         last, self.foresaw = self.foresaw, forecast
-        # A charge of the last hour may not be made yet.
-        return last is not None and forecast.balance > max(
-            left_then(last, min(at, last.until), 0) for at in (now - HOUR, now))
+        return last is not None and forecast.balance > left_then(last, min(now, last.until), 0)
 
     def take_balance(self, now, balance):
         self.seen = [(at, amount) for at, amount in self.seen if now - at < DAY]
@@ -162,12 +160,14 @@ class Ladder:
 
     def due(self, now, acknowledged=False):
         """What must be mailed, each by the events of which one has to come; and what may be."""
-        self.open = self.open or (self.is_near(now) and not self.clear)
+        # "During poll failures the last known date stands."
+        is_taken_back = self.clear > 0 and not self.failed
+        self.open = self.open or (self.is_near(now) and not is_taken_back)
         if not self.open:
             # "A cut-off that returns before its end could be told is the same one"; "episodes that began and ended before any
             # mail about them could leave: one `was-down`".
             return ([{"resolved"}] if self.knows else [{"was-down"}] if self.owed else []), set()
-        if self.clear:
+        if is_taken_back:
             # One good report of two: nothing is said either way.
             return [], set()
         if self.is_overdue(now):
@@ -219,7 +219,8 @@ class Ladder:
             passed = {event for moment, event in deletions if moment <= now}
             return ([], {"rung:0"}) if again else ([{"rung:0"}], early | passed)
         missed = [event for moment, event in deletions if told["at"] < moment <= now]
-        if missed and missed[-1] not in told["events"]:
+        # "After a sleep the tightest missed one": it takes the place of those before it.
+        if missed and not told["events"] & {missed[-1], *(event for moment, event in deletions if moment > now)}:
             return [{missed[-1]} | early], set()
         days = [day for day in range(1, 38) if (day <= 7 or (day - 7) % 3 == 0) and (ends is None or day < ends)]
         today, told_on = self.day(now), self.day(told["mailed"])

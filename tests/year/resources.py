@@ -42,10 +42,12 @@ class Told:
 
     def __init__(self):
         self.knows, self.at, self.reminders, self.lost, self.event = False, None, 0, False, None
+        # "Of which episode."
+        self.episode = None
 
-    def took(self, event, mail, arrived):
+    def took(self, event, mail, arrived, episode):
         # The rest of a mail that was outdated in part may be told once more.
-        self.event, self.lost = event, not arrived
+        self.episode, self.event, self.lost = episode, event, not arrived
         self.knows, self.at = event not in ("resolved", "was-down"), mail.date
         self.reminders = int(event[9:]) if event.startswith("reminder") else 0
 
@@ -56,7 +58,7 @@ class Line:
     def __init__(self, of, to, key, states, bad, good):
         self.of, self.to, self.key, self.states, self.bad, self.good = of, to, key, states, bad, good
         self.open, self.right, self.owed, self.told = False, 0, False, Told()
-        self.acts, self.opened_at = of.acts(key), None
+        self.acts, self.opened_at, self.episode = of.acts(key), None, 0
 
     def walk(self):
         for step, moment in enumerate(self.of.steps):
@@ -77,7 +79,7 @@ class Line:
                 elif self.open:
                     says_the_state(self.of, self.key, mail, self.bad, self.states.get(step, []))
                 if event not in expected:
-                    self.told.took(event, mail, self.arrived(mail))
+                    self.told.took(event, mail, self.arrived(mail), self.episode)
             if self.to == self.of.account.to[0]:
                 self.of.shown(self.key, step, self.open)
 
@@ -90,7 +92,7 @@ class Line:
         came = next((event for event in due if event in found and event not in expected), None)
         if came:
             self.of.verdict.count("news of machines that were due")
-            self.told.took(came, found[came], self.arrived(found[came]))
+            self.told.took(came, found[came], self.arrived(found[came]), self.episode)
             self.owed = False
             expected.add(came)
         elif due and must and surely:
@@ -100,6 +102,7 @@ class Line:
                 self.of.wrong("not told", self.of.steps[step],
                               f"{self.key} {' or '.join(sorted(due))} to {self.to}; told was {sorted(found)}")
                 self.told.knows, self.told.at, self.told.lost = self.open, self.of.steps[step], False
+                self.told.episode = self.episode
                 self.told.reminders += 1
                 self.owed = False
 
@@ -112,7 +115,7 @@ class Line:
             return ({"resolved"} if told.knows else {"was-down"} if self.owed else set()), True
         if self.right:
             return set(), False
-        if not told.knows:
+        if not told.knows or told.episode != self.episode:
             return {"opened"}, True
         return self.reminder(told, step, came)
 
@@ -137,7 +140,7 @@ class Line:
         if state == self.bad:
             self.right = 0
             if not self.open:
-                self.open, self.opened_at = True, moment
+                self.open, self.opened_at, self.episode = True, moment, self.episode + 1
         elif state == self.good and self.open:
             self.right += 1
             if self.right >= 2:
