@@ -27,19 +27,30 @@ pub(super) fn is_webhook(to: &str) -> bool {
 
 impl Log {
     /// One mail of what is owed: everything of the lane, or a summary if the hourly limit held it back.
+    ///
+    /// # Errors
+    /// The lane, if its sender is not ready for this mail.
     pub(super) fn notice(
         &mut self,
         lane: Lane,
         to: &str,
         mut owed: Vec<(Key, Event, Cause)>,
         facts: &Facts<'_>,
-    ) -> Option<Notice> {
+        is_ready: bool,
+    ) -> Result<Option<Notice>, Lane> {
         let now = facts.now;
         // A fact that is sent in spite of a hold does not take the first mail along.
         let is_first =
             lane == Lane::Other && self.hold(lane, to, now).is_none() && self.is_first_due(to, facts);
-        if owed.is_empty() && !is_first {
-            return None;
+        if !is_first && (owed.is_empty() || self.is_limited(lane, to, facts)) {
+            return Ok(None);
+        }
+        if is_first && !self.has_first_mail(to, facts) {
+            self.change_addressee(to, |one| one.first = None);
+            return Ok(None);
+        }
+        if !is_ready {
+            return Err(lane);
         }
         // Receivers keep a ticket for each group of alerts, and close it when all of the group is over.
         let is_alone = lane == Lane::Money || (is_webhook(to) && !is_first);
@@ -54,13 +65,6 @@ impl Log {
             let make = |(key, event, why): (Key, Event, Cause)| self.item(&key, event, why, to, facts);
             owed.into_iter().filter_map(make).collect()
         };
-        if is_first && items.is_empty() && !self.has_first_mail(to, facts) {
-            self.change_addressee(to, |one| one.first = None);
-            return None;
-        }
-        if !is_first && self.is_limited(lane, to, facts) {
-            return None;
-        }
         let limited = lane == Lane::Other && self.addressees.get(to).is_some_and(|one| one.limited);
         let form = if is_first {
             Form::Started(self.started_numbers(to, &items, facts))
@@ -69,24 +73,37 @@ impl Log {
             let since = owed.map(|owed| owed.event_since).min().unwrap_or(now);
             Form::Summary(Summary { max_per_hour: facts.max_per_hour, since })
         } else if items.is_empty() {
-            return None;
+            return Ok(None);
         } else {
             Form::News
         };
         sort(&mut items);
         items.truncate(if is_alone { 1 } else { usize::MAX });
-        Some(Notice { accounts: accounts(&form, &items, to, facts), form, items, to: to.to_owned() })
+        Ok(Some(Notice { accounts: accounts(&form, &items, to, facts), form, items, to: to.to_owned() }))
     }
 
     /// The digest that is owed, showing the present state.
-    pub(super) fn digest(&mut self, to: &str, facts: &Facts<'_>) -> Option<Notice> {
+    ///
+    /// # Errors
+    /// The lane, if its sender is not ready for this mail.
+    pub(super) fn digest(
+        &mut self,
+        to: &str,
+        facts: &Facts<'_>,
+        is_ready: bool,
+    ) -> Result<Option<Notice>, Lane> {
+        let lane = Lane::Digest;
+        let owed = self.addressees.get(to).and_then(|one| one.digest.clone());
         // After a start or a sleep a digest waits for the first readings, as all mails do.
-        if facts.is_looking() {
-            return None;
+        let Some(digest) = owed.filter(|_| !facts.is_looking() && self.hold(lane, to, facts.now).is_none())
+        else {
+            return Ok(None);
+        };
+        if self.is_limited(lane, to, facts) {
+            return Ok(None);
         }
-        let digest = self.addressees.get(to)?.digest.clone()?;
-        if self.hold(Lane::Digest, to, facts.now).is_some() || self.is_limited(Lane::Digest, to, facts) {
-            return None;
+        if !is_ready {
+            return Err(lane);
         }
         let is_meant = |one: &&Incident| digest.accounts.contains(&one.key.account);
         let is_of_its_time = |one: &&Incident| {
@@ -105,7 +122,7 @@ impl Log {
         sort(&mut items);
         items.sort_by_key(|item| item.ended().is_some());
         let accounts = digest.accounts.clone();
-        Some(Notice { form: Form::Digest(digest), items, to: to.to_owned(), accounts })
+        Ok(Some(Notice { form: Form::Digest(digest), items, to: to.to_owned(), accounts }))
     }
 
     /// Whether anybody was told of the last episode of an incident, by a mail of its own or by another.

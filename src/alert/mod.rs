@@ -41,6 +41,7 @@ mod noting;
 mod outgoing;
 mod reason;
 pub(crate) mod rehearsal;
+mod results;
 pub(crate) mod rules;
 mod settings;
 mod silence;

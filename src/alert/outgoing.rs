@@ -1,23 +1,23 @@
 //! Mails on their way: at most one a recipient, and beside it one about money and one digest. A mail is made of
-//! what is owed when it can leave; its result goes back into the log.
+//! what is owed when it can leave.
 
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
-use super::case::{Due, Evidence, Role, Why};
+use super::case::{Due, Evidence, Why};
 use super::compose::is_webhook;
 use super::due;
 use super::facts::{Facts, is_money};
-use super::flight::{Addressee, Attempt, First, Flight, Flown, Lane, NotReached, Outgoing, Unreached};
+use super::flight::{Addressee, First, Flight, Flown, Lane, NotReached, Outgoing, Unreached};
 use super::incident::Incident;
 use super::key::Key;
 use super::kind::{Event, Severity};
 use super::log::Log;
 use super::notice::{Form, Notice};
-use super::notified::{Hold, Notified, Told, What, pause};
-use super::noting::Arrived;
+use super::notified::{Notified, Told, What};
 use super::reason::Cause;
+use super::results::SAME_BYTES_AGAIN;
 use super::settings::Watcher;
 use crate::model::AccountName;
 
@@ -30,29 +30,45 @@ enum Still {
     Over,
 }
 
-/// After a lost reply the same bytes are sent again this often.
-const SAME_BYTES_AGAIN: u32 = 5;
-
 impl Log {
     /// The next mail to a recipient, if one is owed and can leave now. The caller stores its bytes and this log
     /// before the server gets the mail.
-    pub(crate) fn claim(&mut self, to: &str, id: &str, facts: &Facts<'_>) -> Option<Outgoing> {
-        if let Some(money) = self.claim_of(Lane::Money, to, id, facts) {
-            return Some(money);
+    ///
+    /// # Errors
+    /// The lane of a mail that is owed, and is made once the sender of that lane `is_ready` for it.
+    pub(crate) fn claim(
+        &mut self,
+        to: &str,
+        id: &str,
+        facts: &Facts<'_>,
+        is_ready: impl Fn(Lane) -> bool,
+    ) -> Result<Option<Outgoing>, Lane> {
+        for lane in [Lane::Money, Lane::Other, Lane::Digest] {
+            // A mail about money goes first: no other leaves while the server has it and did not reply yet.
+            let money = self.flights.get(&(to.to_owned(), Lane::Money));
+            if lane != Lane::Money && money.is_some_and(|flight| flight.again.is_none()) {
+                break;
+            }
+            let mail = self.claim_of(lane, to, id, facts, is_ready(lane))?;
+            if mail.is_some() {
+                return Ok(mail);
+            }
         }
-        // A mail about money goes first: no other leaves while the server has it and did not reply yet.
-        let money = self.flights.get(&(to.to_owned(), Lane::Money));
-        if money.is_some_and(|flight| flight.again.is_none()) {
-            return None;
-        }
-        [Lane::Other, Lane::Digest].into_iter().find_map(|lane| self.claim_of(lane, to, id, facts))
+        Ok(None)
     }
 
-    fn claim_of(&mut self, lane: Lane, to: &str, id: &str, facts: &Facts<'_>) -> Option<Outgoing> {
+    fn claim_of(
+        &mut self,
+        lane: Lane,
+        to: &str,
+        id: &str,
+        facts: &Facts<'_>,
+        is_ready: bool,
+    ) -> Result<Option<Outgoing>, Lane> {
         let place = (to.to_owned(), lane);
         if let Some(flight) = self.flights.get(&place) {
             // A mail without an answer yet.
-            let again = flight.again?;
+            let Some(again) = flight.again else { return Ok(None) };
             let still = self.still(flight, to, facts);
             // A mail about money says the sum and the days left of the day on which it leaves.
             let is_of_today =
@@ -60,13 +76,17 @@ impl Log {
             if still != Still::Over && is_of_today && flight.lost_replies <= SAME_BYTES_AGAIN {
                 let id = flight.id.clone();
                 if still == Still::NotKnown || facts.now < again {
-                    return None;
+                    return Ok(None);
+                }
+                if !is_ready {
+                    return Err(lane);
                 }
                 self.flights.change(&place, |flight| flight.again = None);
-                return Some(Outgoing { lane, id, notice: None, unreached: Vec::new(), is_light: false });
+                let same = Outgoing { lane, id, notice: None, unreached: Vec::new(), is_light: false };
+                return Ok(Some(same));
             }
             if still == Still::Over && lane != Lane::Money && facts.now < again {
-                return None;
+                return Ok(None);
             }
             let keys: BTreeSet<Key> = flight.undo.keys().cloned().collect();
             // Of a mail that is outdated in part, or of yesterday, the rest is owed again.
@@ -82,7 +102,7 @@ impl Log {
             self.note(&keys, facts);
         }
         let notice = match lane {
-            Lane::Digest => self.digest(to, facts)?,
+            Lane::Digest => self.digest(to, facts, is_ready)?,
             Lane::Money | Lane::Other => {
                 let mut owed = Vec::new();
                 for (key, due) in self.due_to(lane, to, facts) {
@@ -95,10 +115,10 @@ impl Log {
                     self.awaiting.insert(key);
                 }
                 let owed = self.may_leave_now(lane, to, owed, facts);
-                self.notice(lane, to, owed, facts)?
+                self.notice(lane, to, owed, facts, is_ready)?
             }
         };
-        Some(self.launch(place, id, notice, facts))
+        Ok(notice.map(|notice| self.launch(place, id, notice, facts)))
     }
 
     /// Whether a mail that may have arrived still says what is true.
@@ -280,162 +300,6 @@ impl Log {
         Outgoing { lane, id: id.to_owned(), notice: Some(notice), unreached, is_light }
     }
 
-    /// Takes in the result of the mail of a lane.
-    pub(crate) fn settle(&mut self, to: &str, lane: Lane, id: &str, attempt: Attempt, facts: &Facts<'_>) {
-        let place = (to.to_owned(), lane);
-        let Some(flight) = self.flights.get(&place).filter(|flight| flight.id == id).cloned() else { return };
-        let keys: BTreeSet<Key> = flight.undo.keys().cloned().collect();
-        let (is_repeated, now) = (flight.tries > 0, facts.now);
-        match attempt {
-            Attempt::Sent => {
-                self.change_addressee(to, |one| {
-                    (one.refused, one.held) = (None, None);
-                    // A digest that was refused for its contents goes on waiting.
-                    one.backoff.retain(|&waits, _| waits != lane && waits == Lane::Digest);
-                });
-                let episode = |key: &Key| self.entry(key, to).map_or(0, |entry| entry.told.episode);
-                let said = flight.says().map(|key| format!("{key}#{}#{}", episode(key), Event::Opened));
-                let items = flight.items.iter().map(|item| item.event_key.clone());
-                let told = items.chain(said).collect();
-                self.tidings.arrived.push(Arrived {
-                    message_id: flight.id.clone(),
-                    to: to.to_owned(),
-                    told,
-                    made_at: flight.first_try,
-                    at: now,
-                });
-                self.flights.remove(&place);
-                for key in &keys {
-                    self.change_entry(key, to, |entry| entry.refused = None);
-                }
-                if !self.has_failed(to) {
-                    self.change_addressee(to, |one| (one.error, one.unreached) = (None, None));
-                }
-            }
-            Attempt::ReplyLost => self.try_again(&place, 1, now),
-            Attempt::Away if is_repeated => self.try_again(&place, 0, now),
-            // The same bytes once more: a receiver that has them knows them by their identity.
-            Attempt::Deferred if is_repeated && flight.lost_replies < SAME_BYTES_AGAIN => {
-                self.try_again(&place, 1, now);
-            }
-            Attempt::Held => {
-                self.change_addressee(to, |one| one.held = Some(now));
-                self.take_back(&place);
-            }
-            Attempt::Away => self.take_back(&place),
-            Attempt::Deferred => {
-                self.change_addressee(to, |one| {
-                    let backoff = Hold::after(one.backoff.get(&lane).copied(), now, Hold::soon);
-                    one.backoff.insert(lane, backoff);
-                });
-                self.take_back(&place);
-            }
-            Attempt::RecipientRefused => {
-                self.change_addressee(to, |one| {
-                    one.refused = Some(Hold::after(one.refused, now, Hold::until));
-                });
-                self.take_back(&place);
-                self.give_up_left(to, facts);
-            }
-            Attempt::MailRefused => {
-                self.take_back(&place);
-                self.hold_contents(&place, &flight, now);
-                self.give_up_left(to, facts);
-            }
-        }
-        self.note(&keys, facts);
-    }
-
-    /// Whether a mail to this recipient was refused for its contents or had no reply, or a digest was not taken, and it
-    /// still waits.
-    fn has_failed(&self, to: &str) -> bool {
-        let mut flying = self.flights.iter().filter(|((other, _), _)| other == to);
-        let mut entries = self.candidates.get(to).into_iter().flatten().filter_map(|key| self.entry(key, to));
-        let is_held = self.addressees.get(to).is_some_and(|one| {
-            let is_digest = one.digest.is_some() && one.backoff.contains_key(&Lane::Digest);
-            is_digest || matches!(one.first, Some(First::Refused(_)))
-        });
-        is_held || flying.any(|(_, flight)| flight.tries > 0) || entries.any(|entry| entry.refused.is_some())
-    }
-
-    /// The server refused the contents of a mail, which was taken back. Its incidents and the first mail are told in a
-    /// light form at once, and then after ever longer pauses.
-    fn hold_contents(&mut self, place: &(String, Lane), flight: &Flight, now: DateTime<Utc>) {
-        let (to, lane) = place;
-        for item in &flight.items {
-            self.change_entry(&item.key, to, |one| one.refused = Some(Hold::after_light(one.refused, now)));
-        }
-        self.change_addressee(to, |one| {
-            one.first = flight.first.map(|first| first.refused(now)).or(one.first);
-            if flight.digest.is_some() {
-                one.backoff.insert(*lane, Hold { since: now, times: u32::MAX });
-            }
-        });
-    }
-
-    /// A recipient that left the configuration and is refused for good is owed nothing, now or later.
-    fn give_up_left(&mut self, to: &str, facts: &Facts<'_>) {
-        let has_left =
-            |key: &Key| facts.incident(key).is_some_and(|one| self.role(one, to, facts) == Role::Left);
-        let mine = self.entries.keys().filter(|(_, one)| one == to).map(|(key, _)| key);
-        let left: BTreeSet<Key> = mine.filter(|key| has_left(key)).cloned().collect();
-        self.entries.remove_all(|(key, one)| one == to && left.contains(key));
-        self.candidates.entry(to.to_owned()).or_default().retain(|key| !left.contains(key));
-    }
-
-    /// Sends the same bytes again later.
-    fn try_again(&mut self, place: &(String, Lane), lost_replies: u32, now: DateTime<Utc>) {
-        self.flights.change(place, |flight| {
-            flight.tries += 1;
-            flight.lost_replies += lost_replies;
-            flight.again = Some(now + pause(flight.tries));
-        });
-    }
-
-    fn put_back(&mut self, key: &Key, to: &str, before: Notified, may_have_arrived: bool) {
-        let entry = match self.entry(key, to) {
-            Some(now) if may_have_arrived => now.owed_again(before),
-            Some(_) | None => before,
-        };
-        self.put_entry(key, to, entry);
-    }
-
-    /// The server does not have the mail, but for one whose reply was lost: everything is owed as before.
-    fn take_back(&mut self, place: &(String, Lane)) {
-        let Some(flight) = self.flights.remove(place) else { return };
-        for (key, before) in flight.undo {
-            self.put_back(&key, &place.0, before, flight.tries > 0);
-        }
-        self.change_addressee(&place.0, |one| {
-            one.first = flight.first.or(one.first);
-            one.digest = match one.digest.take() {
-                Some(newer) => Some(newer.instead_of(flight.digest)),
-                None => flight.digest,
-            };
-            if flight.tries == 0 && place.1 != Lane::Money {
-                let sent = &mut one.sent;
-                if let Some(index) = sent.iter().rposition(|at| *at == flight.first_try) {
-                    sent.remove(index);
-                }
-            }
-        });
-    }
-
-    /// Notes the error of a server that did not take the mail of a lane, before the mail is settled. `outbox`
-    /// shows it; after a refusal other recipients of the accounts are told.
-    pub(crate) fn failed(&mut self, to: &str, lane: Lane, error: &str, is_refusal: bool, now: DateTime<Utc>) {
-        let flight = self.flights.get(&(to.to_owned(), lane));
-        // The comparison is with the time at which the mail was made: another mail that arrived later shows
-        // that the server works.
-        let since = flight.map_or(now, |one| one.first_try);
-        self.change_addressee(to, |one| {
-            one.error = Some(error.to_owned());
-            if is_refusal && one.unreached.is_none() {
-                one.unreached = Some(Unreached { since, error: error.to_owned() });
-            }
-        });
-    }
-
     /// Other recipients of these accounts that are not reached.
     fn unreached_by(&self, to: &str, accounts: &[AccountName], facts: &Facts<'_>) -> Vec<NotReached> {
         let watchers = accounts.iter().filter_map(|account| facts.watcher(account));
@@ -446,15 +310,6 @@ impl Log {
             Some(NotReached { recipient: other.clone(), since, error })
         });
         unreached.collect()
-    }
-
-    /// After a start nobody knows the results of the mails that were on their way.
-    pub(crate) fn restart(&mut self, now: DateTime<Utc>) {
-        let restart = |flight: &mut Flight| {
-            flight.tries = flight.tries.max(1);
-            flight.again = Some(flight.again.map_or(now, |again| again.min(now)));
-        };
-        self.flights.change_all(|_| true, restart);
     }
 
     /// The incidents in a recipient's mail of this lane that is on its way, the worst first.

@@ -108,7 +108,8 @@ impl Walk {
         let facts = Facts::new(engine, &snapshot, &muted, MOST, now);
         log.note_all(&facts);
         for to in log.recipients() {
-            while let Some(mail) = log.claim(&to, &format!("{}@rehearsal", told.len()), &facts) {
+            while let Ok(Some(mail)) = log.claim(&to, &format!("{}@rehearsal", told.len()), &facts, |_| true)
+            {
                 log.settle(&to, mail.lane, &mail.id, Attempt::Sent, &facts);
                 let items = mail.notice.into_iter().flat_map(|notice| notice.items);
                 told.extend(items.map(|item| Told {

@@ -28,7 +28,7 @@ pub(super) async fn run(file: &Path, recipient: Option<&str>) -> Result<()> {
         let way = Way::to(&to);
         let Some(carrier) = carriers.get(&way) else { continue };
         let mail = mail_writer.write_test(&to, clock::now())?;
-        match carrier.send(&to, &mail).await {
+        match carrier.send(None, &to, &mail).await {
             Ok(_) => print(&format!("sent to {to}\n"))?,
             Err(error) => failures.push(anyhow!(error).context(through(&to, &way, &settings))),
         }

@@ -21,7 +21,7 @@ use super::mails;
 use super::pipeline::{Housekeeping, Looking, Paced, Pipeline, Senders, watchers};
 use super::publish::say_returned;
 use super::reload::{Reloader, SecretFiles};
-use super::sender::{Job, Sender};
+use super::sender::{Order, Sender, SenderId};
 use super::signals::PollRequests;
 use super::supervise::Running;
 use super::telegram::{Edit, Listener};
@@ -163,21 +163,21 @@ impl Common {
     fn senders(&self, tasks: &mut Tasks, stop: &CancellationToken) -> Senders {
         let mut handles = BTreeMap::new();
         for (way, carrier) in &self.carriers {
-            let mut sender = |lane| {
-                let (handle, jobs): (mpsc::UnboundedSender<Job>, _) = mpsc::unbounded_channel();
+            for lane in [Lane::Money, Lane::Other] {
+                let (handle, orders): (mpsc::UnboundedSender<Order>, _) = mpsc::unbounded_channel();
+                let id = SenderId::of(way, lane);
                 let sender = Sender {
-                    way: way.clone(),
+                    id: id.clone(),
                     carrier: carrier.clone(),
-                    jobs,
+                    orders,
                     results: self.messages.clone(),
                     last_run: self.liveness.watch(Loop::Sender(way.clone(), lane)),
                 };
                 part(tasks, "sender", sender.run(stop.child_token()));
-                handle
-            };
-            handles.insert(way.clone(), [sender(Lane::Money), sender(Lane::Other)]);
+                handles.insert(id, handle);
+            }
         }
-        Senders::new(handles)
+        Senders::new(handles, self.carriers.clone())
     }
 
     /// Starts a listener for each Telegram chat.

@@ -9,7 +9,7 @@ use super::delivery::SendFailure;
 use super::telegram::Chat;
 use super::webhook::Webhook;
 use crate::config::Settings;
-use crate::mail::smtp::Transport;
+use crate::mail::smtp::{Session, Transport};
 use crate::mail::{Service, Way};
 use crate::store::Rendered;
 
@@ -41,16 +41,39 @@ pub(crate) fn all(settings: &Settings) -> Result<BTreeMap<Way, Carrier>> {
 
 impl Carrier {
     /// Sends one mail to one recipient. Returns the number of the message in a chat.
-    pub(crate) async fn send(&self, to: &str, mail: &Rendered) -> Result<Option<i64>, SendFailure> {
+    pub(crate) async fn send(
+        &self,
+        session: Option<Session>,
+        to: &str,
+        mail: &Rendered,
+    ) -> Result<Option<i64>, SendFailure> {
         match self {
-            Self::Smtp(transport) => transport.send(&mail.sender, to, &mail.raw).await?,
+            Self::Smtp(transport) => transport.send(session, &mail.sender, to, &mail.raw).await?,
             Self::Webhook(webhook) => webhook.post(&mail.sender, mail.raw.clone()).await?,
             Self::Telegram(chat) => return Ok(Some(chat.send(&mail.raw).await?)),
         }
         Ok(None)
     }
 
-    /// Closes idle connections: no mail waits.
+    /// Connects for the next mail: it is made when it can leave.
+    pub(super) async fn connect(&self) -> Result<(), SendFailure> {
+        if let Self::Smtp(transport) = self {
+            transport.connect().await?;
+        }
+        Ok(())
+    }
+
+    /// Whether a mail could leave at once. Posts make their connections in a few seconds, or not at all.
+    pub(super) fn is_connected(&self) -> bool {
+        if let Self::Smtp(transport) = self { transport.is_connected() } else { true }
+    }
+
+    /// The connection for the next mail.
+    pub(super) fn take(&self) -> Option<Session> {
+        if let Self::Smtp(transport) = self { transport.take() } else { None }
+    }
+
+    /// Closes an idle connection: no mail waits.
     pub(super) fn rest(&self) {
         if let Self::Smtp(transport) = self {
             transport.rest();

@@ -1,5 +1,5 @@
-//! Hands mails of one way and one priority to their server, one after the other, and reports each result to the
-//! pipeline. It decides and stores nothing: the bytes are in the store already.
+//! Connects to the server of one way and hands it mails, one at a time, and reports each result to the pipeline. It
+//! decides and stores nothing: the bytes are in the store already.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +14,7 @@ use super::pipeline::Message;
 use crate::alert::Lane;
 use crate::failpoint;
 use crate::mail::Way;
+use crate::mail::smtp::Session;
 use crate::state::Shared;
 use crate::store::Rendered;
 
@@ -25,20 +26,42 @@ pub(super) struct Job {
     pub(super) mail: Arc<Rendered>,
 }
 
-/// The result of one attempt.
+/// The work of a sender: one order at a time.
+pub(super) enum Order {
+    /// A mail is owed, and will be made when there is a connection for it.
+    Connect,
+    /// Over this connection, if the way has one.
+    Send(Job, Option<Box<Session>>),
+}
+
+/// The result of one order.
 #[derive(Debug)]
 pub(super) struct Tried {
-    pub(super) way: Way,
-    pub(super) job: Job,
+    pub(super) of: SenderId,
+    /// `None`: it connected, or could not.
+    pub(super) job: Option<Job>,
     /// The number of the message in a chat, or the failure.
-    pub(super) sent: Result<Option<i64>, SendFailure>,
+    pub(super) done: Result<Option<i64>, SendFailure>,
+}
+
+/// Each way has two senders: one for mails about money, and one for those of all other lanes.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct SenderId {
+    pub(super) way: Way,
+    pub(super) is_of_money: bool,
+}
+
+impl SenderId {
+    pub(super) fn of(way: &Way, lane: Lane) -> Self {
+        Self { way: way.clone(), is_of_money: lane == Lane::Money }
+    }
 }
 
 /// One loop of a way.
 pub(super) struct Sender {
-    pub(super) way: Way,
+    pub(super) id: SenderId,
     pub(super) carrier: Shared<Carrier>,
-    pub(super) jobs: mpsc::UnboundedReceiver<Job>,
+    pub(super) orders: mpsc::UnboundedReceiver<Order>,
     pub(super) results: mpsc::Sender<Message>,
     pub(super) last_run: LastRun,
 }
@@ -47,90 +70,83 @@ pub(super) struct Sender {
 const LAST_ATTEMPT: Duration = Duration::from_secs(3);
 /// How often the loop reports that it lives.
 const ALIVE_EVERY: Duration = Duration::from_secs(30);
-/// How long the connection is kept for the next mail to the same recipient, which is made after this one
-/// arrived.
+/// How long a connection is kept for the mail that it was made for: the pipeline may be at work.
+const FIRST_MAIL: Duration = Duration::from_secs(10);
+/// How long the connection is kept for the next mail, which is made after this one arrived.
 const NEXT_MAIL: Duration = Duration::from_secs(1);
 
 impl Sender {
-    /// Sends until it is stopped. A mail without a reply stays on its way in the store; the next start sends
+    /// Follows orders until it is stopped. A mail without a reply stays on its way in the store; the next start sends
     /// the same bytes again.
     pub(super) async fn run(mut self, stop: CancellationToken) {
-        let mut waiting: Vec<Job> = Vec::new();
-        let mut is_resting = true;
+        // How long a connection is kept from now on, if it may have one.
+        let mut keeps = None;
         loop {
             self.last_run.now();
-            if stop.is_cancelled() {
-                return self.give_back(waiting).await;
-            }
-            if waiting.is_empty() {
-                let pause = if is_resting { ALIVE_EVERY } else { NEXT_MAIL };
-                tokio::select! {
-                    () = stop.cancelled() => continue,
-                    job = self.jobs.recv() => match job {
-                        Some(job) => waiting.push(job),
-                        // The pipeline ended, and must be reported as the part that did.
-                        None => return stop.cancelled().await,
-                    },
-                    () = tokio::time::sleep(pause) => {
-                        if !is_resting {
-                            self.carrier.get().rest();
-                            is_resting = true;
-                        }
-                        continue;
+            let order = tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                order = self.orders.recv() => match order {
+                    Some(order) => order,
+                    // The pipeline ended, and must be reported as the part that did.
+                    None => return stop.cancelled().await,
+                },
+                () = tokio::time::sleep(keeps.unwrap_or(ALIVE_EVERY)) => {
+                    if keeps.take().is_some() {
+                        self.carrier.get().rest();
                     }
+                    continue;
                 }
-            }
-            while let Ok(job) = self.jobs.try_recv() {
-                waiting.push(job);
-            }
-            // The digest goes last; otherwise mails go in the order in which they came.
-            let next = (0..waiting.len()).min_by_key(|at| waiting[*at].lane).unwrap_or_default();
-            let job = waiting.remove(next);
-            is_resting = false;
-            let Some(sent) = self.attempt(&job, &stop).await else { return self.give_back(waiting).await };
-            failpoint::reach("replied");
-            // The other mails wait, since the server cannot be used.
-            let unusable = sent.as_ref().err().filter(|failure| failure.is_of_server()).cloned();
-            if !self.report(job, sent, &stop).await {
+            };
+            let (job, session) = match order {
+                Order::Connect => (None, None),
+                Order::Send(job, session) => (Some(job), session),
+            };
+            keeps = Some(if job.is_some() { NEXT_MAIL } else { FIRST_MAIL });
+            let Some(done) = self.attempt(job.as_ref(), session, &stop).await else { break };
+            if !self.report(job, done, &stop).await {
                 return;
             }
-            if let Some(failure) = unusable {
-                for job in std::mem::take(&mut waiting) {
-                    if !self.report(job, Err(failure.clone()), &stop).await {
-                        return;
-                    }
-                }
-            }
         }
+        self.give_back().await;
     }
 
-    /// Makes one attempt; `None` if the daemon stops before the reply.
-    async fn attempt(&self, job: &Job, stop: &CancellationToken) -> Option<Result<Option<i64>, SendFailure>> {
+    /// Sends a mail, or connects for the next one; `None` if the daemon stops before the reply.
+    async fn attempt(
+        &self,
+        job: Option<&Job>,
+        session: Option<Box<Session>>,
+        stop: &CancellationToken,
+    ) -> Option<Result<Option<i64>, SendFailure>> {
         let carrier = self.carrier.get();
-        let sending = carrier.send(&job.to, &job.mail);
-        tokio::pin!(sending);
+        let doing = async {
+            let Some(job) = job else { return carrier.connect().await.map(|()| None) };
+            let sent = carrier.send(session.map(|session| *session), &job.to, &job.mail).await;
+            failpoint::reach("replied");
+            sent
+        };
+        tokio::pin!(doing);
         // A reply may take minutes.
         let mut alive = tokio::time::interval(ALIVE_EVERY);
         loop {
             tokio::select! {
-                sent = &mut sending => return Some(sent),
+                done = &mut doing => return Some(done),
                 _ = alive.tick() => self.last_run.now(),
-                () = stop.cancelled() => return tokio::time::timeout(LAST_ATTEMPT, sending).await.ok(),
+                () = stop.cancelled() => {
+                    let left = if job.is_some() { LAST_ATTEMPT } else { Duration::ZERO };
+                    return tokio::time::timeout(left, doing).await.ok();
+                }
             }
         }
     }
 
-    /// Returns mails that were not tried; they are owed as before.
-    async fn give_back(mut self, mut waiting: Vec<Job>) {
+    /// Returns a mail that was not tried; it is owed as before.
+    async fn give_back(mut self) {
         self.carrier.get().rest();
-        while let Ok(job) = self.jobs.try_recv() {
-            waiting.push(job);
-        }
-        for job in waiting {
+        if let Ok(Order::Send(job, _)) = self.orders.try_recv() {
             let failure = SendFailure { fault: Fault::Untried, error: "hostwatch stops".to_owned() };
-            let tried = Tried { way: self.way.clone(), job, sent: Err(failure) };
-            let tried = Message::Tried(Box::new(tried));
-            // If the pipeline has ended, the mails stay on their way; the next start sends them.
+            let tried = Message::Tried(Box::new(Tried { of: self.id, job: Some(job), done: Err(failure) }));
+            // If the pipeline has ended, the mail stays on its way; the next start sends it.
             let _ = tokio::time::timeout(LAST_ATTEMPT, self.results.send(tried)).await;
         }
     }
@@ -138,11 +154,11 @@ impl Sender {
     /// Reports to the pipeline; false if that has ended.
     async fn report(
         &self,
-        job: Job,
-        sent: Result<Option<i64>, SendFailure>,
+        job: Option<Job>,
+        done: Result<Option<i64>, SendFailure>,
         stop: &CancellationToken,
     ) -> bool {
-        let tried = Message::Tried(Box::new(Tried { way: self.way.clone(), job, sent }));
+        let tried = Message::Tried(Box::new(Tried { of: self.id.clone(), job, done }));
         tokio::select! {
             biased;
             told = self.results.send(tried) => told.is_ok(),

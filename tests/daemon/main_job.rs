@@ -20,13 +20,13 @@ fn healthy_broken_restarted_repaired() {
     assert_eq!(daemon.request("GET", "/-/healthy").0, 200);
 
     provider.set_vm(10001, "error");
-    provider.set_site("shop.example.com", "Error");
     let vm = wait_for(&smtp, "main/vm_error/10001 opened");
     assert!(vm.subject.starts_with("[CRITICAL] VM web \"1\" <script>"), "{}", vm.subject);
     assert!(!vm.html.contains("<script>"), "a name is no markup");
     let (_, page) = daemon.request("GET", "/");
     assert!(!page.contains("<script") && page.contains("&#60;script&#62;"), "nor is it there: {page}");
     assert!(daemon.page().contains(r#"name="web \"1\"\n<script>""#), "it is escaped in metrics");
+    provider.set_site("shop.example.com", "Error");
     wait_for(&smtp, "main/site_error/2001 opened");
     daemon.shows(r#"hosting_vm_state{account="main",vm="10001",state="error"} 1"#);
     provider.lasts_days(2);

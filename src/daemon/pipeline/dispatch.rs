@@ -1,5 +1,5 @@
-//! Mails that can leave. Each is claimed from the notification log, rendered, and stored with its bytes; only
-//! then its sender gets it. The result comes back and goes into the log.
+//! Mails that can leave. Once its sender is free and connected, each is claimed from the notification log, rendered,
+//! and stored with its bytes; only then the sender gets it. The result comes back and goes into the log.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,8 +9,9 @@ use chrono::{DateTime, Utc};
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::time::Instant;
 
+use super::super::carrier::Carrier;
 use super::super::delivery::{Fault, SendFailure, ServerHold};
-use super::super::sender::{Job, Tried};
+use super::super::sender::{Job, Order, SenderId, Tried};
 use super::decide::facts;
 use super::{Message, Paced, Pipeline, story};
 use crate::alert::{Attempt, Debts, Lane, NotReached, Notice, Outgoing};
@@ -18,31 +19,47 @@ use crate::failpoint;
 use crate::mail::{self, Way};
 use crate::metrics::own::Notification;
 use crate::model::lives_on;
+use crate::state::Shared;
 use crate::store::{Flying, Rendered, StoreError};
 
 /// The senders, and the state of their servers.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(in crate::daemon) struct Senders {
-    jobs: BTreeMap<Way, [UnboundedSender<Job>; 2]>,
+    orders: BTreeMap<SenderId, UnboundedSender<Order>>,
+    carriers: BTreeMap<Way, Shared<Carrier>>,
+    /// Senders with an order, and whether it is to connect. After a hold only one of a way has one.
+    busy: BTreeMap<SenderId, bool>,
     holds: BTreeMap<Way, ServerHold>,
-    /// Mails without a result. After a hold only one mail is handed over at a time.
+    /// Mails without a result.
     pub(super) flying: Flying,
-    /// Recipients that no mail can leave to now, and the time at which that may change.
-    quiet: BTreeMap<String, Option<DateTime<Utc>>>,
+    /// Recipients that no mail can leave to now, and what may change that.
+    quiet: BTreeMap<String, Quiet>,
+    /// The number of the last mail to each recipient: whoever had none for longest is next.
+    served: BTreeMap<String, u64>,
+}
+
+/// Why no mail can leave to a recipient now.
+struct Quiet {
+    /// Something may leave from then on.
+    until: Option<DateTime<Utc>>,
+    /// A mail of this lane is made once its sender is free and connected.
+    waits: Option<Lane>,
 }
 
 /// The longest pause between two updates of the outbox, since the machine may have stood still during one.
 const SHOW_PAUSE_AT_MOST: Duration = Duration::from_secs(10);
 
 impl Senders {
-    /// `jobs`: for each way the sender of mails about money, and that of all others.
-    pub(in crate::daemon) fn new(jobs: BTreeMap<Way, [UnboundedSender<Job>; 2]>) -> Self {
-        Self { jobs, ..Self::default() }
+    pub(in crate::daemon) fn new(
+        orders: BTreeMap<SenderId, UnboundedSender<Order>>,
+        carriers: BTreeMap<Way, Shared<Carrier>>,
+    ) -> Self {
+        Self { orders, carriers, ..Self::default() }
     }
 
     /// Whether there is a server for this way.
     pub(super) fn serves(&self, way: &Way) -> bool {
-        self.jobs.contains_key(way)
+        self.carriers.contains_key(way)
     }
 
     /// Allows attempts at once: somebody asked for them, or the servers' settings changed. A pause that a
@@ -67,8 +84,28 @@ impl Senders {
     /// Whether this server gets no mail now: it could not be used, or one mail is finding out whether it can be
     /// used again.
     fn is_closed(&self, way: &Way, now: DateTime<Utc>) -> bool {
-        let is_probed = || self.flying.keys().any(|(to, _)| Way::to(to) == *way);
+        let is_probed = || self.busy.keys().any(|busy| busy.way == *way);
         self.holds.get(way).is_some_and(|hold| hold.is_on(now) || is_probed())
+    }
+
+    /// Whether it may be seen now what can leave to a recipient, of lanes up to `most`.
+    fn may_be_served(&self, to: &str, way: &Way, most: Lane, now: DateTime<Utc>) -> bool {
+        let is_quiet = self.quiet.get(to).is_some_and(|&Quiet { until, waits }| {
+            let is_waiting =
+                waits.is_none_or(|lane| lane > most || self.busy.contains_key(&SenderId::of(way, lane)));
+            is_waiting && until.is_none_or(|until| now < until)
+        });
+        !is_quiet && self.serves(way) && !self.is_closed(way, now)
+    }
+
+    /// Whether a mail of this lane could leave at once.
+    fn is_ready(&self, way: &Way, lane: Lane) -> bool {
+        !self.busy.contains_key(&SenderId::of(way, lane)) && self.is_connected(way)
+    }
+
+    /// Whether a connection waits for a mail.
+    fn is_connected(&self, way: &Way) -> bool {
+        self.carriers.get(way).is_some_and(|carrier| carrier.get().is_connected())
     }
 
     /// The debts with the holds of their servers, which delay the next attempt.
@@ -93,7 +130,7 @@ impl Senders {
     /// The next message, or `None` once all senders have ended and every message of theirs was taken in.
     async fn last(&self, messages: &mut mpsc::Receiver<Message>) -> Option<Message> {
         let ended = async {
-            for sender in self.jobs.values().flatten() {
+            for sender in self.orders.values() {
                 sender.closed().await;
             }
         };
@@ -104,11 +141,22 @@ impl Senders {
         }
     }
 
-    fn hand_over(&self, way: &Way, job: Job) {
-        let Some([money, others]) = self.jobs.get(way) else { return };
-        let sender = if job.lane == Lane::Money { money } else { others };
+    /// Gives an order to a sender that is free.
+    fn order(&mut self, of: SenderId, order: Order) {
+        let Some(sender) = self.orders.get(&of) else { return };
+        self.busy.insert(of, matches!(order, Order::Connect));
         // If the sender has ended, the daemon ends too: the next start finds the mail in the store.
-        let _ = sender.send(job);
+        let _ = sender.send(order);
+    }
+
+    /// A mail of this lane waits: its sender connects unless it is busy, or a connection is there. Some servers allow one
+    /// connection at a time, and mails about money go first.
+    fn await_sender(&mut self, way: &Way, lane: Lane) {
+        let of = SenderId::of(way, lane);
+        let money_connects = self.busy.get(&SenderId::of(way, Lane::Money)) == Some(&true);
+        if !self.busy.contains_key(&of) && !self.is_connected(way) && !money_connects {
+            self.order(of, Order::Connect);
+        }
     }
 }
 
@@ -122,12 +170,14 @@ impl Pipeline {
             self.senders.stir();
         }
         let now = self.now;
-        for to in self.log.recipients() {
-            let way = Way::to(&to);
-            let is_quiet =
-                self.senders.quiet.get(&to).is_some_and(|until| until.is_none_or(|until| now < until));
-            while !is_quiet && self.senders.serves(&way) && !self.senders.is_closed(&way, now) {
-                match self.claim(&to, &way) {
+        let mut recipients = self.log.recipients();
+        recipients.sort_by_key(|to| self.senders.served.get(to));
+        // Money goes first, and digests last, whoever they are for.
+        let lanes = [Lane::Money, Lane::Other, Lane::Digest];
+        for (most, to) in lanes.iter().flat_map(|most| recipients.iter().map(move |to| (*most, to))) {
+            let way = Way::to(to);
+            while self.senders.may_be_served(to, &way, most, now) {
+                match self.claim(to, &way, most) {
                     Ok(true) => {}
                     Ok(false) => break,
                     Err(error) => {
@@ -155,15 +205,21 @@ impl Pipeline {
         self.senders.delay(self.log.debts(self.now), self.now)
     }
 
-    /// Claims the next mail to a recipient; false if none can leave.
-    fn claim(&mut self, to: &str, way: &Way) -> Result<bool, StoreError> {
+    /// Hands over the next mail to a recipient; false if none can leave, and notes why.
+    fn claim(&mut self, to: &str, way: &Way, most: Lane) -> Result<bool, StoreError> {
         let Some(writer) = &self.mail_writer else { return Ok(false) };
         let (snapshot, id) = (self.common.snapshot.get(), writer.new_id());
         let facts = facts!(self, &snapshot);
-        let Some(Outgoing { lane, id, notice, unreached, is_light }) = self.log.claim(to, &id, &facts) else {
-            self.senders.quiet.insert(to.to_owned(), self.log.next_try(to, self.now));
-            self.commit()?;
-            return Ok(false);
+        let senders = &self.senders;
+        let is_ready = |lane| lane <= most && senders.is_ready(way, lane);
+        let claimed = self.log.claim(to, &id, &facts, is_ready);
+        let Ok(Some(Outgoing { lane, id, notice, unreached, is_light })) = claimed else {
+            let (until, waits) = (self.log.next_try(to, self.now), claimed.err());
+            self.senders.quiet.insert(to.to_owned(), Quiet { until, waits });
+            if let Some(lane) = waits.filter(|lane| *lane <= most) {
+                self.senders.await_sender(way, lane);
+            }
+            return self.commit().map(|()| false);
         };
         let mail = match notice {
             Some(notice) => Ok(self.render(&notice, &unreached, is_light, &id)),
@@ -174,8 +230,7 @@ impl Pipeline {
             Ok(None) => {
                 // The notice cannot be rendered. It is tried again as a mail is that the server refused.
                 self.settle(to, lane, &id, Attempt::MailRefused);
-                self.commit()?;
-                return Ok(true);
+                return self.commit().map(|()| true);
             }
             Err(error) => {
                 self.settle(to, lane, &id, Attempt::Away);
@@ -190,7 +245,11 @@ impl Pipeline {
             return Err(error);
         }
         failpoint::reach("claimed");
-        self.senders.hand_over(way, Job { to: to.to_owned(), lane, mail });
+        let session = self.senders.carriers.get(way).and_then(|carrier| carrier.get().take());
+        let job = Job { to: to.to_owned(), lane, mail };
+        self.senders.order(SenderId::of(way, lane), Order::Send(job, session.map(Box::new)));
+        let number = self.senders.served.values().max().map_or(0, |last| last + 1);
+        self.senders.served.insert(to.to_owned(), number);
         Ok(true)
     }
 
@@ -218,15 +277,18 @@ impl Pipeline {
         }
     }
 
-    /// Takes in the result of an attempt.
+    /// Takes in the result of an order.
     pub(super) fn tried(&mut self, tried: Tried) {
-        let Tried { way, job, sent } = tried;
-        let Job { to, lane, mail } = job;
-        let failure = sent.as_ref().err();
+        let Tried { of, job, done } = tried;
+        self.senders.busy.remove(&of);
+        let failure = done.as_ref().err();
+        let Some(Job { to, lane, mail }) = job else {
+            return self.connected(&of.way, failure);
+        };
         if failure.is_none_or(|failure| failure.fault != Fault::Untried) {
-            self.note_attempt(&way, &to, lane, &mail, failure);
+            self.note_attempt(&of.way, &to, lane, &mail, failure);
         }
-        if let Ok(Some(number)) = sent {
+        if let Ok(Some(number)) = done {
             self.note_chat(&to, &mail, number);
         }
         self.settle(&to, lane, &mail.message_id, failure.map_or(Attempt::Sent, SendFailure::attempt));
@@ -257,10 +319,8 @@ impl Pipeline {
         let incident = story::several(self.log.in_mail(to, lane));
         let result = failure.map(|failure| (failure.attempt(), failure.error.as_str()));
         self.log_result(way, to, mail, incident.as_deref(), result);
-        let unusable = failure.filter(|failure| failure.is_of_server());
-        if let Some(failure) = unusable {
-            let hold = ServerHold::after(self.senders.holds.get(way), failure, self.now);
-            self.senders.holds.insert(way.clone(), hold);
+        if let Some(failure) = failure.filter(|failure| failure.is_of_server()) {
+            self.note_unusable(way, failure);
         } else if self.senders.holds.remove(way).is_some() {
             if failure.is_none() {
                 tracing::info!("{} accepts mail again", way.words());
@@ -272,6 +332,37 @@ impl Pipeline {
         } else {
             self.housekeeping.last_sent = Some(self.now);
         }
+    }
+
+    /// A connection was made for the mails that wait for it, or it failed. A server that refuses another connection
+    /// beside one that waits can be used.
+    fn connected(&mut self, way: &Way, failure: Option<&SendFailure>) {
+        let hold = self.senders.holds.get_mut(way).filter(|hold| hold.is_on(self.now));
+        let Some(failure) = failure else { return hold.into_iter().for_each(ServerHold::end) };
+        if self.senders.is_connected(way) {
+            return;
+        }
+        self.note_unusable(way, failure);
+        self.common.own.notification(Notification::Retry);
+        let snapshot = self.common.snapshot.get();
+        let facts = facts!(self, &snapshot);
+        for to in self.log.recipients().iter().filter(|to| Way::to(to) == *way) {
+            if let Err(lane) = self.log.claim(to, "", &facts, |_| false) {
+                self.log.failed(to, lane, &failure.error, false, self.now);
+            }
+        }
+        let committed = self.commit();
+        self.note_store_result(committed);
+    }
+
+    /// No mail leaves this way for a while.
+    fn note_unusable(&mut self, way: &Way, failure: &SendFailure) {
+        let before = self.senders.holds.get(way);
+        if before.is_none() {
+            tracing::warn!(error = %failure, "{} cannot be used; mails wait", way.words());
+        }
+        let hold = ServerHold::after(before, failure, self.now);
+        self.senders.holds.insert(way.clone(), hold);
     }
 
     /// The daemon stops. Results are still taken in while the senders wait for their last replies.
@@ -299,12 +390,7 @@ impl Pipeline {
                 tracing::info!(recipient, incident, subject, message_id, "mail sent");
                 Notification::Sent
             }
-            Some((Attempt::Away, error)) => {
-                if !self.senders.holds.contains_key(way) {
-                    tracing::warn!(%error, "{} cannot be used; mails wait", way.words());
-                }
-                Notification::Retry
-            }
+            Some((Attempt::Away, _)) => Notification::Retry,
             Some((Attempt::Held, error)) => {
                 tracing::warn!(recipient, incident, subject, message_id, %error, "{} takes no mail from us; the mail waits", way.words());
                 Notification::Retry
@@ -341,16 +427,19 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_last_results_are_taken_in_until_the_senders_have_ended() {
-        let ((money, jobs), (others, other_jobs)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
-        let senders = Senders::new([(Way::Smtp, [money, others])].into());
+        let ((money, orders), (others, other_orders)) =
+            (mpsc::unbounded_channel(), mpsc::unbounded_channel());
+        let id = |lane| SenderId::of(&Way::Smtp, lane);
+        let all = [(id(Lane::Money), money), (id(Lane::Other), others)];
+        let senders = Senders::new(all.into(), BTreeMap::new());
         // Others hold this end too, so the channel stays open.
         let (results, mut messages) = mpsc::channel(1);
         let second = Duration::from_secs(1);
-        drop(jobs);
+        drop(orders);
         let early = tokio::time::timeout(second, senders.last(&mut messages)).await;
         assert!(early.is_err(), "one sender still waits for a reply");
         assert!(results.send(Message::Tick).await.is_ok());
-        drop(other_jobs);
+        drop(other_orders);
         for is_last in [false, true] {
             let next = tokio::time::timeout(second, senders.last(&mut messages)).await;
             assert_eq!(next.expect("no sender is left").is_none(), is_last);

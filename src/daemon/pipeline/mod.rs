@@ -49,7 +49,7 @@ pub(super) enum Message {
     Update(Box<Update>),
     /// A new configuration is in force.
     Settings(Box<Settings>),
-    /// A sender tried a mail.
+    /// A sender followed an order.
     Tried(Box<Tried>),
     /// A command sends a request.
     Asked(Box<Question>),

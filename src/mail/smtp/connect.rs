@@ -23,7 +23,7 @@ impl Transport {
                     .map(|reason| format!("{}:{}: {reason}", self.server.host, self.server.port))
             }
         };
-        let mut session = self.connect().await.map_err(named)?;
+        let mut session = self.reach().await.map_err(named)?;
         // A server with a login has TLS. The check is repeated here because a password in the open would be
         // costly.
         if let (Some(login), Some(_)) = (&self.server.login, session.tls_version) {
@@ -33,7 +33,7 @@ impl Transport {
     }
 
     /// Connects to the first of the host's addresses that greets and encrypts; the error says how to correct it.
-    async fn connect(&self) -> Result<Session, SendError> {
+    async fn reach(&self) -> Result<Session, SendError> {
         let name = (self.server.host.as_str(), self.server.port);
         let addresses = bound(self.timing.connect, lookup_host(name)).await.map_err(|why| {
             format!("looking up the name: {why}; check the host in email.smtp_url and this machine's DNS")

@@ -1,5 +1,5 @@
 //! Sends mails to an SMTP server: one envelope and one recipient a mail, one connection for several mails in a
-//! row. The sender queues, repeats and logs. This module repeats only one step, since servers limit the mails of a
+//! row. The pipeline queues, repeats and logs. This module repeats only one step, since servers limit the mails of a
 //! connection. If a kept one ended before a mail, or refused it at MAIL, a new one gets it.
 //!
 //! The commands are spoken here, and not by `lettre`'s transport, for two reasons. To that transport a 571, a
@@ -18,7 +18,6 @@ use std::time::Duration;
 
 use self::blame::History;
 use self::connect::host_name;
-use self::session::Session;
 use self::tls::TlsClient;
 use parking_lot::Mutex;
 
@@ -28,6 +27,7 @@ use crate::failpoint;
 pub(crate) use self::blame::{Blame, Stage};
 pub(crate) use self::connect::{full_host_name, machine_names};
 pub(crate) use self::error::{End, LONGEST_SAID, SendError};
+pub(crate) use self::session::Session;
 
 /// Sends mails to one server. Certificates are read when it is made; a reload makes a new transport.
 pub(crate) struct Transport {
@@ -36,7 +36,7 @@ pub(crate) struct Transport {
     /// `None`: nothing is encrypted.
     tls: Option<TlsClient>,
     timing: Timing,
-    /// Conversations that took a mail and wait for the next, at most one for each sender.
+    /// Conversations that wait for the next mail, at most one for each sender.
     kept: Mutex<Vec<Session>>,
     history: Mutex<History>,
 }
@@ -101,21 +101,38 @@ impl Transport {
         Ok(Self { server, tls, timing, kept: Mutex::default(), history: Mutex::default() })
     }
 
+    /// Connects for the next mail.
+    pub(crate) async fn connect(&self) -> Result<(), SendError> {
+        let session = self.open().await?;
+        self.kept.lock().push(session);
+        Ok(())
+    }
+
+    /// Whether a connection waits for the next mail.
+    pub(crate) fn is_connected(&self) -> bool {
+        !self.kept.lock().is_empty()
+    }
+
+    /// The connection that waits for the next mail, if there is one.
+    pub(crate) fn take(&self) -> Option<Session> {
+        self.kept.lock().pop()
+    }
+
     /// Sends one mail to one recipient and returns at its 250. `raw` is sent as it is, with CRLF line ends. The
-    /// connection is kept for the next mail, until [`rest`](Self::rest).
+    /// connection, the `kept` one or a new one, waits for the next mail until [`rest`](Self::rest).
     pub(crate) async fn send(
         &self,
+        kept: Option<Session>,
         envelope_from: &str,
         recipient: &str,
         raw: &[u8],
     ) -> Result<(), SendError> {
         let past = self.history.lock().of(recipient);
-        let kept = self.kept.lock().pop();
-        let is_kept = kept.is_some();
         let mut session = if let Some(session) = kept { session } else { self.open().await? };
+        let is_used = session.is_used;
         failpoint::reach("connected");
         let mut outcome = session.deliver(envelope_from, recipient, raw, past).await;
-        if is_kept && session.another_may_take_it(&outcome) {
+        if is_used && session.another_may_take_it(&outcome) {
             // Some servers allow one connection at a time.
             session.close().await;
             session = self.open().await?;
@@ -137,10 +154,9 @@ impl Transport {
         outcome
     }
 
-    /// Closes idle connections: no mail waits. QUIT is sent in the background, since its reply does not matter.
+    /// Closes an idle connection: no mail waits. QUIT is sent in the background, since its reply does not matter.
     pub(crate) fn rest(&self) {
-        let kept = self.kept.lock().pop();
-        if let Some(session) = kept {
+        if let Some(session) = self.take() {
             drop(tokio::spawn(session.close()));
         }
     }

@@ -19,18 +19,18 @@ use crate::mail::Login;
 const QUIT_LIMIT: Duration = Duration::from_secs(5);
 
 /// A conversation after EHLO.
-pub(super) struct Session {
-    pub chat: Chat,
+pub(crate) struct Session {
+    pub(super) chat: Chat,
     /// The name that this machine greeted with.
-    pub greeting: String,
+    pub(super) greeting: String,
     /// The server's extensions, as its reply to EHLO lists them, in capital letters.
-    pub extensions: Vec<String>,
-    pub tls_version: Option<&'static str>,
+    pub(super) extensions: Vec<String>,
+    pub(super) tls_version: Option<&'static str>,
     /// The way of the last login.
-    pub mechanism: Option<&'static str>,
-    pub timing: Timing,
+    pub(super) mechanism: Option<&'static str>,
+    pub(super) timing: Timing,
     /// Whether a mail was sent, or half sent, over it.
-    pub is_used: bool,
+    pub(super) is_used: bool,
 }
 
 /// Whether a server has an extension.

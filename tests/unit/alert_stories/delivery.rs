@@ -417,6 +417,26 @@ fn weekly_digest(to: DateTime<Utc>) -> Digest {
 }
 
 #[test]
+fn a_mail_is_made_once_its_sender_is_ready_and_none_overtakes_one_about_money() {
+    let mut world = World::healthy();
+    world.live("everybody away, cut-off 6d, vm1=error, idle 10m");
+    let now = world.now;
+    let system = &mut world.system;
+    system.log.owe_digest("ops", weekly_digest(now));
+    let all = [Lane::Money, Lane::Other, Lane::Digest];
+    assert_eq!(system.claim("ops", &all[1..], now), Err(Lane::Money));
+    assert_eq!(system.log.in_mail("ops", Lane::Money).count(), 0, "nothing is on its way");
+    assert_eq!(system.claim("ops", &all, now), Ok(Some(Lane::Money)));
+    assert_eq!(system.claim("ops", &all, now), Ok(None), "it has no reply yet");
+    for next in [Lane::Other, Lane::Digest] {
+        system.settle("ops", Lane::Money, now);
+        system.settle("ops", Lane::Other, now);
+        assert_eq!(system.claim("ops", &all[..1], now), Err(next));
+        assert_eq!(system.claim("ops", &all, now), Ok(Some(next)));
+    }
+}
+
+#[test]
 fn a_digest_that_falls_due_in_a_sleep_waits_for_the_first_readings() {
     let mut world = World::healthy();
     world.sleep(Duration::days(1));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{Fate, FormName, Mail, Told};
 use crate::alert::{
-    Attempt, CalendarEntry, Engine, Event, Facts, Form, Incident, Item, Key, Kind, Log, Muted, Notice,
+    Attempt, CalendarEntry, Engine, Event, Facts, Form, Incident, Item, Key, Kind, Lane, Log, Muted, Notice,
     Outgoing, Phase, Watcher,
 };
 use crate::model::{AccountIncidents, AccountName, Collector, Language, Observed, Snapshot, when};
@@ -219,7 +219,7 @@ impl Daemon {
             for _ in 0..100 {
                 let id = format!("mail-{}", self.mails);
                 let claimed = self.with_facts(now, |log, facts| {
-                    let outgoing = log.claim(&to, &id, facts)?;
+                    let outgoing = log.claim(&to, &id, facts, |_| true).unwrap()?;
                     let made = outgoing.notice.as_ref().map(|notice| as_sent(&outgoing, notice, facts));
                     Some((outgoing, made))
                 });
@@ -278,9 +278,21 @@ impl Daemon {
         Some(Mail { to: to.to_owned(), ..mail })
     }
 
+    /// The lane of the next mail to a recipient, which is claimed if its sender is one of these.
+    pub fn claim(&mut self, to: &str, ready: &[Lane], now: DateTime<Utc>) -> Result<Option<Lane>, Lane> {
+        let claim =
+            |log: &mut Log, facts: &Facts<'_>| log.claim(to, "id", facts, |lane| ready.contains(&lane));
+        Ok(self.with_facts(now, claim)?.map(|mail| mail.lane))
+    }
+
+    /// The server took a mail that was claimed by `claim`.
+    pub fn settle(&mut self, to: &str, lane: Lane, now: DateTime<Utc>) {
+        self.with_facts(now, |log, facts| log.settle(to, lane, "id", Attempt::Sent, facts));
+    }
+
     /// Claims a mail and commits it without its bytes.
     pub fn claim_without_bytes(&mut self, to: &str, now: DateTime<Utc>) -> Result<(), StoreError> {
-        self.with_facts(now, |log, facts| log.claim(to, "unwritten", facts)).unwrap();
+        self.with_facts(now, |log, facts| log.claim(to, "unwritten", facts, |_| true)).unwrap();
         self.commit(now)
     }
 

@@ -33,7 +33,7 @@ fn short(step: Duration) -> Timing {
 }
 
 async fn send(transport: &Transport) -> Result<(), SendError> {
-    transport.send(FROM, TO, MAIL).await
+    transport.send(transport.take(), FROM, TO, MAIL).await
 }
 
 fn kind(error: &SendError) -> &'static str {
@@ -69,7 +69,7 @@ async fn a_mail_arrives_as_it_was_rendered() {
     ];
     let transport = plain(&server);
     for (k, (raw, arrives)) in table.iter().enumerate() {
-        transport.send(FROM, TO, raw).await.unwrap();
+        transport.send(transport.take(), FROM, TO, raw).await.unwrap();
         let mail = server.seen().mails[k].clone();
         assert_eq!(String::from_utf8_lossy(&mail.raw), String::from_utf8_lossy(arrives));
         assert_eq!((mail.from.as_str(), mail.to.as_slice()), (FROM, &[TO.to_owned()][..]));
@@ -242,7 +242,7 @@ async fn a_drop_before_the_dot_and_one_after_it_differ() {
     // So many bytes that some are still unsent when the server closes the connection.
     server.once(Stage::Dot, Act::DropEarly);
     let big = format!("Subject: x\r\n\r\n{}", "0123456789\r\n".repeat(2_000_000));
-    let error = transport.send(FROM, TO, big.as_bytes()).await.unwrap_err();
+    let error = transport.send(transport.take(), FROM, TO, big.as_bytes()).await.unwrap_err();
     assert_eq!(kind(&error), "interrupted", "{error}");
     assert_eq!(server.seen().mails.len(), 1);
     send(&transport).await.unwrap();
@@ -295,9 +295,9 @@ async fn addresses_cannot_carry_commands() {
     let server = SmtpServer::plain();
     let transport = plain(&server);
     for bad in ["", "nobody", "a@b\r\nRCPT TO:<x@y>", "a@b> <c@d", "<a@b>"] {
-        let error = transport.send(FROM, bad, MAIL).await.unwrap_err();
+        let error = transport.send(transport.take(), FROM, bad, MAIL).await.unwrap_err();
         assert_eq!((kind(&error), error.end), ("recipient", End::Refused(Blame::Address)), "{bad:?}");
-        let error = transport.send(bad, TO, MAIL).await.unwrap_err();
+        let error = transport.send(transport.take(), bad, TO, MAIL).await.unwrap_err();
         assert_eq!((kind(&error), error.end), ("sender", End::Refused(Blame::Server)), "{bad:?}");
     }
     let seen = server.seen();
@@ -309,9 +309,9 @@ async fn extensions_are_used_where_offered() {
     let body = "a: b\r\n\r\nё\r\n".as_bytes();
     let extensions = vec!["8BITMIME".to_owned(), "SMTPUTF8".to_owned()];
     let server = SmtpServer::start(Setup { extensions, ..Setup::default() });
-    plain(&server).send(FROM, TO, body).await.unwrap();
-    plain(&server).send(FROM, TO, MAIL).await.unwrap();
-    plain(&server).send(FROM, "иван@example.com", MAIL).await.unwrap();
+    plain(&server).send(None, FROM, TO, body).await.unwrap();
+    plain(&server).send(None, FROM, TO, MAIL).await.unwrap();
+    plain(&server).send(None, FROM, "иван@example.com", MAIL).await.unwrap();
     let seen = server.seen();
     let mails: Vec<_> =
         seen.commands.iter().filter_map(|line| line.split_once(" MAIL ").map(|(_, rest)| rest)).collect();
@@ -319,7 +319,7 @@ async fn extensions_are_used_where_offered() {
     assert_eq!(mails, [format!("{from} BODY=8BITMIME"), from.clone(), format!("{from} SMTPUTF8")]);
 
     let bare = SmtpServer::plain();
-    let error = plain(&bare).send(FROM, "иван@example.com", MAIL).await.unwrap_err();
+    let error = plain(&bare).send(None, FROM, "иван@example.com", MAIL).await.unwrap_err();
     assert_eq!((kind(&error), error.end), ("recipient", End::Refused(Blame::Address)), "{error}");
     assert!(error.to_string().contains("SMTPUTF8"), "{error}");
 }
@@ -376,7 +376,7 @@ async fn a_refusal_is_judged_by_what_happened_to_other_mails() {
     let transport = plain(&server);
     server.on_times(Stage::Rcpt, "gone@", usize::MAX, Act::reply("550 no"));
     let blame = async |transport: &Transport| {
-        let error = transport.send(FROM, "gone@example.com", MAIL).await.unwrap_err();
+        let error = transport.send(transport.take(), FROM, "gone@example.com", MAIL).await.unwrap_err();
         let said = error.to_string();
         assert!(said.contains("550 no; check that this address is right and exists"), "{said}");
         match error.end {

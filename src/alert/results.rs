@@ -1,0 +1,184 @@
+//! The results of mails: each goes back into the log. The events of a mail that did not arrive are owed as before.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+
+use super::case::Role;
+use super::facts::Facts;
+use super::flight::{Attempt, First, Flight, Lane, Unreached};
+use super::key::Key;
+use super::kind::Event;
+use super::log::Log;
+use super::notified::{Hold, Notified, pause};
+use super::noting::Arrived;
+
+/// After a lost reply the same bytes are sent again this often.
+pub(super) const SAME_BYTES_AGAIN: u32 = 5;
+
+impl Log {
+    /// Takes in the result of the mail of a lane.
+    pub(crate) fn settle(&mut self, to: &str, lane: Lane, id: &str, attempt: Attempt, facts: &Facts<'_>) {
+        let place = (to.to_owned(), lane);
+        let Some(flight) = self.flights.get(&place).filter(|flight| flight.id == id).cloned() else { return };
+        let keys: BTreeSet<Key> = flight.undo.keys().cloned().collect();
+        let (is_repeated, now) = (flight.tries > 0, facts.now);
+        match attempt {
+            Attempt::Sent => {
+                self.change_addressee(to, |one| {
+                    (one.refused, one.held) = (None, None);
+                    // A digest that was refused for its contents goes on waiting.
+                    one.backoff.retain(|&waits, _| waits != lane && waits == Lane::Digest);
+                });
+                let episode = |key: &Key| self.entry(key, to).map_or(0, |entry| entry.told.episode);
+                let said = flight.says().map(|key| format!("{key}#{}#{}", episode(key), Event::Opened));
+                let items = flight.items.iter().map(|item| item.event_key.clone());
+                let told = items.chain(said).collect();
+                self.tidings.arrived.push(Arrived {
+                    message_id: flight.id.clone(),
+                    to: to.to_owned(),
+                    told,
+                    made_at: flight.first_try,
+                    at: now,
+                });
+                self.flights.remove(&place);
+                for key in &keys {
+                    self.change_entry(key, to, |entry| entry.refused = None);
+                }
+                if !self.has_failed(to) {
+                    self.change_addressee(to, |one| (one.error, one.unreached) = (None, None));
+                }
+            }
+            Attempt::ReplyLost => self.try_again(&place, 1, now),
+            Attempt::Away if is_repeated => self.try_again(&place, 0, now),
+            // The same bytes once more: a receiver that has them knows them by their identity.
+            Attempt::Deferred if is_repeated && flight.lost_replies < SAME_BYTES_AGAIN => {
+                self.try_again(&place, 1, now);
+            }
+            Attempt::Held => {
+                self.change_addressee(to, |one| one.held = Some(now));
+                self.take_back(&place);
+            }
+            Attempt::Away => self.take_back(&place),
+            Attempt::Deferred => {
+                self.change_addressee(to, |one| {
+                    let backoff = Hold::after(one.backoff.get(&lane).copied(), now, Hold::soon);
+                    one.backoff.insert(lane, backoff);
+                });
+                self.take_back(&place);
+            }
+            Attempt::RecipientRefused => {
+                self.change_addressee(to, |one| {
+                    one.refused = Some(Hold::after(one.refused, now, Hold::until));
+                });
+                self.take_back(&place);
+                self.give_up_left(to, facts);
+            }
+            Attempt::MailRefused => {
+                self.take_back(&place);
+                self.hold_contents(&place, &flight, now);
+                self.give_up_left(to, facts);
+            }
+        }
+        self.note(&keys, facts);
+    }
+
+    /// Whether a mail to this recipient was refused for its contents or had no reply, or a digest was not taken, and it
+    /// still waits.
+    fn has_failed(&self, to: &str) -> bool {
+        let mut flying = self.flights.iter().filter(|((other, _), _)| other == to);
+        let mut entries = self.candidates.get(to).into_iter().flatten().filter_map(|key| self.entry(key, to));
+        let is_held = self.addressees.get(to).is_some_and(|one| {
+            let is_digest = one.digest.is_some() && one.backoff.contains_key(&Lane::Digest);
+            is_digest || matches!(one.first, Some(First::Refused(_)))
+        });
+        is_held || flying.any(|(_, flight)| flight.tries > 0) || entries.any(|entry| entry.refused.is_some())
+    }
+
+    /// The server refused the contents of a mail, which was taken back. Its incidents and the first mail are told in a
+    /// light form at once, and then after ever longer pauses.
+    fn hold_contents(&mut self, place: &(String, Lane), flight: &Flight, now: DateTime<Utc>) {
+        let (to, lane) = place;
+        for item in &flight.items {
+            self.change_entry(&item.key, to, |one| one.refused = Some(Hold::after_light(one.refused, now)));
+        }
+        self.change_addressee(to, |one| {
+            one.first = flight.first.map(|first| first.refused(now)).or(one.first);
+            if flight.digest.is_some() {
+                one.backoff.insert(*lane, Hold { since: now, times: u32::MAX });
+            }
+        });
+    }
+
+    /// A recipient that left the configuration and is refused for good is owed nothing, now or later.
+    fn give_up_left(&mut self, to: &str, facts: &Facts<'_>) {
+        let has_left =
+            |key: &Key| facts.incident(key).is_some_and(|one| self.role(one, to, facts) == Role::Left);
+        let mine = self.entries.keys().filter(|(_, one)| one == to).map(|(key, _)| key);
+        let left: BTreeSet<Key> = mine.filter(|key| has_left(key)).cloned().collect();
+        self.entries.remove_all(|(key, one)| one == to && left.contains(key));
+        self.candidates.entry(to.to_owned()).or_default().retain(|key| !left.contains(key));
+    }
+
+    /// Sends the same bytes again later.
+    fn try_again(&mut self, place: &(String, Lane), lost_replies: u32, now: DateTime<Utc>) {
+        self.flights.change(place, |flight| {
+            flight.tries += 1;
+            flight.lost_replies += lost_replies;
+            flight.again = Some(now + pause(flight.tries));
+        });
+    }
+
+    pub(super) fn put_back(&mut self, key: &Key, to: &str, before: Notified, may_have_arrived: bool) {
+        let entry = match self.entry(key, to) {
+            Some(now) if may_have_arrived => now.owed_again(before),
+            Some(_) | None => before,
+        };
+        self.put_entry(key, to, entry);
+    }
+
+    /// The server does not have the mail, but for one whose reply was lost: everything is owed as before.
+    pub(super) fn take_back(&mut self, place: &(String, Lane)) {
+        let Some(flight) = self.flights.remove(place) else { return };
+        for (key, before) in flight.undo {
+            self.put_back(&key, &place.0, before, flight.tries > 0);
+        }
+        self.change_addressee(&place.0, |one| {
+            one.first = flight.first.or(one.first);
+            one.digest = match one.digest.take() {
+                Some(newer) => Some(newer.instead_of(flight.digest)),
+                None => flight.digest,
+            };
+            if flight.tries == 0 && place.1 != Lane::Money {
+                let sent = &mut one.sent;
+                if let Some(index) = sent.iter().rposition(|at| *at == flight.first_try) {
+                    sent.remove(index);
+                }
+            }
+        });
+    }
+
+    /// Notes the error of a server that did not take the mail of a lane, before the mail is settled. `outbox`
+    /// shows it; after a refusal other recipients of the accounts are told.
+    pub(crate) fn failed(&mut self, to: &str, lane: Lane, error: &str, is_refusal: bool, now: DateTime<Utc>) {
+        let flight = self.flights.get(&(to.to_owned(), lane));
+        // The comparison is with the time at which the mail was made: another mail that arrived later shows
+        // that the server works.
+        let since = flight.map_or(now, |one| one.first_try);
+        self.change_addressee(to, |one| {
+            one.error = Some(error.to_owned());
+            if is_refusal && one.unreached.is_none() {
+                one.unreached = Some(Unreached { since, error: error.to_owned() });
+            }
+        });
+    }
+
+    /// After a start nobody knows the results of the mails that were on their way.
+    pub(crate) fn restart(&mut self, now: DateTime<Utc>) {
+        let restart = |flight: &mut Flight| {
+            flight.tries = flight.tries.max(1);
+            flight.again = Some(flight.again.map_or(now, |again| again.min(now)));
+        };
+        self.flights.change_all(|_| true, restart);
+    }
+}
