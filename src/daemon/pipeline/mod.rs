@@ -9,6 +9,7 @@ mod dispatch;
 mod housekeeping;
 mod looking;
 mod questions;
+mod senders;
 mod story;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,9 +37,9 @@ use crate::provider::FIELDS;
 use crate::provider::cron::Schedule;
 use crate::provider::poll::{Update, span};
 pub(crate) use accounts::{watcher, watchers};
-pub(super) use dispatch::Senders;
 pub(super) use housekeeping::Housekeeping;
 pub(super) use looking::Looking;
+pub(super) use senders::Senders;
 
 /// A message to the pipeline.
 pub(super) enum Message {
