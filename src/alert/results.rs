@@ -24,31 +24,7 @@ impl Log {
         let keys: BTreeSet<Key> = flight.undo.keys().cloned().collect();
         let (is_repeated, now) = (flight.tries > 0, facts.now);
         match attempt {
-            Attempt::Sent => {
-                self.change_addressee(to, |one| {
-                    (one.refused, one.held) = (None, None);
-                    // A digest that was refused for its contents goes on waiting.
-                    one.backoff.retain(|&waits, _| waits != lane && waits == Lane::Digest);
-                });
-                let episode = |key: &Key| self.entry(key, to).map_or(0, |entry| entry.told.episode);
-                let said = flight.says().map(|key| format!("{key}#{}#{}", episode(key), Event::Opened));
-                let items = flight.items.iter().map(|item| item.event_key.clone());
-                let told = items.chain(said).collect();
-                self.tidings.arrived.push(Arrived {
-                    message_id: flight.id.clone(),
-                    to: to.to_owned(),
-                    told,
-                    made_at: flight.first_try,
-                    at: now,
-                });
-                self.flights.remove(&place);
-                for key in &keys {
-                    self.change_entry(key, to, |entry| entry.refused = None);
-                }
-                if !self.has_failed(to) {
-                    self.change_addressee(to, |one| (one.error, one.unreached) = (None, None));
-                }
-            }
+            Attempt::Sent => self.arrived(&place, &flight, facts),
             Attempt::ReplyLost => self.try_again(&place, 1, now),
             Attempt::Away if is_repeated => self.try_again(&place, 0, now),
             // The same bytes once more: a receiver that has them knows them by their identity.
@@ -81,6 +57,42 @@ impl Log {
             }
         }
         self.note(&keys, facts);
+    }
+
+    /// The server took the mail.
+    fn arrived(&mut self, place: &(String, Lane), flight: &Flight, facts: &Facts<'_>) {
+        let (to, lane) = (&place.0, place.1);
+        self.change_addressee(to, |one| {
+            (one.refused, one.held) = (None, None);
+            // A digest that was refused for its contents goes on waiting.
+            one.backoff.retain(|&waits, _| waits != lane && waits == Lane::Digest);
+        });
+        let episode = |key: &Key| self.entry(key, to).map_or(0, |entry| entry.told.episode);
+        let said = flight.says().map(|key| format!("{key}#{}#{}", episode(key), Event::Opened));
+        let items = flight.items.iter().map(|item| item.event_key.clone());
+        let told = items.chain(said).collect();
+        self.tidings.arrived.push(Arrived {
+            message_id: flight.id.clone(),
+            to: to.clone(),
+            told,
+            made_at: flight.first_try,
+            at: facts.now,
+        });
+        self.flights.remove(place);
+        for key in flight.undo.keys() {
+            self.change_entry(key, to, |entry| entry.refused = None);
+        }
+        if !self.has_failed(to) {
+            self.change_addressee(to, |one| (one.error, one.unreached) = (None, None));
+        }
+        if flight.first.is_some() {
+            // All else waited for the first mail.
+            let mine = self.entries.keys().filter(|(key, one)| {
+                one == to && self.entry(key, to).is_some_and(|entry| entry.owed.is_some())
+            });
+            let waiting: BTreeSet<Key> = mine.map(|(key, _)| key.clone()).collect();
+            self.note(&waiting, facts);
+        }
     }
 
     /// Whether a mail to this recipient was refused for its contents or had no reply, or a digest was not taken, and it

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::carrier;
@@ -161,7 +161,7 @@ impl Common {
 
     /// Starts two senders for each way, so that mails about money do not wait for others.
     fn senders(&self, tasks: &mut Tasks, stop: &CancellationToken) -> Senders {
-        let mut handles = BTreeMap::new();
+        let (mut handles, again) = (BTreeMap::new(), Arc::new(Notify::new()));
         for (way, carrier) in &self.carriers {
             for lane in [Lane::Money, Lane::Other] {
                 let (handle, orders): (mpsc::UnboundedSender<Order>, _) = mpsc::unbounded_channel();
@@ -170,6 +170,7 @@ impl Common {
                     id: id.clone(),
                     carrier: carrier.clone(),
                     orders,
+                    again: Arc::clone(&again),
                     results: self.messages.clone(),
                     last_run: self.liveness.watch(Loop::Sender(way.clone(), lane)),
                 };
@@ -177,7 +178,7 @@ impl Common {
                 handles.insert(id, handle);
             }
         }
-        Senders::new(handles, self.carriers.clone())
+        Senders::new(handles, self.carriers.clone(), again)
     }
 
     /// Starts a listener for each Telegram chat.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::carrier::Carrier;
@@ -62,6 +62,8 @@ pub(super) struct Sender {
     pub(super) id: SenderId,
     pub(super) carrier: Shared<Carrier>,
     pub(super) orders: mpsc::UnboundedReceiver<Order>,
+    /// A connection that is under way is to be made anew.
+    pub(super) again: Arc<Notify>,
     pub(super) results: mpsc::Sender<Message>,
     pub(super) last_run: LastRun,
 }
@@ -98,12 +100,18 @@ impl Sender {
                     continue;
                 }
             };
-            let (job, session) = match order {
-                Order::Connect => (None, None),
-                Order::Send(job, session) => (Some(job), session),
+            let (job, done) = match order {
+                Order::Connect => {
+                    keeps = Some(FIRST_MAIL);
+                    (None, self.connect(&stop).await.map(|done| done.map(|()| None)))
+                }
+                Order::Send(job, session) => {
+                    keeps = Some(NEXT_MAIL);
+                    let done = self.attempt(&job, session.map(|session| *session), &stop).await;
+                    (Some(job), done)
+                }
             };
-            keeps = Some(if job.is_some() { NEXT_MAIL } else { FIRST_MAIL });
-            let Some(done) = self.attempt(job.as_ref(), session, &stop).await else { break };
+            let Some(done) = done else { break };
             if !self.report(job, done, &stop).await {
                 return;
             }
@@ -111,31 +119,47 @@ impl Sender {
         self.give_back().await;
     }
 
-    /// Sends a mail, or connects for the next one; `None` if the daemon stops before the reply.
+    /// Connects for the next mail; `None` if the daemon stops first. It begins anew when somebody asks for attempts, or the
+    /// server's settings changed: the server may never greet.
+    async fn connect(&self, stop: &CancellationToken) -> Option<Result<(), SendFailure>> {
+        let mut alive = tokio::time::interval(ALIVE_EVERY);
+        loop {
+            let again = self.again.notified();
+            let carrier = self.carrier.get();
+            let connecting = carrier.connect();
+            tokio::pin!(connecting, again);
+            loop {
+                tokio::select! {
+                    biased;
+                    () = stop.cancelled() => return None,
+                    () = &mut again => break,
+                    done = &mut connecting => return Some(done),
+                    _ = alive.tick() => self.last_run.now(),
+                }
+            }
+        }
+    }
+
+    /// Makes one attempt; `None` if the daemon stops before the reply.
     async fn attempt(
         &self,
-        job: Option<&Job>,
-        session: Option<Box<Session>>,
+        job: &Job,
+        session: Option<Session>,
         stop: &CancellationToken,
     ) -> Option<Result<Option<i64>, SendFailure>> {
         let carrier = self.carrier.get();
-        let doing = async {
-            let Some(job) = job else { return carrier.connect().await.map(|()| None) };
-            let sent = carrier.send(session.map(|session| *session), &job.to, &job.mail).await;
-            failpoint::reach("replied");
-            sent
-        };
-        tokio::pin!(doing);
+        let sending = carrier.send(session, &job.to, &job.mail);
+        tokio::pin!(sending);
         // A reply may take minutes.
         let mut alive = tokio::time::interval(ALIVE_EVERY);
         loop {
             tokio::select! {
-                done = &mut doing => return Some(done),
-                _ = alive.tick() => self.last_run.now(),
-                () = stop.cancelled() => {
-                    let left = if job.is_some() { LAST_ATTEMPT } else { Duration::ZERO };
-                    return tokio::time::timeout(left, doing).await.ok();
+                sent = &mut sending => {
+                    failpoint::reach("replied");
+                    return Some(sent);
                 }
+                _ = alive.tick() => self.last_run.now(),
+                () = stop.cancelled() => return tokio::time::timeout(LAST_ATTEMPT, sending).await.ok(),
             }
         }
     }

@@ -138,6 +138,25 @@ fn what_was_over_before_the_server_greeted_is_told_as_such() {
 }
 
 #[test]
+fn a_server_that_never_greets_is_asked_again_at_a_retry_and_at_a_reload() {
+    for is_reload in [false, true] {
+        let (provider, smtp, daemon) = healthy(1, "");
+        let before = smtp.seen().connections;
+        smtp.once(Stage::Greeting, Act::Stall);
+        provider.set_vm(10001, "error");
+        smtp.seen_when_blocking(|seen| seen.connections > before);
+        if is_reload {
+            daemon.signal("HUP");
+        } else {
+            let (status, said, error) = daemon.command(&["outbox", "retry", "all"]);
+            assert_eq!(status, 0, "{said}{error}");
+        }
+        wait_for(&smtp, &opened(10001));
+        assert_eq!(smtp.seen().connections, before + 2);
+    }
+}
+
+#[test]
 fn the_outbox_says_why_mails_wait_for_a_connection_also_without_the_daemon() {
     let (provider, smtp, mut daemon) = healthy(1, "");
     smtp.on(Stage::Greeting, Act::reply("421 4.3.2 closed for the night"));

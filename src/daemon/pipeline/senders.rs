@@ -1,8 +1,10 @@
 //! The senders and the state of their servers: who may get a mail now, and for whom a sender connects first.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use tokio::sync::Notify;
 use tokio::sync::mpsc::{self, UnboundedSender};
 
 use super::super::carrier::Carrier;
@@ -19,6 +21,8 @@ use crate::store::Flying;
 pub(in crate::daemon) struct Senders {
     orders: BTreeMap<SenderId, UnboundedSender<Order>>,
     pub(super) carriers: BTreeMap<Way, Shared<Carrier>>,
+    /// Tells senders that connect to do so anew.
+    again: Arc<Notify>,
     /// Senders with an order, and whether it is to connect. After a hold only one of a way has one.
     pub(super) busy: BTreeMap<SenderId, bool>,
     pub(super) holds: BTreeMap<Way, ServerHold>,
@@ -42,8 +46,9 @@ impl Senders {
     pub(in crate::daemon) fn new(
         orders: BTreeMap<SenderId, UnboundedSender<Order>>,
         carriers: BTreeMap<Way, Shared<Carrier>>,
+        again: Arc<Notify>,
     ) -> Self {
-        Self { orders, carriers, ..Self::default() }
+        Self { orders, carriers, again, ..Self::default() }
     }
 
     /// Whether there is a server for this way.
@@ -52,8 +57,9 @@ impl Senders {
     }
 
     /// Allows attempts at once: somebody asked for them, or the servers' settings changed. A pause that a
-    /// server asked for stays.
+    /// server asked for stays. A server that does not greet is asked again.
     pub(super) fn try_now(&mut self) {
+        self.again.notify_waiters();
         self.holds.values_mut().for_each(ServerHold::end);
         self.quiet.clear();
     }
@@ -161,7 +167,7 @@ mod tests {
             (mpsc::unbounded_channel(), mpsc::unbounded_channel());
         let id = |lane| SenderId::of(&Way::Smtp, lane);
         let all = [(id(Lane::Money), money), (id(Lane::Other), others)];
-        let senders = Senders::new(all.into(), BTreeMap::new());
+        let senders = Senders::new(all.into(), BTreeMap::new(), Arc::default());
         // Others hold this end too, so the channel stays open.
         let (results, mut messages) = mpsc::channel(1);
         let second = Duration::from_secs(1);

@@ -92,6 +92,8 @@ fn a_first_mail_that_could_not_leave_tells_how_things_are_when_it_can() {
 
          everybody defers, vm1=error, look, vm1=active, vms, everybody accepts, idle 31m => started was-down
 
+         everybody away, vm1=error, look, vm1=active, vms, everybody accepts, idle 2m => started was-down
+
          everybody defers, vm1=error vm2=error, look, vm1=active, vms, everybody accepts, idle 31m \
          => ops[/1]: was-down; ops[/2]: started
 
