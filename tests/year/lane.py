@@ -32,11 +32,11 @@ class Stuck(Exception):
 
 
 class Lane:
-    def __init__(self, binary, number, names, seed, begin, end, calm=False, keep=None):
+    def __init__(self, binary, number, names, seed, begin, end, calm=False, keep=None, lost_days=1):
         self.binary, self.number, self.seed, self.begin, self.end = binary, number, seed, begin, end
         self.draw = random.Random(f"{seed} lane {number}")
         self.accounts = [Account(name, seed, begin, end) for name in names]
-        self.weather = Weather(f"{seed} {number}", self.accounts, begin, end, calm)
+        self.weather = Weather(f"{seed} {number}", self.accounts, begin, end, calm, lost_days)
         self.calm, self.keep = calm, keep
         # When each step began, when all of it was done, and which incidents the metrics then showed as open.
         self.steps, self.ends, self.open = [], [], []

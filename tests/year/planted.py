@@ -20,6 +20,9 @@ BUGS = ["a fold that explains too much", "an order broken", "a closing without p
         "amounts as of the report", "pay by in UTC", "the same bytes for good", "the last safe day is a warning",
         "the least as of a day ago", "was as first mailed", "untold once its cause ended",
         "the end in UTC"]
+# They do not show in the part of the year that shows the others: 40 accounts, and what these say.
+APART = {"the same bytes for good": ["--lost-days", "6"],
+         "untold once its cause ended": ["--calm", "--skip", "20", "--days", "90"]}
 
 
 def main():
@@ -33,22 +36,25 @@ def main():
     folder = tempfile.mkdtemp(prefix="year-bugs-")
     try:
         binary = built(os.path.join(HERE, "planted.patch"), folder)
+        clean = []
         for bug in options.bugs:
-            caught = caught_by(binary, bug, options)
+            apart = APART.get(bug)
+            caught = caught_by(binary, bug, options, apart)
             missed += not caught
             print(f"{bug}: " + ("; ".join(caught) or "NOT CAUGHT"), flush=True)
-        # Without any the same binary has to be fine, or nothing is proved.
-        clean = caught_by(binary, "none", options)
+            # Without any the same binary has to be fine, or nothing is proved.
+            clean += caught_by(binary, "none", options, apart) if apart else []
+        clean += caught_by(binary, "none", options)
         print("none: " + ("; ".join(clean) or "nothing to complain of"))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return 1 if missed or clean else 0
 
 
-def caught_by(binary, bug, options):
+def caught_by(binary, bug, options, apart=None):
     """What the judge complains of: how often, and the first of each."""
     command = [sys.executable, os.path.join(HERE, "run.py"), binary, "--accounts", options.accounts, "--days", options.days,
-               "--seed", options.seed, "--show", "1"]
+               "--seed", options.seed, "--show", "1", *(["--accounts", "40", *apart] if apart else [])]
     run = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PLANTED": bug})
     if run.returncode not in (0, 1) or "seed" not in run.stdout:
         raise SystemExit(f"{bug}: the run failed: {run.stdout[-500:]}{run.stderr[-1000:]}")

@@ -31,7 +31,7 @@ def live(arguments):
     leave_nothing_behind()
     begin = first_day() + options.skip * DAY
     lane = lanes.Lane(options.binary, number, names, options.seed, begin, begin + options.days * DAY, options.calm,
-                      options.keep)
+                      options.keep, options.lost_days)
     lived = lane.run().record()
     if options.keep:
         with open(f"{options.keep}.{number}.lived", "wb") as file:
@@ -58,6 +58,7 @@ def main():
     parser.add_argument("--skip", type=int, default=0, help="begin so many days later")
     parser.add_argument("--lanes", type=int, default=2, help="daemons side by side")
     parser.add_argument("--calm", action="store_true", help="nothing goes wrong but the accounts' money")
+    parser.add_argument("--lost-days", type=int, default=1, help="the mail server's replies are lost for so long at most")
     parser.add_argument("--only", help="one account alone, such as a0017")
     parser.add_argument("--keep", help="the beginning of paths for the daemons' logs, and for all that the judge sees")
     parser.add_argument("--again", action="store_true", help="judge once more what --keep wrote; no binary is started")

@@ -36,11 +36,12 @@ class Spells:
 
 
 class Weather:
-    def __init__(self, seed, accounts, begin, end, calm=False):
+    def __init__(self, seed, accounts, begin, end, calm=False, lost_days=1):
         draw = random.Random(f"{seed} weather")
         kinds = (lambda _: []) if calm else (lambda kinds: kinds)
         self.provider = Spells(draw, kinds(PROVIDER), begin, end)
-        self.mail = Spells(draw, kinds(MAIL), begin, end)
+        longer = [(kind, often, lost_days * DAY if kind == "loses replies" else longest) for kind, often, longest in MAIL]
+        self.mail = Spells(draw, kinds(longer), begin, end)
         self.reports = {account.name: Spells(draw, kinds(REPORT), begin, end) for account in accounts}
         self.telegram = Spells(random.Random(f"{seed} telegram"), kinds(TELEGRAM), begin, end)
         recipients = [to for account in accounts for to in account.to if "@" in to]
