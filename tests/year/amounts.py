@@ -199,7 +199,8 @@ def of_one(mail, event, account, ladder, forecast):
     if overdue and account.deletion and date is not None and not (mail.is_chat and name == "deletion"):
         wants("deletion", words.day(words.local(date + account.deletion * DAY).date()), mail.text)
     # "During poll failures the ladder goes on from the last known date, labelled "as of"".
-    if ladder.failed and "as of " + words.moment(dated_at) not in lead:
+    # It was read when its answer had come: 30 s later at most.
+    if ladder.failed and not any("as of " + words.moment(dated_at + took) in lead for took in (0, 30)):
         wrong.append(f"rests on a report of {words.moment(dated_at)} and does not say so: {lead!r}")
     if not ladder.failed and dated_at == ladder.read_at and "as of " in lead:
         wrong.append(f"says that it is old, and is not: {lead!r}")

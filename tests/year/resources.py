@@ -95,6 +95,9 @@ class Line:
             self.told.took(came, found[came], self.arrived(found[came]), self.episode)
             self.owed = False
             expected.add(came)
+        elif due and self.told.lost and self.is_repeated(step):
+            # "After a lost reply the same bytes are tried again": meanwhile nothing newer is told.
+            pass
         elif due and must and surely:
             if self.of.is_hindered(self.to, step):
                 self.owed = True
@@ -105,6 +108,12 @@ class Line:
                 self.told.episode = self.episode
                 self.told.reminders += 1
                 self.owed = False
+
+    def is_repeated(self, step):
+        """Did bytes of an earlier step come?"""
+        of = self.of
+        return any(mail.to == self.to and key == self.key and of.step_of(mail.at) == step > of.step_of(mail.date)
+                   for mail, key, _ in of.told)
 
     def due(self, step, came):
         """By one of which event it is to be told now, and whether it has to have come in this step."""
