@@ -50,7 +50,7 @@ class Ladder:
             # "A failed poll … neither counts nor breaks the row"; a date beside an error is one, and breaks it.
             if trouble == "error" and forecast is not None and forecast.cut_off is not None:
                 self.clear = 0
-                self.take_date(now, forecast.cut_off, False, self.paying)
+                self.take_date(now, forecast.cut_off, False, self.paying, False)
                 self.paying = False
             return False
         moments = forecast.moments()
@@ -105,14 +105,14 @@ class Ladder:
         if balance > 0 and self.used_up_told:
             self.used_up_told = False
 
-    def take_date(self, now, date, computed, rose):
+    def take_date(self, now, date, computed, rose, is_balance_known=True):
         self.gone, self.dated_at = None, now
         before = self.date
         if not (self.open and before is not None and date > before):
             # "A date that moves back": a payment that nobody was told of and that was taken back moved none.
             self.paid = self.paid and (self.told is None or date > self.told)
             self.date, self.computed, self.later = date, computed, None
-        elif before <= now and self.balance <= 0:
+        elif before <= now and (self.balance <= 0 or not is_balance_known):
             """"It stays so until … a date ahead of now is believed … with a balance above 0": a date that has passed by now and
             that the provider names takes the place of what stood in for it."""
             if self.computed and not computed and date <= now:
