@@ -271,7 +271,9 @@ def failures(of, listings):
             near = trouble.get(step, []) + trouble.get(step - 1, [])
             if event == "opened" and not any(near):
                 of.wrong("told, and not due", mail.date, f"{key} opened, and all could be read")
-            if event == "resolved" and all(one not in (None, "dateless") for one in trouble.get(step, [])):
+            # "Mails decided before go."
+            waited = step > 0 and of.turned_away(mail.to, step - 1)
+            if event == "resolved" and not waited and all(one not in (None, "dateless") for one in trouble.get(step, [])):
                 of.wrong("told, and not due", mail.date, f"{key} resolved, and nothing could be read")
             told_open[mail.to, key] = (event, step)
     for (to, key), (event, step) in told_open.items():

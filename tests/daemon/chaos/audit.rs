@@ -55,6 +55,10 @@ pub fn audit(world: &World) -> Verdict {
     let (mails, _) = world.mails();
     let mut book = Book::new();
     let doubtful = copies(&mails, &world.history, &mut book, &mut verdict);
+    for told in book.values_mut() {
+        told.sort_by_key(|told| told.date);
+        *told = in_order(std::mem::take(told), |told| doubtful.contains(&told.message_id));
+    }
     let perhaps_told = perhaps_told(&mails);
     let mut auditor = Auditor { history: &world.history, doubtful, perhaps_told, verdict };
     auditor.everyone_was_told_of_the_start(world, &book);
@@ -99,11 +103,7 @@ impl Auditor<'_> {
     /// One recipient's mails of one account. Mails that are left in the book have no cause.
     fn account(&mut self, name: &'static str, to: &str, book: &mut Book) {
         let prefix = format!("{name}/");
-        let mut take = |key: &str| {
-            let mut told = book.remove(&(to.to_owned(), key.to_owned())).unwrap_or_default();
-            told.sort_by_key(|told| told.date);
-            in_order(told)
-        };
+        let mut take = |key: &str| book.remove(&(to.to_owned(), key.to_owned())).unwrap_or_default();
         let key = format!("{name}/disconnect/account");
         self.disconnect(name, to, &take(&key));
         let drops = take(&format!("{name}/balance_drop/account"));

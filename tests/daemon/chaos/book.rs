@@ -131,11 +131,11 @@ pub fn decisions(world: &World) -> Vec<String> {
     all
 }
 
-/// Sorts events of the same second: an end comes first if the incident is open, and a beginning if it is not.
-/// Otherwise the order of arrival counts. "was-down" is a beginning and an end, so it comes while the incident
+/// Sorts events of the same second: one that is told once more since a reply was lost keeps its place; an end
+/// comes first if the incident is open, and a beginning if it is not. Otherwise the order of arrival counts. "was-down" is a beginning and an end, so it comes while the incident
 /// is not open.
-pub fn in_order(mut rest: Vec<Told>) -> Vec<Told> {
-    let mut ordered = Vec::with_capacity(rest.len());
+pub fn in_order(mut rest: Vec<Told>, is_doubtful: impl Fn(&Told) -> bool) -> Vec<Told> {
+    let mut ordered: Vec<Told> = Vec::with_capacity(rest.len());
     let mut open = false;
     while !rest.is_empty() {
         let same = rest.iter().take_while(|told| told.date == rest[0].date).count();
@@ -144,7 +144,9 @@ pub fn in_order(mut rest: Vec<Told>) -> Vec<Told> {
             "opened" | "was-down" => !open,
             _ => false,
         };
-        let next = rest.remove(rest[..same].iter().position(fits).unwrap_or(0));
+        let is_again = ordered.last().is_some_and(|last| last.event == rest[0].event && is_doubtful(last));
+        let place = if is_again { None } else { rest[..same].iter().position(fits) };
+        let next = rest.remove(place.unwrap_or(0));
         open = next.event == "opened";
         ordered.push(next);
     }

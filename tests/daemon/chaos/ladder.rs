@@ -56,8 +56,10 @@ struct State {
     /// Since the recipient's last mail a payment moved the date, or an episode began.
     paid: bool,
     missed: bool,
-    /// The recipient knows that it is open; the rung of its last mail, and its other mails in these 24 hours.
+    /// The recipient knows that it is open; the date and the rung of its last mail, and its other mails in these
+    /// 24 hours.
     knows: bool,
+    date: Option<Moment>,
     rung: Option<i64>,
     tightest: Option<i64>,
     told_extended: bool,
@@ -125,7 +127,9 @@ impl State {
         }
         let edd = self.edd?;
         let date = edd.date_naive();
-        if self.knows && self.paid {
+        // After a watch that began anew a payment may move the date to one that is no later than the recipient's.
+        let is_later = self.rung == Some(0) || self.date.is_none_or(|before| edd > before);
+        if self.knows && self.paid && is_later {
             return (!self.told_paid).then(|| format!("paid:{date}"));
         }
         let is_behind =
@@ -142,7 +146,8 @@ impl State {
     }
 
     fn told(&self, event: &str, now: Moment) -> Self {
-        let mut next = Self { paid: false, missed: false, knows: true, ..self.clone() };
+        let date = self.edd.filter(|_| !self.is_off);
+        let mut next = Self { paid: false, missed: false, knows: true, date, ..self.clone() };
         match event.split_once(':') {
             Some(("rung", rung)) => {
                 next.rung = rung.parse().ok();
@@ -152,7 +157,7 @@ impl State {
             Some(_) => (next.told_extended, next.rung) = (true, self.current(now)),
             // Its end, or the end of watching.
             None => {
-                (next.knows, next.rung, next.tightest) = (false, None, None);
+                (next.knows, next.date, next.rung, next.tightest) = (false, None, None, None);
                 (next.told_extended, next.told_paid) = (false, false);
                 next.told_resolved = event == "resolved";
             }
@@ -219,7 +224,7 @@ impl<'a> Search<'a> {
         let (fact, history) = (self.facts[at], self.history);
         let until = self.facts.get(at + 1).map_or(Moment::MAX_UTC, |fact| fact.to);
         let due = state.due(fact.from);
-        if next > self.best.0 || (next == self.best.0 && at >= self.best.1) {
+        if next > self.best.0 {
             self.best = (next, at, due.clone());
         }
         if let Some(told) = self.told.get(next).filter(|told| told.until() > fact.from) {
