@@ -18,7 +18,7 @@ use crate::alert::Kind;
 use crate::model::nearest::nearest;
 use crate::model::{self, AccountName, Collector, ContainerState, Group, Guide, Profile};
 use crate::provider::cron::{BadSchedule, Schedule};
-use crate::provider::{self, BillingCredentials, Limits};
+use crate::provider::{self, BillingCredentials, CallLimit};
 
 /// Closer ticks are a warning, since the provider recommends no more (interface 8).
 const MIN_TICK: Duration = Duration::from_secs(30);
@@ -108,7 +108,7 @@ fn endpoints(account: AccountName, view: &View<'_>) -> provider::ProviderSetting
             .map(|(username, password)| BillingCredentials { username, password }),
         container_states: container_states(view),
         time_zone,
-        limits: limits(view),
+        limits: CallLimit::ALL.map(|limit| view.bounded(&format!("limits.{}", limit.key()), 1..=10_000_000)),
         via: via::read(view, ""),
         account,
     }
@@ -161,16 +161,6 @@ fn container_states(view: &View<'_>) -> BTreeMap<i64, String> {
         }
     }
     states
-}
-
-fn limits(view: &View<'_>) -> Limits {
-    let limit = |key: &str| view.bounded(key, 1..=10_000_000);
-    Limits {
-        vm_list_per_minute: limit("limits.vm_list_per_minute"),
-        vm_other_per_minute: limit("limits.vm_other_per_minute"),
-        hosting_per_minute: limit("limits.hosting_per_minute"),
-        billing_per_minute: limit("limits.billing_per_minute"),
-    }
 }
 
 /// A schedule; `None` for the word that switches it off.

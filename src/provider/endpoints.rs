@@ -3,13 +3,23 @@
 
 use crate::model::{Collector, Group};
 
-/// The budgets of `[limits]`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum CallLimit {
+/// The budgets of `[limits]`, whose keys end in `_per_minute`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub(crate) enum CallLimit {
     VmList,
     VmOther,
     Hosting,
     Billing,
+}
+
+impl CallLimit {
+    pub(crate) const ALL: [Self; 4] = [Self::VmList, Self::VmOther, Self::Hosting, Self::Billing];
+
+    /// Its key below `limits`.
+    pub(crate) fn key(self) -> String {
+        format!("{}_per_minute", <&str>::from(self))
+    }
 }
 
 /// Within one budget, states go before inventory.
@@ -49,6 +59,11 @@ impl Collector {
             Self::ExpectedBalance => row(L::Billing, U::State, "/api/v1/expected_balance/{}/", "the expected balance", true),
             Self::Charges => row(L::Billing, U::Inventory, "/api/v1/charge/", "the charges", false),
         }
+    }
+
+    /// The budget that its calls count against.
+    pub(crate) fn call_limit(self) -> CallLimit {
+        self.row().limit
     }
 
     /// The first collector that a group's credentials are used for.

@@ -34,7 +34,7 @@ pub(super) struct Throttle {
 
 impl Throttle {
     pub(super) fn new(limits: &Limits) -> Self {
-        Self { gates: limits.each().map(|limit| Arc::new(Gate::new(limit, SPAN))) }
+        Self { gates: limits.map(|limit| Arc::new(Gate::new(limit, SPAN))) }
     }
 
     /// The provider refused a call of this group as one too many: the pace of the group is halved for ten minutes.
@@ -49,7 +49,7 @@ impl Throttle {
 
     /// Takes over other limits. Calls that were made still count.
     pub(super) fn set_limits(&self, limits: &Limits) {
-        for (gate, limit) in self.gates.iter().zip(limits.each()) {
+        for (gate, limit) in self.gates.iter().zip(*limits) {
             gate.set_limit(limit);
         }
     }
@@ -172,18 +172,9 @@ mod tests {
     use super::*;
     use tokio::task::JoinSet;
 
-    fn limits(each: u32) -> Limits {
-        Limits {
-            vm_list_per_minute: each,
-            vm_other_per_minute: each,
-            hosting_per_minute: each,
-            billing_per_minute: each,
-        }
-    }
-
     /// The times at which `calls` calls were admitted and ended, if each takes `lasting`.
     async fn admitted(limit: u32, calls: u32, lasting: Duration) -> Vec<(Instant, Instant)> {
-        let throttle = Arc::new(Throttle::new(&limits(limit)));
+        let throttle = Arc::new(Throttle::new(&[limit; 4]));
         let mut tasks = JoinSet::new();
         for _ in 0..calls {
             let throttle = Arc::clone(&throttle);
@@ -220,7 +211,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn states_come_before_inventory_and_then_the_order_of_arrival_counts() {
-        let throttle = Arc::new(Throttle::new(&limits(1)));
+        let throttle = Arc::new(Throttle::new(&[1; 4]));
         drop(throttle.call(Collector::Containers).await);
         let order = Arc::new(Mutex::new(Vec::new()));
         let mut tasks = JoinSet::new();
@@ -244,7 +235,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn each_limit_is_a_budget_of_its_own() {
-        let throttle = Throttle::new(&limits(1));
+        let throttle = Throttle::new(&[1; 4]);
         let started = Instant::now();
         for collector in [Collector::Vms, Collector::Ips, Collector::Sites, Collector::Charges] {
             drop(throttle.call(collector).await);
@@ -256,7 +247,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn one_who_stops_waiting_holds_nobody_up() {
-        let throttle = Throttle::new(&limits(1));
+        let throttle = Throttle::new(&[1; 4]);
         let permit = throttle.call(Collector::Sites).await;
         let impatient = tokio::time::timeout(Duration::from_secs(1), throttle.call(Collector::Sites));
         let patient = tokio::time::timeout(2 * SPAN, throttle.call(Collector::Databases));
@@ -266,12 +257,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_raised_limit_lets_waiters_in_and_calls_made_still_count() {
-        let throttle = Throttle::new(&limits(1));
+        let throttle = Throttle::new(&[1; 4]);
         drop(throttle.call(Collector::Sites).await);
         let started = Instant::now();
         let (second, ()) = tokio::join!(throttle.call(Collector::Sites), async {
             tokio::task::yield_now().await;
-            throttle.set_limits(&limits(2));
+            throttle.set_limits(&[2; 4]);
         });
         assert_eq!(started.elapsed(), Duration::ZERO);
         drop(second);
@@ -283,7 +274,7 @@ mod tests {
     /// sweep, and sweeps follow one another.
     #[tokio::test(start_paused = true)]
     async fn a_provider_that_counts_refused_calls_shows_a_thousand_containers_within_the_hour() {
-        let throttle = Throttle::new(&Limits::default());
+        let throttle = Throttle::new(&[200, 60, 300, 30]);
         let (started, mut calls) = (Instant::now(), VecDeque::new());
         let mut unread: Vec<u32> = (0..1000).collect();
         while !unread.is_empty() {
@@ -315,7 +306,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_bare_429_halves_the_pace_of_its_group_for_ten_minutes_down_to_a_twentieth() {
-        let throttle = Throttle::new(&limits(100));
+        let throttle = Throttle::new(&[100; 4]);
         let minutes = |n: u64| Duration::from_secs(60 * n);
         let begun = Instant::now();
         let pace = |collector: Collector| {

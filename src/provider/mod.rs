@@ -31,6 +31,7 @@ pub(crate) mod wire;
 mod tests;
 
 pub(crate) use client::{Client, TokenStanding};
+pub(crate) use endpoints::CallLimit;
 pub(crate) use error::{ApiError, cause, innermost};
 pub(crate) use hosts::{Hosts, http_client, http_client_via};
 pub(crate) use observe::Observer;
@@ -38,7 +39,7 @@ pub(crate) use paging::Listed;
 pub(crate) use probe::probe;
 pub(crate) use report::ReportRead;
 pub(crate) use settings::{
-    BillingCredentials, HostingCredentials, HostingToken, Limits, ProviderSettings, TokenOffer,
+    BillingCredentials, HostingCredentials, HostingToken, ProviderSettings, TokenOffer,
 };
 pub(crate) use transport::asked_pause;
 pub(crate) use wire::{FIELDS, error_text};

@@ -125,29 +125,5 @@ pub(crate) struct BillingCredentials {
     pub password: SecretString,
 }
 
-/// The calls of one account in any 60 s.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Limits {
-    pub vm_list_per_minute: u32,
-    pub vm_other_per_minute: u32,
-    pub hosting_per_minute: u32,
-    pub billing_per_minute: u32,
-}
-
-impl Limits {
-    /// The limits in the order of [`super::endpoints::CallLimit`].
-    pub(super) fn each(&self) -> [u32; 4] {
-        [self.vm_list_per_minute, self.vm_other_per_minute, self.hosting_per_minute, self.billing_per_minute]
-    }
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            vm_list_per_minute: 200,
-            vm_other_per_minute: 60,
-            hosting_per_minute: 300,
-            billing_per_minute: 30,
-        }
-    }
-}
+/// The calls of one account in any 60 s, in the order of [`super::CallLimit`].
+pub(crate) type Limits = [u32; 4];

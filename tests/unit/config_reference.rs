@@ -97,6 +97,6 @@ fn defaults_of_the_table_are_those_of_the_layers() {
     let layer =
         crate::alert::AlertSettings { container_states, zone, ..crate::alert::AlertSettings::defaults() };
     assert_eq!(format!("{:?}", account.alert), format!("{layer:?}"));
-    assert_eq!(account.api.limits, crate::provider::Limits::default());
+    assert_eq!(account.api.limits, [200, 60, 300, 30]);
     assert_eq!(settings.state_series, crate::metrics::StateSeries::default());
 }

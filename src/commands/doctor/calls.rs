@@ -4,22 +4,8 @@ use std::time::Duration;
 
 use crate::config::AccountSettings;
 use crate::model::{Collector, Group};
-use crate::provider::Limits;
+use crate::provider::CallLimit;
 use crate::terminal::doctor::CheckVerdict;
-
-/// The limits, in the order of their checks.
-const LIMITS: [&str; 4] =
-    ["vm_list_per_minute", "vm_other_per_minute", "hosting_per_minute", "billing_per_minute"];
-
-/// The limit that a collector counts against, and its calls in a minute.
-fn limit(collector: Collector, limits: &Limits) -> (&'static str, u32) {
-    match (collector, collector.group()) {
-        (Collector::Vms, _) => (LIMITS[0], limits.vm_list_per_minute),
-        (_, Group::Vm) => (LIMITS[1], limits.vm_other_per_minute),
-        (_, Group::Hosting) => (LIMITS[2], limits.hosting_per_minute),
-        (_, Group::Billing) => (LIMITS[3], limits.billing_per_minute),
-    }
-}
 
 /// The result of one reading.
 #[derive(Debug, Default)]
@@ -102,28 +88,22 @@ pub(super) fn checks(account: &AccountSettings, readings: &Readings) -> Vec<(Str
         gaps: (schedule.shortest_gap(), schedule.longest_gap()),
     });
     let all: Vec<Sweep> = all.collect();
-    let check = |key: &str| {
-        let of = |one: Collector| Some(limit(one, &account.api.limits)).filter(|(name, _)| *name == key);
-        let sweeps: Vec<Sweep> = all.iter().copied().filter(|sweep| of(sweep.collector).is_some()).collect();
-        let (_, allowed) = of(sweeps.first()?.collector)?;
+    let check = |(limit, allowed): (CallLimit, u32)| {
+        let counts = |sweep: &Sweep| sweep.collector.call_limit() == limit;
+        let sweeps: Vec<Sweep> = all.iter().copied().filter(counts).collect();
         // The number of calls is known only after a reading that works.
         let is_known = sweeps.iter().all(|sweep| !readings.failed(sweep.collector.group()));
         let verdict = match is_known {
-            true => verdict(key, allowed, &sweeps)?,
+            true => verdict(limit, allowed, &sweeps)?,
             false => CheckVerdict::skip("not known until that works"),
         };
-        Some((budget(key), verdict))
+        Some((format!("API budget, {}", <&str>::from(limit).replace('_', " ")), verdict))
     };
-    LIMITS.into_iter().filter_map(check).collect()
-}
-
-/// `API budget, hosting` of `hosting_per_minute`.
-fn budget(key: &str) -> String {
-    format!("API budget, {}", key.trim_end_matches("_per_minute").replace('_', " "))
+    CallLimit::ALL.into_iter().zip(account.api.limits).filter_map(check).collect()
 }
 
 /// Whether the sweeps fit the limit that they share; `None` without sweeps.
-fn verdict(key: &str, allowed: u32, sweeps: &[Sweep]) -> Option<CheckVerdict> {
+fn verdict(limit: CallLimit, allowed: u32, sweeps: &[Sweep]) -> Option<CheckVerdict> {
     let most = sweeps.iter().max_by(|a, b| a.rate().total_cmp(&b.rate()))?;
     let rate: f64 = sweeps.iter().map(Sweep::rate).sum();
     let parts = sweeps.iter().map(Sweep::words).collect::<Vec<_>>().join(", ");
@@ -133,8 +113,9 @@ fn verdict(key: &str, allowed: u32, sweeps: &[Sweep]) -> Option<CheckVerdict> {
     }
     let slow = most.collector.as_str();
     let remedy = format!(
-        "polls will skip ticks: poll {slow} less often (schedule.{slow}), or raise limits.{key} if the provider \
-         allows it"
+        "polls will skip ticks: poll {slow} less often (schedule.{slow}), or raise limits.{} if the provider \
+         allows it",
+        limit.key()
     );
     Some(CheckVerdict::warn(says).remedy(remedy))
 }
@@ -177,13 +158,13 @@ mod tests {
             gaps: (Duration::from_secs(seconds), Duration::from_secs(seconds)),
         };
         let sweeps = [sweep(Collector::Containers, 61, 120), sweep(Collector::Databases, 150, 86_400)];
-        let fits = verdict("hosting_per_minute", 31, &sweeps).unwrap();
+        let fits = verdict(CallLimit::Hosting, 31, &sweeps).unwrap();
         assert_eq!(fits.outcome, CheckOutcome::Ok);
         assert_eq!(
             fits.says,
             "at most 30.6 of 31 calls/min: containers 61 every 2 min, databases 150 every 24 h"
         );
-        let over = verdict("hosting_per_minute", 30, &sweeps).unwrap();
+        let over = verdict(CallLimit::Hosting, 30, &sweeps).unwrap();
         assert_eq!(over.outcome, CheckOutcome::Warn);
         assert!(over.remedy.unwrap().contains("schedule.containers"));
     }
@@ -193,7 +174,7 @@ mod tests {
         let schedule: crate::provider::cron::Schedule = "0,5 3 * * *".parse().unwrap();
         let gaps = (schedule.shortest_gap(), schedule.longest_gap());
         let sweep = Sweep { collector: Collector::Databases, calls: 150, gaps };
-        let says = verdict("hosting_per_minute", 30, &[sweep]).unwrap().says;
+        let says = verdict(CallLimit::Hosting, 30, &[sweep]).unwrap().says;
         assert_eq!(says, "at most 30.0 of 30 calls/min: databases 150 at the most every 5 min");
     }
 }

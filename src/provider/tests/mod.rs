@@ -15,7 +15,7 @@ use std::time::Duration;
 use crate::model::{Group, Via};
 use crate::provider::hosts::RequestTiming;
 use crate::provider::{
-    BillingCredentials, Client, HostingCredentials, HostingToken, Hosts, Limits, Observer, ProviderSettings,
+    BillingCredentials, Client, HostingCredentials, HostingToken, Hosts, Observer, ProviderSettings,
 };
 
 use server::Server;
@@ -37,7 +37,7 @@ pub(crate) fn settings() -> ProviderSettings {
         }),
         container_states: [(0, "ENABLED".to_owned()), (1, "DISABLED_BY_SERVICE".to_owned())].into(),
         time_zone: Some(chrono_tz::Europe::Moscow),
-        limits: Limits::default(),
+        limits: [200, 60, 300, 30],
         via: Via::default(),
     }
 }

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use crate::model::{Collector, ContainerId, FailureKind, Group, SiteId};
-use crate::provider::ApiError;
 use crate::provider::error::{ErrorKind, Why};
 use crate::provider::hosts::RequestTiming;
+use crate::provider::{ApiError, CallLimit};
 
 use super::server::{Reply, Server};
 use super::{client, client_with, settings, settings_at, timing};
@@ -184,7 +184,7 @@ async fn an_unreadable_retry_after_slows_the_group_down_as_none_does() {
         })
         .await;
         let mut settings = settings_at(&server);
-        settings.limits.vm_list_per_minute = 2;
+        settings.limits[CallLimit::VmList as usize] = 2;
         let client = client(&server).0.renewed(settings).unwrap();
         // Half of the pace is one call in a minute.
         let read = tokio::time::timeout(Duration::from_secs(1), client.vms()).await;
