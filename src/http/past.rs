@@ -11,7 +11,7 @@ use super::head::Head;
 use super::past_pages::{self, PastPage};
 use super::query::{Asked, PageQuery};
 use super::response::{PLAIN, html, text, typed};
-use super::{Context, accounts, language, query};
+use super::{Context, language, query};
 use crate::alert::{History, Key, Past};
 use crate::model::zone_of;
 use crate::view::resource::{DAYS, ResourceFacts};
@@ -59,15 +59,11 @@ pub(super) async fn incidents(Asked { page: asked, request, context, .. }: Asked
         Ok(history) => history,
         Err(refusal) => return refusal,
     };
-    if history.episodes.is_empty()
-        && let Some(refusal) = accounts::refused(&asked, context)
-    {
-        return refusal;
-    }
     let snapshot = context.snapshot.get();
+    let accounts = asked.query.accounts(&snapshot);
     let zone = |key: &Key| zone_of(snapshot.accounts.get(&key.account).map(AsRef::as_ref));
-    let language = language::of(request.headers(), &asked.query.accounts(&snapshot));
-    let reader = Reader::new(language, now).of(snapshot.accounts.values().next().map(AsRef::as_ref));
+    let language = language::of(request.headers(), &accounts);
+    let reader = Reader::new(language, now).of(accounts.first().copied());
     let rows = history::rows(&history.episodes, zone, reader);
     let title = past_pages::title(days, language);
     let here = query::of_past(days, account);

@@ -30,19 +30,10 @@ struct Route {
     path: &'static str,
     /// HEAD is accepted wherever GET is.
     method: Method,
-    /// The effect of `account=`.
-    account: Account,
+    /// Whether `account=` limits the answer to one account, which must be configured: an empty page would look
+    /// healthy.
+    takes_account: bool,
     answer: Answer,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Account {
-    /// The parameter is ignored.
-    Ignored,
-    /// Limits the answer to one account, which must be configured: an empty page would look healthy.
-    Present,
-    /// Limits the answer to one account, which may have left the configuration.
-    Past,
 }
 
 #[derive(Clone, Copy)]
@@ -56,12 +47,16 @@ enum Answer {
 type Awaited<'a> = Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>;
 
 impl Route {
-    const fn get(path: &'static str, account: Account, answer: Answer) -> Self {
-        Self { path, method: Method::GET, account, answer }
+    const fn get(path: &'static str, answer: Answer) -> Self {
+        Self { path, method: Method::GET, takes_account: false, answer }
+    }
+
+    const fn of_accounts(path: &'static str, answer: Answer) -> Self {
+        Self { path, method: Method::GET, takes_account: true, answer }
     }
 
     const fn post(path: &'static str, answer: Answer) -> Self {
-        Self { path, method: Method::POST, account: Account::Ignored, answer }
+        Self { path, method: Method::POST, takes_account: false, answer }
     }
 }
 
@@ -69,23 +64,22 @@ const HEALTHY: &str = "/-/healthy";
 const READY: &str = "/-/ready";
 
 /// The path of the metrics is configured.
-static METRICS: Route = Route::get("", Account::Ignored, Answer::Made(metrics));
+static METRICS: Route = Route::get("", Answer::Made(metrics));
 
 /// All other endpoints.
 static ROUTES: [Route; 12] = {
-    use Account::{Ignored, Past, Present};
     use Answer::{Awaited, Made};
     [
-        Route::get("/", Present, Made(status_page)),
-        Route::get("/resource", Present, Awaited(|asked| Box::pin(past::resource(asked)))),
-        Route::get("/incidents", Past, Awaited(|asked| Box::pin(past::incidents(asked)))),
-        Route::get("/calendar.ics", Present, Made(feed)),
-        Route::get("/api/v1/status", Present, Made(status)),
-        Route::get("/sd/sites", Present, Awaited(|asked| Box::pin(targets(asked, TargetKind::Sites)))),
-        Route::get("/sd/vms", Present, Awaited(|asked| Box::pin(targets(asked, TargetKind::Vms)))),
-        Route::get(HEALTHY, Ignored, Made(|_| text(StatusCode::OK, "hostwatch is healthy.\n"))),
-        Route::get(READY, Ignored, Made(ready)),
-        Route::get("/-/style.css", Ignored, Made(style)),
+        Route::of_accounts("/", Made(status_page)),
+        Route::of_accounts("/resource", Awaited(|asked| Box::pin(past::resource(asked)))),
+        Route::of_accounts("/incidents", Awaited(|asked| Box::pin(past::incidents(asked)))),
+        Route::of_accounts("/calendar.ics", Made(feed)),
+        Route::of_accounts("/api/v1/status", Made(status)),
+        Route::of_accounts("/sd/sites", Awaited(|asked| Box::pin(targets(asked, TargetKind::Sites)))),
+        Route::of_accounts("/sd/vms", Awaited(|asked| Box::pin(targets(asked, TargetKind::Vms)))),
+        Route::get(HEALTHY, Made(|_| text(StatusCode::OK, "hostwatch is healthy.\n"))),
+        Route::get(READY, Made(ready)),
+        Route::get("/-/style.css", Made(style)),
         Route::post("/-/reload", Awaited(|asked| Box::pin(asked_to_reload(asked.context)))),
         Route::post(CONTROL, Awaited(|asked| Box::pin(control(asked.body, asked.context)))),
     ]
@@ -155,14 +149,17 @@ pub(super) async fn answer(
     }
     let page = query::parse(request.uri().query().unwrap_or_default());
     let asked = Asked { request, page, body, context };
-    if route.account != Account::Ignored && asked.page.accounts > 1 {
-        return text(StatusCode::BAD_REQUEST, SEVERAL_ACCOUNTS);
+    if route.takes_account {
+        if asked.page.accounts > 1 {
+            return text(StatusCode::BAD_REQUEST, SEVERAL_ACCOUNTS);
+        }
+        if let Some(refusal) = accounts::refused(&asked.page, context) {
+            return refusal;
+        }
     }
-    let refused = (route.account == Account::Present).then(|| accounts::refused(&asked.page, context));
-    match (refused.flatten(), route.answer) {
-        (Some(refusal), _) => refusal,
-        (None, Answer::Made(make)) => make(&asked),
-        (None, Answer::Awaited(make)) => make(asked).await,
+    match route.answer {
+        Answer::Made(make) => make(&asked),
+        Answer::Awaited(make) => make(asked).await,
     }
 }
 

@@ -54,6 +54,18 @@ async fn days_are_asked_for_and_a_part_of_the_incidents_is_called_so() {
     }
 }
 
+#[tokio::test]
+async fn the_past_of_one_account_is_in_its_zone() {
+    let zone = Some(chrono_tz::Asia::Tokyo);
+    let mut tokyo = book(Profile { time_zone: zone, ..Profile::clone(&profile("tokyo")) });
+    fill(&mut tokyo, read_at());
+    let server = Server::start(&[&full("main"), &tokyo], false).await;
+    for (account, zone) in [("tokyo", " JST"), ("main", " MSK")] {
+        let page = server.get(&format!("/incidents?account={account}")).await;
+        assert!(page.text().contains(zone), "{account}: {}", page.text());
+    }
+}
+
 /// Every episode is kept, not only the last. An unconfirmed incident is not kept.
 #[test]
 fn the_store_remembers_each_episode() {
