@@ -143,12 +143,12 @@ impl Secrets {
         let Ok(entries) = std::fs::read_dir(directory) else { return };
         let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
         let names: BTreeSet<String> = names.filter(|name| !name.starts_with('.')).collect();
-        let asked = self.asked.borrow();
+        let (asked, files) = (self.asked.borrow(), self.files.borrow());
         let known: Vec<&str> = asked.iter().map(String::as_str).collect();
         for name in &names {
             let bare =
                 name.strip_prefix(DIRECTORY_ID).and_then(|name| name.strip_prefix('_')).unwrap_or(name);
-            if asked.contains(name) || asked.contains(bare) {
+            if asked.contains(name) || asked.contains(bare) || files.contains(&directory.join(name)) {
                 continue;
             }
             let near = nearest(bare, &known);

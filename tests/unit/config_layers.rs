@@ -193,8 +193,8 @@ fn accounts_override_shared_settings_key_by_key() {
     let settings = place.load(&[]);
     let [a, b] = settings.accounts.as_slice() else { panic!("{settings:?}") };
     assert_eq!((vm_key(&settings, 0).as_str(), vm_key(&settings, 1).as_str()), ("shared", "own"));
-    assert_eq!((a.api.limits.vm_list_per_minute, a.api.limits.vm_other_per_minute), (100, 30));
-    assert_eq!((b.api.limits.vm_list_per_minute, b.api.limits.vm_other_per_minute), (100, 10));
+    assert_eq!(a.api.limits[..2], [100, 30]);
+    assert_eq!(b.api.limits[..2], [100, 10]);
     assert_eq!(a.schedules[&Collector::Vms].to_string(), "*/5 * * * *");
     assert_eq!(b.schedules[&Collector::Vms].to_string(), "0 * * * *");
     assert!(a.schedules.contains_key(&Collector::Ips) && !b.schedules.contains_key(&Collector::Ips));
@@ -234,6 +234,14 @@ fn a_secret_comes_from_a_file_or_a_credential() {
         assert_eq!(vm_key(&settings, 0), "from credential");
         assert_eq!(settings.secret_files, [place.path().join("credentials/main.vm_api_key")]);
     }
+    let renamed = Place::new(&format!("{account}vm_api_key_file = 'credentials/panel.key'"))
+        .with("credentials/panel.key", "x")
+        .with("credentials/other.key", "x");
+    let warnings = renamed.load_with_credentials().warnings.join("\n");
+    assert!(
+        warnings.contains("other.key: nobody reads this file") && !warnings.contains("panel.key: nobody"),
+        "{warnings}"
+    );
 }
 
 #[test]
