@@ -33,16 +33,8 @@ pub(crate) enum Fault {
     Login,
     /// The server wants no mail during this time.
     Busy(Span),
-    /// A temporary failure.
-    Deferred,
-    /// The server takes no mail for this recipient.
-    RecipientRefused,
-    /// The server refuses the contents of the mail.
-    MailRefused,
-    /// The server refuses us when it hears of this recipient or reads this mail. It may take other mails.
-    Held,
-    /// The whole mail was sent, and the reply was lost.
-    ReplyLost,
+    /// The failure of this one mail.
+    Of(Attempt),
     /// No attempt was made.
     Untried,
     /// The group became a supergroup with this number.
@@ -66,18 +58,15 @@ impl SendFailure {
 
     /// Whether the server refuses the recipient or the mail for good.
     pub(super) fn is_refusal(&self) -> bool {
-        matches!(self.fault, Fault::RecipientRefused | Fault::MailRefused)
+        matches!(self.fault, Fault::Of(Attempt::RecipientRefused | Attempt::MailRefused))
     }
 
     /// The failure as the notification log takes it in.
     pub(super) fn attempt(&self) -> Attempt {
         match self.fault {
             Fault::Away | Fault::Refuses | Fault::Login | Fault::Busy(_) | Fault::Untried => Attempt::Away,
-            Fault::Deferred | Fault::Moved(_) | Fault::Conflict => Attempt::Deferred,
-            Fault::RecipientRefused => Attempt::RecipientRefused,
-            Fault::MailRefused => Attempt::MailRefused,
-            Fault::Held => Attempt::Held,
-            Fault::ReplyLost => Attempt::ReplyLost,
+            Fault::Moved(_) | Fault::Conflict => Attempt::Deferred,
+            Fault::Of(attempt) => attempt,
         }
     }
 }
@@ -85,14 +74,14 @@ impl SendFailure {
 impl From<SendError> for SendFailure {
     fn from(error: SendError) -> Self {
         let fault = match (error.end, error.stage) {
-            (End::ReplyLost, _) => Fault::ReplyLost,
-            (End::Broken, Stage::Sender | Stage::Recipient | Stage::Content) => Fault::Deferred,
-            (End::Refused(blame), Stage::Recipient | Stage::Content) => match blame {
-                Blame::Later => Fault::Deferred,
-                Blame::Address => Fault::RecipientRefused,
-                Blame::Mail => Fault::MailRefused,
-                Blame::Server => Fault::Held,
-            },
+            (End::ReplyLost, _) => Fault::Of(Attempt::ReplyLost),
+            (End::Broken, Stage::Sender | Stage::Recipient | Stage::Content) => Fault::Of(Attempt::Deferred),
+            (End::Refused(blame), Stage::Recipient | Stage::Content) => Fault::Of(match blame {
+                Blame::Later => Attempt::Deferred,
+                Blame::Address => Attempt::RecipientRefused,
+                Blame::Mail => Attempt::MailRefused,
+                Blame::Server => Attempt::Held,
+            }),
             (End::Broken | End::Refused(Blame::Later), _) => Fault::Away,
             (End::Refused(_), Stage::Login) => Fault::Login,
             (End::Refused(_), _) => Fault::Refuses,

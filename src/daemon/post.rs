@@ -7,6 +7,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Client, Response, Url};
 
 use super::delivery::{Fault, SendFailure};
+use crate::alert::Attempt;
 use crate::model::Via;
 use crate::provider::{cause, http_client_via};
 
@@ -35,7 +36,7 @@ impl Receiver {
     /// The request may have arrived.
     pub(super) fn lost(&self, reason: &str) -> SendFailure {
         let error = format!("the answer of {} was lost, so it may have taken it: {reason}", self.of);
-        SendFailure { fault: Fault::ReplyLost, error }
+        SendFailure { fault: Fault::Of(Attempt::ReplyLost), error }
     }
 }
 

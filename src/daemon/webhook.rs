@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 
 use super::delivery::{Fault, SendFailure};
 use super::post::{Poster, Receiver, start_of};
+use crate::alert::Attempt;
 use crate::clock;
 use crate::mail::WebhookSettings;
 use crate::mail::smtp;
@@ -67,8 +68,10 @@ impl Webhook {
             200..=399 | 401 | 403 | 404 | 410 => {
                 fail(Fault::Login, format!("{answered}; check webhooks.{name}.url"))
             }
-            400 | 413 | 422 => fail(Fault::MailRefused, format!("it does not take this: {answered}")),
-            _ => fail(wait.map_or(Fault::Deferred, Fault::Busy), answered),
+            400 | 413 | 422 => {
+                fail(Fault::Of(Attempt::MailRefused), format!("it does not take this: {answered}"))
+            }
+            _ => fail(wait.map_or(Fault::Of(Attempt::Deferred), Fault::Busy), answered),
         }
     }
 

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::Map;
 
+use crate::alert::Attempt;
 use crate::config::Settings;
 use crate::daemon::delivery::{Fault, SendFailure};
 use crate::daemon::telegram::Chat;
@@ -65,7 +66,7 @@ fn remedy(settings: &TelegramSettings, fault: Fault) -> String {
         Fault::Login => format!(
             "messages wait in the store until it works; take the token from @BotFather into telegram.{name}.token"
         ),
-        Fault::RecipientRefused | Fault::MailRefused => {
+        Fault::Of(Attempt::RecipientRefused | Attempt::MailRefused) => {
             format!("check telegram.{name}.chat_id; write to the bot, or add it to the group, once")
         }
         _ => {

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::alert::Attempt;
 use crate::daemon::delivery::{Fault, SendFailure};
 use crate::daemon::post::{self, Poster, Receiver};
 use crate::mail::TelegramSettings;
@@ -124,13 +125,13 @@ fn fault(status: u16, answer: Option<Answer>) -> Fault {
     match (status, parameters.migrate_to_chat_id) {
         (_, Some(number)) => Fault::Moved(number),
         (401 | 404, _) => Fault::Login,
-        (403, _) => Fault::RecipientRefused,
+        (403, _) => Fault::Of(Attempt::RecipientRefused),
         (409, _) => Fault::Conflict,
         (429, _) => Fault::Busy(Duration::from_secs(parameters.retry_after.unwrap_or(0))),
         // "message is too long" is about the message, "chat not found" is about the recipient.
-        (400, _) if OF_CHAT.iter().any(|word| says.contains(word)) => Fault::RecipientRefused,
-        (400 | 413, _) => Fault::MailRefused,
-        _ => Fault::Deferred,
+        (400, _) if OF_CHAT.iter().any(|word| says.contains(word)) => Fault::Of(Attempt::RecipientRefused),
+        (400 | 413, _) => Fault::Of(Attempt::MailRefused),
+        _ => Fault::Of(Attempt::Deferred),
     }
 }
 
@@ -153,8 +154,10 @@ fn words(name: &str, fault: Fault, status: u16, said: Option<&str>) -> String {
         Fault::Moved(number) => {
             format!("the group of {name} became a supergroup; set telegram.{name}.chat_id to {number}")
         }
-        Fault::RecipientRefused => format!("Telegram chat {name} cannot be written to: {answered}"),
-        Fault::MailRefused => format!("Telegram does not take this for {name}: {answered}"),
+        Fault::Of(Attempt::RecipientRefused) => {
+            format!("Telegram chat {name} cannot be written to: {answered}")
+        }
+        Fault::Of(Attempt::MailRefused) => format!("Telegram does not take this for {name}: {answered}"),
         Fault::Conflict => format!(
             "the buttons in chat {name} do nothing, since another program reads the bot's updates: {answered}"
         ),
@@ -175,22 +178,34 @@ mod tests {
             (
                 403,
                 r#"{"ok":false,"description":"Forbidden: bot was blocked by the user"}"#,
-                Fault::RecipientRefused,
+                Fault::Of(Attempt::RecipientRefused),
             ),
             (
                 403,
                 r#"{"ok":false,"description":"Forbidden: bot was kicked from the group chat"}"#,
-                Fault::RecipientRefused,
+                Fault::Of(Attempt::RecipientRefused),
             ),
-            (400, r#"{"ok":false,"description":"Bad Request: chat not found"}"#, Fault::RecipientRefused),
+            (
+                400,
+                r#"{"ok":false,"description":"Bad Request: chat not found"}"#,
+                Fault::Of(Attempt::RecipientRefused),
+            ),
             (
                 400,
                 r#"{"ok":false,"description":"Bad Request: message thread not found"}"#,
-                Fault::RecipientRefused,
+                Fault::Of(Attempt::RecipientRefused),
             ),
-            (400, r#"{"ok":false,"description":"Bad Request: TOPIC_CLOSED"}"#, Fault::RecipientRefused),
-            (400, r#"{"ok":false,"description":"Bad Request: message is too long"}"#, Fault::MailRefused),
-            (413, "", Fault::MailRefused),
+            (
+                400,
+                r#"{"ok":false,"description":"Bad Request: TOPIC_CLOSED"}"#,
+                Fault::Of(Attempt::RecipientRefused),
+            ),
+            (
+                400,
+                r#"{"ok":false,"description":"Bad Request: message is too long"}"#,
+                Fault::Of(Attempt::MailRefused),
+            ),
+            (413, "", Fault::Of(Attempt::MailRefused)),
             (
                 409,
                 r#"{"ok":false,"description":"Conflict: terminated by other getUpdates request"}"#,
@@ -207,16 +222,16 @@ mod tests {
                 r#"{"ok":false,"description":"Bad Request: group chat was upgraded","parameters":{"migrate_to_chat_id":-1002}}"#,
                 Fault::Moved(-1002),
             ),
-            (500, "", Fault::Deferred),
-            (502, "<html>", Fault::Deferred),
-            (302, "", Fault::Deferred),
+            (500, "", Fault::Of(Attempt::Deferred)),
+            (502, "<html>", Fault::Of(Attempt::Deferred)),
+            (302, "", Fault::Of(Attempt::Deferred)),
             (
                 200,
                 r#"{"ok":false,"error_code":429,"description":"","parameters":{"retry_after":7}}"#,
                 busy(7),
             ),
             // The answer of a hotel's network, or of a filter.
-            (200, "<html>", Fault::Deferred),
+            (200, "<html>", Fault::Of(Attempt::Deferred)),
         ];
         for (status, body, want) in table {
             assert_eq!(fault(status, serde_json::from_str(body).ok()), want, "{status} {body}");

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::bot::Bot;
+use crate::alert::Attempt;
 use crate::daemon::delivery::{Fault, SendFailure};
 use crate::daemon::post::WHOLE;
 use crate::mail::TelegramSettings;
@@ -164,7 +165,7 @@ impl Chat {
 
     fn message(&self, raw: &[u8]) -> Result<Map<String, Value>, SendFailure> {
         serde_json::from_slice(raw).map_err(|error| SendFailure {
-            fault: Fault::MailRefused,
+            fault: Fault::Of(Attempt::MailRefused),
             error: format!("the message is no JSON: {error}"),
         })
     }
