@@ -30,7 +30,7 @@ const MOST_LINES: usize = 8_192;
 /// If it is called a second time.
 pub(crate) fn init(level: LevelFilter, format: LogFormat) -> Result<WorkerGuard, TryInitError> {
     let dropped = Arc::new(OnceLock::new());
-    let stderr = Stderr { dropped: Arc::clone(&dropped), said: 0, is_json: format == LogFormat::Json };
+    let stderr = Stderr { dropped: Arc::clone(&dropped), said: 0 };
     let queue = NonBlockingBuilder::default().lossy(true).buffered_lines_limit(MOST_LINES);
     let (lines, guard) = queue.thread_name("log").finish(stderr);
     let _ = dropped.set(lines.error_counter());
@@ -50,28 +50,21 @@ fn is_journal() -> bool {
     stderr.is_ok_and(|file| stream == format!("{}:{}", file.st_dev, file.st_ino))
 }
 
-/// Writes lines to stderr. Once it can write again after lines were dropped, it says how many.
+/// Writes lines to stderr. Once it can write again after lines were dropped, the log says how many.
 struct Stderr {
     dropped: Arc<OnceLock<ErrorCounter>>,
     said: usize,
-    is_json: bool,
 }
 
 impl Write for Stderr {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let dropped = self.dropped.get().map_or(0, ErrorCounter::dropped_lines);
-        let mut stderr = io::stderr().lock();
         // The daemon goes on when its log is no longer read.
-        let _ = stderr.write_all(line);
+        let _ = io::stderr().write_all(line);
         if dropped > self.said {
-            let count = dropped - self.said;
             self.said = dropped;
-            let words = "lines of the log were dropped: nobody read it";
-            let _ = if self.is_json {
-                writeln!(stderr, "{{\"level\":\"WARN\",\"message\":\"{words}\",\"count\":{count}}}")
-            } else {
-                writeln!(stderr, "level=warn message=\"{words}\" count={count}")
-            };
+            // This line may be dropped too; the next one counts it.
+            tracing::warn!(count = dropped, "lines of the log were dropped since the start: nobody read it");
         }
         Ok(line.len())
     }

@@ -7,8 +7,6 @@ use anyhow::{Result, bail};
 use super::beside::Beside;
 use super::output::print;
 use crate::daemon::control::{Reply, Request};
-use crate::model::Language;
-use crate::view::words;
 
 pub(super) async fn run(file: &Path) -> Result<()> {
     let answer = Beside::of(file).ask(&Request::Health).await?;
@@ -16,6 +14,5 @@ pub(super) async fn run(file: &Path) -> Result<()> {
     if !health.stuck.is_empty() {
         bail!("the daemon answers, but its loops are stuck: {}; restart it", health.stuck.join(", "));
     }
-    let up = words::lasted(health.now - health.started_at, Language::En);
-    print(&format!("hostwatch runs, up {up}; all of its loops work\n"))
+    print("hostwatch runs; all of its loops work\n")
 }

@@ -117,7 +117,7 @@ impl Common {
             own: Arc::clone(&self.own),
             alerting: self.alerting.clone(),
             memory: Arc::clone(&self.store) as Arc<dyn http::Remember>,
-            control: Arc::new(Desk { common: Arc::clone(self), about, reload: reload.clone() }),
+            control: Arc::new(Desk { common: Arc::clone(self), reload: reload.clone() }),
             telemetry_path,
             calendar_domain: self.calendar_domain.clone(),
             hosts: self.hosts.clone(),

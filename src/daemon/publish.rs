@@ -31,22 +31,12 @@ pub(super) fn say_returned(aside: Option<&Path>) {
 }
 
 impl Common {
-    /// Replaces the incidents of all accounts.
-    pub(super) fn show_incidents(&self, log: &Log, facts: &Facts<'_>) {
-        let all = facts.engine.incidents.values();
-        self.own.incidents(None, &counts(all.clone()));
-        let rows = all.filter_map(|one| IncidentRow::of(one, log, facts)).collect();
-        let dates = facts.engine.cut_offs.iter();
-        let calendar = dates.filter_map(|(account, one)| Some((account.clone(), one.calendar?))).collect();
-        self.write(|alerting| (alerting.incidents, alerting.calendar) = (rows, calendar));
-    }
-
     /// Replaces the incidents of these accounts.
-    pub(super) fn show_incidents_of(&self, accounts: &BTreeSet<&AccountName>, log: &Log, facts: &Facts<'_>) {
+    pub(super) fn show_incidents(&self, accounts: &BTreeSet<AccountName>, log: &Log, facts: &Facts<'_>) {
         self.write(|alerting| {
-            for &account in accounts {
+            for account in accounts {
                 let its = || facts.engine.incidents_of(account);
-                self.own.incidents(Some(account.as_str()), &counts(its()));
+                self.own.incidents(account.as_str(), &counts(its()));
                 let rows = its().filter_map(|one| IncidentRow::of(one, log, facts)).collect();
                 alerting.incidents.put(account, rows);
                 match facts.engine.cut_offs.get(account).and_then(|one| one.calendar) {

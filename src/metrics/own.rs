@@ -223,11 +223,11 @@ impl Own {
         self.vectors.collector_polls.add(&[labels[0], labels[1], result], 1.0);
     }
 
-    /// Replaces the counts of open incidents, of one account or of all, by account, kind, severity and state.
-    pub(crate) fn incidents(&self, account: Option<&str>, counts: &BTreeMap<[&str; 4], u64>) {
+    /// Replaces the counts of open incidents of one account, by account, kind, severity and state.
+    pub(crate) fn incidents(&self, account: &str, counts: &BTreeMap<[&str; 4], u64>) {
         let _whole = self.whole.lock();
         let incidents = &self.vectors.incidents;
-        account.map_or_else(|| incidents.reset(), |one| incidents.forget(one, None));
+        incidents.forget(account, None);
         for (labels, &count) in counts {
             incidents.set(labels, count as f64);
         }

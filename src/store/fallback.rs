@@ -103,7 +103,8 @@ impl StoreError {
         matches!(code, Some(DiskFull | SystemIoFailure | DatabaseBusy | DatabaseLocked))
     }
 
-    /// Whether the file itself is broken, and not just out of reach.
+    /// Whether the file itself is broken, and not just out of reach. Only contents can prove damage: a file that cannot
+    /// be read because the disk fails or is full may be whole.
     pub(super) fn is_damage(&self) -> bool {
         use ErrorCode::{DatabaseCorrupt, NotADatabase};
         let (Self::Sql(error) | Self::Open { source: error, .. }) = self else {

@@ -179,7 +179,7 @@ impl Store {
     fn look_over(&mut self, path: &Path, now: DateTime<Utc>) -> Result<(), StoreError> {
         self.connection
             .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
-            .map_err(|source| unsound(source, path))?;
+            .map_err(opening(path))?;
         is_sound(&self.connection, path)?;
         schema::bring_up(&mut self.connection, path, now)?;
         // A row that cannot be read is damage too, even in a sound file.
@@ -251,9 +251,8 @@ impl Store {
     }
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
-        let open = |source| StoreError::Open { path: path.to_owned(), source };
-        let connection = Connection::open_with_flags(path, flags).map_err(open)?;
-        connection.busy_timeout(BUSY).map_err(open)?;
+        let connection = Connection::open_with_flags(path, flags).map_err(opening(path))?;
+        connection.busy_timeout(BUSY).map_err(opening(path))?;
         Ok(Self { path: Some(path.to_owned()), ..Self::on(connection) })
     }
 }
@@ -261,21 +260,14 @@ impl Store {
 /// Looks for damage in every page.
 fn is_sound(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let verdict = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
-    match verdict.map_err(|source| unsound(source, path))? {
+    match verdict.map_err(opening(path))? {
         text if text == "ok" => Ok(()),
         detail => Err(StoreError::Damaged { path: path.to_owned(), detail }),
     }
 }
 
-/// Only contents can prove damage. A file that cannot be read because the disk fails or is full may be whole.
-fn unsound(source: rusqlite::Error, path: &Path) -> StoreError {
-    let path = path.to_owned();
-    match source.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
-            StoreError::Damaged { path, detail: source.to_string() }
-        }
-        _ => StoreError::Open { path, source },
-    }
+fn opening(path: &Path) -> impl Fn(rusqlite::Error) -> StoreError {
+    |source| StoreError::Open { path: path.to_owned(), source }
 }
 
 /// Otherwise the process that closes a file last writes its journal into it.

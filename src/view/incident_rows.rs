@@ -41,13 +41,16 @@ impl IncidentRows {
     }
 }
 
+#[cfg(test)]
 impl FromIterator<IncidentRow> for IncidentRows {
     fn from_iter<I: IntoIterator<Item = IncidentRow>>(rows: I) -> Self {
         let mut accounts: BTreeMap<AccountName, Vec<IncidentRow>> = BTreeMap::new();
         for row in rows {
             accounts.entry(row.account.clone()).or_default().push(row);
         }
-        Self(Arc::new(accounts.into_iter().map(|(account, rows)| (account, rows.into())).collect()))
+        let mut all = Self::default();
+        accounts.into_iter().for_each(|(account, rows)| all.put(&account, rows));
+        all
     }
 }
 

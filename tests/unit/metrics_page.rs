@@ -57,7 +57,7 @@ fn own() -> Own {
     own.rejected(&account, Collector::Vms, 2);
     own.inconsistent(&account);
     own.unknown_values(&account, "vm.state", 1);
-    own.incidents(None, &BTreeMap::from([(["main", "vm_error", "critical", "firing"], 1)]));
+    own.incidents("main", &BTreeMap::from([(["main", "vm_error", "critical", "firing"], 1)]));
     own.notification(Notification::Sent);
     own.outbox(&OutboxSummary {
         owed: 2,
@@ -100,8 +100,9 @@ fn the_incidents_of_one_account_are_counted_anew_and_the_others_stay() {
     let open = |account: &'static str, kind: &'static str, count: u64| {
         ([account, kind, "critical", "firing"], count)
     };
-    own.incidents(None, &BTreeMap::from([open("a", "vm_error", 1), open("b", "vm_error", 2)]));
-    own.incidents(Some("a"), &BTreeMap::from([open("a", "site_error", 3)]));
+    own.incidents("a", &BTreeMap::from([open("a", "vm_error", 1)]));
+    own.incidents("b", &BTreeMap::from([open("b", "vm_error", 2)]));
+    own.incidents("a", &BTreeMap::from([open("a", "site_error", 3)]));
     let page = String::from_utf8(own.encode(false)).unwrap();
     let found: Vec<&str> = page.lines().filter(|line| line.starts_with("hostwatch_incidents{")).collect();
     let line = |account, kind, count| {

@@ -13,7 +13,6 @@ use crate::daemon::pipeline::Message;
 use crate::http::{self, Answering, Control, Reload};
 use crate::model::freshness::state_collectors;
 use crate::model::{AccountName, Collector, Snapshot};
-use crate::view::About;
 
 /// The interval of checks whether a requested poll has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -21,7 +20,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The state of the daemon that answers are made from.
 pub(in crate::daemon) struct Desk {
     pub(in crate::daemon) common: Arc<Common>,
-    pub(in crate::daemon) about: About,
     pub(in crate::daemon) reload: mpsc::Sender<Reload>,
 }
 
@@ -95,7 +93,7 @@ impl Desk {
 
     fn health(&self) -> DaemonHealth {
         let stuck = self.common.liveness.stuck().into_iter().map(str::to_owned).collect();
-        DaemonHealth { started_at: self.about.started_at, now: self.common.clock.now(), stuck }
+        DaemonHealth { stuck }
     }
 
     /// Asks the pipeline, which answers between two of its messages.

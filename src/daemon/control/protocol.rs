@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::http::RELOAD_AT_MOST;
@@ -149,8 +148,6 @@ pub(crate) enum Reply {
 /// The state of the daemon itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct DaemonHealth {
-    pub started_at: DateTime<Utc>,
-    pub now: DateTime<Utc>,
     /// Loops that have not run for too long.
     pub stuck: Vec<String>,
 }

@@ -4,7 +4,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -89,14 +89,10 @@ fn bind(path: &Path) -> Result<(ControlSocket, Listener)> {
     let address = SockAddr::unix(&short).context("the name is too long for a socket; shorten store.path")?;
     remove_stale(path, &short)?;
     let socket = socket2::Socket::new(Domain::UNIX, Type::STREAM, None).context("making it")?;
-    // The mode is set before the name exists, so that others can never open the socket.
-    let socket = File::from(OwnedFd::from(socket));
-    socket.set_permissions(Permissions::from_mode(MODE)).context("setting its mode")?;
-    let socket = socket2::Socket::from(OwnedFd::from(socket));
     socket.bind(&address).context("binding it")?;
     let file = fs::symlink_metadata(path).context("looking at it")?;
     let control = ControlSocket { path: path.to_owned(), place: (file.dev(), file.ino()) };
-    // Not every system takes the mode from the socket.
+    // Until it listens it refuses everybody.
     fs::set_permissions(path, Permissions::from_mode(MODE)).context("setting its mode")?;
     socket.listen(BACKLOG).context("listening on it")?;
     socket.set_nonblocking(true).context("listening on it")?;

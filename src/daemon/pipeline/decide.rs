@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::mails::MailWriter;
 use super::{Pipeline, story};
-use crate::alert::{Engine, Facts, Key, Stand};
+use crate::alert::{Engine, Key, Stand};
 use crate::failpoint;
 use crate::model::{AccountName, Collector, Observed};
 use crate::store::StoreError;
@@ -71,7 +71,7 @@ impl Pipeline {
         self.note_store_result(committed);
         failpoint::reach("committed");
         story::tell(changed, &self.engine);
-        self.show_incidents_of(changed.keys());
+        self.show_incidents_of(&changed.keys().map(|key| key.account.clone()).collect());
         self.dispatch();
     }
 
@@ -99,28 +99,28 @@ impl Pipeline {
     }
 
     /// Has the collectors of these accounts poll soon while their next readings decide something.
-    pub(super) fn await_readings<'a>(&self, accounts: impl Iterator<Item = &'a AccountName>) {
+    fn await_readings(&self, accounts: &BTreeSet<AccountName>) {
         let snapshot = self.common.snapshot.get();
-        for (account, state) in accounts.filter_map(|account| snapshot.accounts.get_key_value(account)) {
+        let watched = accounts.iter().filter_map(|account| snapshot.accounts.get_key_value(account));
+        for (account, state) in watched {
             self.common.polls.awaits(account, self.engine.awaited(state, self.now));
         }
     }
 
-    pub(super) fn show_incidents_of<'a>(&mut self, keys: impl Iterator<Item = &'a Key>) {
-        let accounts: BTreeSet<&AccountName> = keys.map(|key| &key.account).collect();
-        if !accounts.is_empty() {
-            let snapshot = self.common.snapshot.get();
-            let facts: Facts<'_> = facts!(self, &snapshot);
-            self.common.show_incidents_of(&accounts, &self.log, &facts);
-            self.await_readings(accounts.iter().copied());
-            accounts.into_iter().for_each(|account| self.export_incidents_of(account));
-        }
+    /// Shows the incidents of all accounts.
+    pub(super) fn show_incidents(&mut self) {
+        let of_incidents = self.engine.incidents.keys().map(|key| &key.account);
+        let all = of_incidents.chain(self.known.keys()).cloned().collect();
+        self.show_incidents_of(&all);
     }
 
-    pub(super) fn show_incidents(&mut self) {
-        let snapshot = self.common.snapshot.get();
-        self.common.show_incidents(&self.log, &facts!(self, &snapshot));
-        snapshot.accounts.keys().for_each(|account| self.export_incidents_of(account));
+    pub(super) fn show_incidents_of(&mut self, accounts: &BTreeSet<AccountName>) {
+        if !accounts.is_empty() {
+            let snapshot = self.common.snapshot.get();
+            self.common.show_incidents(accounts, &self.log, &facts!(self, &snapshot));
+            self.await_readings(accounts);
+            accounts.iter().for_each(|account| self.export_incidents_of(account));
+        }
     }
 
     /// The next page shows the incidents of an account, if it is watched.

@@ -282,7 +282,6 @@ impl Pipeline {
         self.look_at_time();
         // Incidents that ended long ago leave the page.
         self.show_incidents();
-        self.await_readings(self.known.keys());
         self.encode_again();
         self.encode_all();
         self.edit_what_is_over();
@@ -337,6 +336,11 @@ impl Pipeline {
     }
 }
 
+/// Whether a poll was not complete after one that was complete or failed.
+fn begins_incomplete(before: &CollectorStatus, now: &CollectorStatus) -> bool {
+    now.success && !now.complete && (before.complete || !before.success)
+}
+
 /// Logs a poll if its result changed, and not at every poll.
 fn log_change(before: &CollectorStatus, now: &CollectorStatus, problems: &[String]) {
     match (&before.failure, &now.failure) {
@@ -351,8 +355,26 @@ fn log_change(before: &CollectorStatus, now: &CollectorStatus, problems: &[Strin
         (Some(_), None) => tracing::info!("can read again"),
         (None, None) => {}
     }
-    if now.success && !now.complete && (before.complete || before.polls == 0) {
+    if begins_incomplete(before, now) {
         let problems = problems.join("; ");
         tracing::warn!(problems, "what was read is not complete");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_incomplete_poll_is_logged() {
+        let of = |success, complete| CollectorStatus { success, complete, ..CollectorStatus::default() };
+        let (failed, whole, part) = (of(false, false), of(true, true), of(true, false));
+        for (polls, want) in [
+            ([&failed, &part, &part], [true, false]),
+            ([&whole, &part, &whole], [true, false]),
+            ([&part, &failed, &part], [false, true]),
+        ] {
+            assert_eq!([0, 1].map(|poll| begins_incomplete(polls[poll], polls[poll + 1])), want, "{polls:?}");
+        }
     }
 }

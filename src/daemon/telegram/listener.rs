@@ -65,18 +65,22 @@ struct Heard {
 }
 
 impl Listener {
-    /// Listens until it is stopped.
+    /// Listens until it is stopped. A press that was not confirmed is sent again after the next start.
     pub(in crate::daemon) async fn run(mut self, stop: CancellationToken) {
+        stop.run_until_cancelled(self.listen()).await;
+    }
+
+    async fn listen(&mut self) {
         let mut heard = Heard::default();
         let mut pause = Duration::ZERO;
         let mut bot = String::new();
         let mut editor = Editor { again: None, not_before: Instant::now() };
-        while !stop.is_cancelled() {
+        loop {
             let way = Way::Named(Service::Telegram, self.name.clone());
-            let Some(carrier) = self.common.carriers.get(&way).map(Shared::get) else {
-                return stop.cancelled().await;
+            let carrier = self.common.carriers.get(&way).map(Shared::get);
+            let Some(chat) = carrier.as_ref().and_then(|carrier| carrier.chat()) else {
+                return std::future::pending().await;
             };
-            let Some(chat) = carrier.chat() else { return stop.cancelled().await };
             if bot != chat.bot.number() {
                 bot = chat.bot.number().to_owned();
                 heard = Heard::default();
@@ -100,7 +104,6 @@ impl Listener {
             tokio::pin!(call);
             let called = loop {
                 tokio::select! {
-                    () = stop.cancelled() => return,
                     called = &mut call => break called,
                     Some(edit) = editor.next(&mut self.edits) => editor.edit(chat, edit, &self.common.messages).await,
                 }

@@ -131,9 +131,9 @@ pub fn decisions(world: &World) -> Vec<String> {
     all
 }
 
-/// Sorts events of the same second: one that is told once more since a reply was lost keeps its place; an end
-/// comes first if the incident is open, and a beginning if it is not. Otherwise the order of arrival counts. "was-down" is a beginning and an end, so it comes while the incident
-/// is not open.
+/// Sorts events of the same second. One that is told once more since a reply was lost keeps its place. Otherwise an
+/// end comes first if the incident is open, and a beginning if it is not; then the order of arrival counts.
+/// "was-down" is a beginning and an end, so it comes while the incident is not open.
 pub fn in_order(mut rest: Vec<Told>, is_doubtful: impl Fn(&Told) -> bool) -> Vec<Told> {
     let mut ordered: Vec<Told> = Vec::with_capacity(rest.len());
     let mut open = false;
