@@ -349,6 +349,8 @@ impl Incident {
             if reading.at - self.run_since >= FLAPPING_QUIET {
                 self.changes.clear();
                 self.end(phase, self.run_since, Cause::Stable);
+            } else {
+                self.why = Cause::Flapping { changes: self.changes.len() };
             }
         } else {
             self.count_change(reading.at);

@@ -158,10 +158,11 @@ impl Auditor {
         self.account.wakes(now);
         self.inbox.wakes(now);
         let moments = self.acks.values_mut().chain(self.polls.values_mut().map(|one| &mut one.ended));
-        let moments = moments.chain(self.refused.values_mut());
-        let moments = moments.chain(self.refused_facts.values_mut().map(|(at, _)| at));
-        let moments = moments.chain(self.sent.values_mut().flatten());
         moments.filter(|at| **at > now).for_each(|at| *at = now);
+        // "Clock steps hold nothing back": a pause or an hour that began ahead of the clock is over.
+        self.refused.retain(|_, at| *at <= now);
+        self.refused_facts.retain(|_, (at, _)| *at <= now);
+        self.sent.values_mut().for_each(|sent| sent.retain(|at| *at <= now));
     }
 
     pub fn silenced(&mut self, pattern: &'static str, until: DateTime<Utc>) {

@@ -2,7 +2,7 @@
 //! good readings.
 
 use super::{World, stories, stories_of};
-use crate::alert::Kind;
+use crate::alert::{Cause, Kind, Phase};
 
 /// VM 1 breaks and recovers twice.
 fn flapping() -> World {
@@ -11,6 +11,14 @@ fn flapping() -> World {
     assert_eq!(world.heard("ops", ""), "opened resolved opened");
     world.forget();
     world
+}
+
+#[test]
+fn a_flapping_problem_that_is_right_for_now_shows_why_it_is_still_open() {
+    let mut world = flapping();
+    world.live("vm1=active, vms, vm1=error, vm1=active, vms, vms");
+    let row = world.row(Kind::VmError, "1").unwrap();
+    assert_eq!((row.phase, row.why), (Phase::Recovering, Some(Cause::Flapping { changes: 4 })));
 }
 
 /// A poll that fails on another page shows what it read before that.
