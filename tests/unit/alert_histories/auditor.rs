@@ -161,7 +161,8 @@ impl Auditor {
         moments.filter(|at| **at > now).for_each(|at| *at = now);
         // "Clock steps hold nothing back": a pause or an hour that began ahead of the clock is over.
         self.refused.retain(|_, at| *at <= now);
-        self.refused_facts.retain(|_, (at, _)| *at <= now);
+        let of_facts = self.refused_facts.values_mut().map(|(at, _)| at);
+        of_facts.filter(|at| **at > now).for_each(|at| *at = now - HOUR);
         self.sent.values_mut().for_each(|sent| sent.retain(|at| *at <= now));
     }
 

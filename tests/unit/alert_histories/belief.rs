@@ -35,7 +35,7 @@ pub struct Maybe {
     bad: (u32, u32),
     good: (u32, u32),
     bad_since: DateTime<Utc>,
-    /// The time since which it was seen right often enough.
+    /// The time since which it was seen right often enough, without a failed poll or a sleep.
     good_since: DateTime<Utc>,
     pub may_be_open: bool,
     pub may_be_over: bool,
@@ -211,6 +211,10 @@ impl Belief {
     fn collector(&mut self, key: &Key, sign: Sign, now: DateTime<Utc>) {
         let name = key.resource.to_string();
         let collector = Collector::ALL.iter().copied().find(|one| one.as_str() == name).unwrap();
+        if matches!(sign, Sign::Bad | Sign::PerhapsBad) {
+            let its = self.all.iter_mut().filter(|(key, _)| key.kind.seen_by() == Some(collector));
+            its.for_each(|(_, one)| one.good_since = now);
+        }
         match sign {
             Sign::Bad => {
                 let (_, since) = self.failing.entry(collector).or_insert((now, None));
@@ -246,6 +250,7 @@ impl Belief {
 
     /// The clock was set: no remembered time may be in the future.
     pub fn wakes(&mut self, now: DateTime<Utc>) {
+        self.all.values_mut().for_each(|one| one.good_since = now);
         let of_all = self.all.values_mut().flat_map(Maybe::moments);
         // The duration of a failure is counted from the first reading after it.
         self.failing.values_mut().for_each(|(_, since)| *since = None);
