@@ -17,6 +17,7 @@ use super::log::Log;
 use super::notice::{Form, Item, Notice, Started, Summary};
 use super::notified::{Told, What};
 use super::reason::Cause;
+use super::silence::Decided;
 use super::subject::Subject;
 use crate::model::{AccountName, Collector, WEBHOOK};
 
@@ -252,7 +253,7 @@ impl Log {
             says,
             at: facts.now,
             is_reminded,
-            muted: None,
+            muted: Decided::default(),
             deleted_at: facts.deleted_at(key),
         })
     }

@@ -127,7 +127,7 @@ pub(crate) struct Item {
     /// Whether reminders follow unless somebody acknowledges the incident.
     pub is_reminded: bool,
     /// In a digest: people's decisions about it.
-    pub muted: Option<Decided>,
+    pub muted: Decided,
     /// The time at which the provider deletes the data of a cut-off account, if it is known.
     pub deleted_at: Option<DateTime<Utc>>,
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Duration, Utc};
+use serde::{Deserialize, Serialize};
 
 use super::cut_off::CutOff;
 use super::incident::Incident;
@@ -38,11 +39,24 @@ pub(crate) struct Silence {
     pub comment: String,
 }
 
-/// People's decisions about one incident, with their comments.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// People's decisions about one incident.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Decided {
-    pub acknowledged: Option<String>,
-    pub silenced: Option<(DateTime<Utc>, String)>,
+    pub acknowledged: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acknowledged_at: Option<DateTime<Utc>>,
+    /// The end of the silence that it is under.
+    pub silenced_until: Option<DateTime<Utc>>,
+    /// The comment of the acknowledgement or the silence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl Decided {
+    /// Whether the incident is acknowledged or silenced.
+    pub(crate) fn is_looked_after(&self) -> bool {
+        self.acknowledged || self.silenced_until.is_some()
+    }
 }
 
 /// An acknowledgement of an overdue account ends after this time.
@@ -93,19 +107,16 @@ impl Muted {
         self.acks.get(&incident.key).filter(|ack| ack.episode == incident.episode && !has_ended(ack))
     }
 
-    /// People's decisions about an incident; `None` if there are none.
-    pub(crate) fn decided(
-        &self,
-        incident: &Incident,
-        ack: Option<&Ack>,
-        now: DateTime<Utc>,
-    ) -> Option<Decided> {
+    /// People's decisions about an incident.
+    pub(crate) fn decided(&self, incident: &Incident, ack: Option<&Ack>, now: DateTime<Utc>) -> Decided {
         let silence = self.silence(incident, now);
-        let decided = Decided {
-            acknowledged: ack.map(|ack| ack.comment.clone()),
-            silenced: silence.map(|silence| (silence.until, silence.comment.clone())),
-        };
-        (decided != Decided::default()).then_some(decided)
+        let note = ack.map(|ack| &ack.comment).or(silence.map(|silence| &silence.comment));
+        Decided {
+            acknowledged: ack.is_some(),
+            acknowledged_at: ack.map(|ack| ack.at),
+            silenced_until: silence.map(|silence| silence.until),
+            note: note.filter(|note| !note.is_empty()).cloned(),
+        }
     }
 }
 
@@ -154,12 +165,14 @@ mod tests {
         let muted = Muted { acks: BTreeMap::from([(key, ack)]), silences: vec![silence("db-1")] };
         let ack = muted.ack(&incident, None, now);
         let decided = Decided {
-            acknowledged: Some("Ann is on it".to_owned()),
-            silenced: Some((now + chrono::Duration::hours(2), String::new())),
+            acknowledged: true,
+            acknowledged_at: Some(now),
+            silenced_until: Some(now + chrono::Duration::hours(2)),
+            note: Some("Ann is on it".to_owned()),
         };
-        assert_eq!(muted.decided(&incident, ack, now), Some(decided));
+        assert_eq!(muted.decided(&incident, ack, now), decided);
         incident.episode = 3;
         assert_eq!(muted.ack(&incident, None, now), None);
-        assert_eq!(muted.decided(&incident, None, now + chrono::Duration::hours(2)), None);
+        assert!(!muted.decided(&incident, None, now + chrono::Duration::hours(2)).is_looked_after());
     }
 }

@@ -40,11 +40,6 @@ pub(crate) fn kept_day(date: NaiveDate, language: Language) -> String {
     format!("{} {} {}", weekday(date, language), date.day(), month(date, language))
 }
 
-/// `Tue 24 Nov 07:15 MSK`: a moment for stored texts.
-pub(crate) fn kept_moment(at: DateTime<Utc>, zone: Tz, language: Language) -> String {
-    format!("{} {}", kept_day(at.with_timezone(&zone).date_naive(), language), time(at, zone, language))
-}
-
 pub(crate) fn weekday(date: NaiveDate, language: Language) -> String {
     match language {
         Language::En => date.weekday().to_string(),

@@ -41,7 +41,7 @@ pub(super) fn incident(layout: &mut Layout, row: &IncidentRow, reader: Reader) {
     let (sign, tone) = severity(row.severity);
     let (sign, tone) = if row.phase == Phase::Resolved { ("✓", Emphasis::Good) } else { (sign, tone) };
     layout.item(2, sign, tone, &row.title);
-    let known = row.looked_after_words(reader).map(|known| format!("; {known}")).unwrap_or_default();
+    let known = row.decided.words(reader).map(|known| format!("; {known}")).unwrap_or_default();
     layout.text(4, format!("{}, {}{known}", row.severity, stands(row, reader)), Emphasis::Plain);
     layout.text(4, row.key.to_string(), Emphasis::Faint);
 }

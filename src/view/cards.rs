@@ -164,7 +164,7 @@ impl<'a> Draft<'a> {
             let alike = |draft: &&mut Self| {
                 draft.covers.is_empty()
                     && draft.worst.rank(now) == row.rank(now)
-                    && draft.worst.note == row.note
+                    && draft.worst.decided.note == row.decided.note
                     && draft.problem.is_like(&next.problem)
             };
             match drafts.iter_mut().find(alike).filter(|_| covers.is_empty() && row.kind.sort().is_some()) {
@@ -188,11 +188,8 @@ impl<'a> Draft<'a> {
             (now - row.since >= Duration::minutes(1)).then(|| format!(" ({})", reader.age(row.since)));
         let since = reader.since(row.since) + &lasted.unwrap_or_default();
         let place = state.and_then(|state| advice::which(&row.key, state, language));
-        let stages: Vec<String> = row
-            .looked_after_words(reader)
-            .into_iter()
-            .chain(stage(row, language).map(str::to_owned))
-            .collect();
+        let stages: Vec<String> =
+            row.decided.words(reader).into_iter().chain(stage(row, language).map(str::to_owned)).collect();
         Card {
             key: row.key.clone(),
             urgency: row.needs_you(now).then_some(row.severity),
@@ -215,7 +212,7 @@ impl<'a> Draft<'a> {
                 advice::of(&row.key, state, language)
             },
             payment: state.and_then(|state| Payment::of(row, state, reader)),
-            acknowledged: row.acknowledged,
+            acknowledged: row.decided.acknowledged,
             alike: if count > 1 { Names::of(&self.alike, names) } else { Names::default() },
             covers: Names::of(&self.covers, names),
         }

@@ -121,7 +121,7 @@ impl Weighed {
         let (needs, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|row| row.needs_you(now));
         found.problems.extend(grouped(&needs, accounts, reader));
         found.problems.sort_by_key(|said| sentence::urgency(said.part.severity, said.part.is_money));
-        let others = others.into_iter().filter(|row| row.is_looked_after());
+        let others = others.into_iter().filter(|row| row.decided.is_looked_after());
         found.known.extend(others.map(|row| looked_after(row, accounts, reader)));
         let needed: BTreeSet<&Key> = needs.iter().map(|row| &row.key).collect();
         let is_told =
@@ -223,12 +223,12 @@ impl<'a> AccountCutOff<'a> {
         let payer = Payer::of(account, reader);
         let is_near = payer.is_near(disconnect, payer.report.and_then(forecast::balance_now));
         // A cut-off that is farther off is shown as the date until which the account is paid.
-        let is_said = |row: &IncidentRow| row.severity != Severity::Info || row.is_looked_after();
+        let is_said = |row: &IncidentRow| row.severity != Severity::Info || row.decided.is_looked_after();
         if !is_near && !incident.is_some_and(is_said) {
             return None;
         }
         let mut text = CutOff::of(disconnect, payer).sentence();
-        let looked_after = incident.and_then(|row| row.looked_after_words(reader.of(Some(account))));
+        let looked_after = incident.and_then(|row| row.decided.words(reader.of(Some(account))));
         if let Some(words) = &looked_after {
             text = format!("{text}, {words}");
         }
@@ -277,7 +277,7 @@ pub(super) fn problem<'a>(row: &'a IncidentRow, accounts: &[&AccountState]) -> P
 
 /// `VM web-1 in error, acknowledged Tue 24 Nov 07:15 MSK: Ann is on it`.
 fn looked_after(row: &IncidentRow, accounts: &[&AccountState], reader: Reader) -> Said {
-    let words = row.looked_after_words(reader.of(account_of(accounts, &row.account))).unwrap_or_default();
+    let words = row.decided.words(reader.of(account_of(accounts, &row.account))).unwrap_or_default();
     let text = format!("{}, {words}", row.title_in(reader.language));
     let said = Said::one(text, Topic::Incident, Some(&row.account));
     Said { incident: Some(row.key.clone()), ..said }

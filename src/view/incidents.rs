@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::forms::{self, Clause, Tense};
 use super::reader::Reader;
 use super::{reasons, sentence, words};
-use crate::alert::{self, Cause, Detail, Incident, Key, Kind, Log, Phase, Severity, Subject};
+use crate::alert::{self, Cause, Decided, Detail, Incident, Key, Kind, Log, Phase, Severity, Subject};
 use crate::model::forecast::Disconnect;
 use crate::model::mails::OutboxSummary;
-use crate::model::{AccountName, Language, sanitize, say};
+use crate::model::{AccountName, Language, say};
 
 const STOPPED_KNOWN_AFTER: Duration = Duration::hours(24);
 /// An incident that is over is shown for seven days; at most 20 of them are shown.
@@ -36,14 +36,8 @@ pub(crate) struct IncidentRow {
     pub resolved_at: Option<DateTime<Utc>>,
     /// The reason for its state.
     pub reason: String,
-    pub acknowledged: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub acknowledged_at: Option<DateTime<Utc>>,
-    /// The end of the silence that it is under.
-    pub silenced_until: Option<DateTime<Utc>>,
-    /// The comment of the acknowledgement or the silence.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
+    #[serde(flatten)]
+    pub decided: Decided,
     /// The incident that explains it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caused_by: Option<Key>,
@@ -97,8 +91,6 @@ impl IncidentRow {
             Phase::Resolved | Phase::Removed if is_recent() => (Phase::Resolved, true),
             Phase::Resolved | Phase::Removed | Phase::Unwatched => return None,
         };
-        let (ack, silence) = (facts.ack(incident), facts.muted.silence(incident, facts.now));
-        let note = ack.map(|ack| &ack.comment).or(silence.map(|silence| &silence.comment));
         let cut_off = facts.cut_off(key);
         let clause = match cut_off {
             Some(cut_off) => Clause::new(cut_off.wrong(facts.now), Tense::Is),
@@ -120,10 +112,7 @@ impl IncidentRow {
             last_change: incident.changes.iter().copied().chain(resolved_at).fold(since, DateTime::max),
             resolved_at,
             reason: reason(incident, facts),
-            acknowledged: ack.is_some(),
-            acknowledged_at: ack.map(|ack| ack.at),
-            silenced_until: silence.map(|silence| silence.until),
-            note: note.filter(|note| !note.is_empty()).cloned(),
+            decided: facts.muted.decided(incident, facts.ack(incident), facts.now),
             caused_by: incident.cause.clone(),
             subject,
             clause,
@@ -137,11 +126,6 @@ impl IncidentRow {
     /// Whether the incident is open: firing, or not recovered yet.
     pub(crate) fn is_open(&self) -> bool {
         self.phase.is_open()
-    }
-
-    /// Whether it is acknowledged or silenced.
-    pub(crate) fn is_looked_after(&self) -> bool {
-        self.acknowledged || self.silenced_until.is_some()
     }
 
     /// `VM web-1 in error`, in this language.
@@ -172,28 +156,6 @@ impl IncidentRow {
         }
     }
 
-    /// `acknowledged Tue 24 Nov 07:15 MSK: Ann is on it`; `None` if nobody acknowledged or silenced it.
-    pub(crate) fn looked_after_words(&self, reader: Reader) -> Option<String> {
-        let language = reader.language;
-        let words = match (self.acknowledged, self.silenced_until) {
-            (true, _) => {
-                let since = |at| match language {
-                    Language::En => reader.moment(at),
-                    Language::Ru => reader.since(at),
-                };
-                let at = self.acknowledged_at.map_or_else(String::new, |at| format!(" {}", since(at)));
-                say!(language, "acknowledged{at}", "этим занимаются{at}")
-            }
-            (false, Some(until)) => {
-                let until = reader.moment(until);
-                say!(language, "silenced until {until}", "без писем до {until}")
-            }
-            (false, None) => return None,
-        };
-        let note = self.note.as_ref().map(|note| format!(": {}", sanitize::one_line(note, 80)));
-        Some(words + &note.unwrap_or_default())
-    }
-
     /// The order of all lists of incidents. First come the problems that need somebody, with each near cut-off;
     /// then acknowledged and silenced ones; then unconfirmed ones. In each group critical stands before
     /// warning, and cut-offs come first among equals, the soonest first.
@@ -216,7 +178,9 @@ impl IncidentRow {
 
     /// Whether somebody has to act.
     pub(crate) fn needs_you(&self, now: DateTime<Utc>) -> bool {
-        self.is_open() && !self.is_looked_after() && is_problem(self.kind, self.severity, now - self.since)
+        self.is_open()
+            && !self.decided.is_looked_after()
+            && is_problem(self.kind, self.severity, now - self.since)
     }
 }
 

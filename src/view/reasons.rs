@@ -1,13 +1,12 @@
 //! Reasons, observations and people's decisions as sentences, in both languages. All of them are for the inside
 //! of a sentence. Pure.
 
-use chrono_tz::Tz;
-
 use super::forms;
+use super::reader::Reader;
 use super::words::{self, DAYS, DAYS_LESS, lasted};
 use crate::alert::{Cause, Decided, Detail};
 use crate::model::forecast::Doubt;
-use crate::model::{Language, Sort, say, when};
+use crate::model::{Language, Sort, sanitize, say, when};
 
 /// The sentence of a reason from the store. One that is not known is shown as it is.
 pub(crate) fn stored(reason: String) -> String {
@@ -256,24 +255,32 @@ fn sites_stopped(stopped: usize, sites: usize, unnamed: Option<&str>, language: 
     )
 }
 
-/// `acknowledged (Ann is on it); silenced until Thu 1 Jan 05:00 MSK`.
-pub(crate) fn decided(decided: &Decided, zone: Tz, language: Language) -> String {
-    let note = |comment: &str| if comment.is_empty() { String::new() } else { format!(" ({comment})") };
-    let acknowledged = decided.acknowledged.as_ref().map(|comment| {
-        let note = note(comment);
-        say!(language, "acknowledged{note}", "этим занимаются{note}")
-    });
-    let silenced = decided.silenced.as_ref().map(|(until, comment)| {
-        let (until, note) = (when::kept_moment(*until, zone, language), note(comment));
-        say!(language, "silenced until {until}{note}", "без писем до {until}{note}")
-    });
-    acknowledged.into_iter().chain(silenced).collect::<Vec<_>>().join("; ")
+impl Decided {
+    /// `acknowledged Tue 24 Nov 07:15 MSK: Ann is on it`; `None` if nobody acknowledged or silenced it.
+    pub(crate) fn words(&self, reader: Reader) -> Option<String> {
+        let language = reader.language;
+        let words = match (self.acknowledged, self.silenced_until) {
+            (true, _) => {
+                let since = |at| match language {
+                    Language::En => reader.moment(at),
+                    Language::Ru => reader.since(at),
+                };
+                let at = self.acknowledged_at.map_or_else(String::new, |at| format!(" {}", since(at)));
+                say!(language, "acknowledged{at}", "этим занимаются{at}")
+            }
+            (false, Some(until)) => {
+                let until = reader.moment(until);
+                say!(language, "silenced until {until}", "без писем до {until}")
+            }
+            (false, None) => return None,
+        };
+        let note = self.note.as_ref().map(|note| format!(": {}", sanitize::one_line(note, 80)));
+        Some(words + &note.unwrap_or_default())
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use chrono::DateTime;
-
     use super::*;
 
     #[test]
@@ -308,20 +315,5 @@ mod tests {
             let detail = Detail::SitesStopped { stopped, sites, unnamed: None };
             assert_eq!(super::detail(&detail, Language::En), want);
         }
-    }
-
-    #[test]
-    fn decisions_of_people_are_shown_with_their_notes() {
-        let at = DateTime::UNIX_EPOCH + chrono::Duration::hours(2);
-        let decided =
-            Decided { acknowledged: Some("Ann is on it".to_owned()), silenced: Some((at, String::new())) };
-        assert_eq!(
-            super::decided(&decided, Tz::Europe__Moscow, Language::En),
-            "acknowledged (Ann is on it); silenced until Thu 1 Jan 05:00 MSK"
-        );
-        assert_eq!(
-            super::decided(&decided, Tz::Europe__Moscow, Language::Ru),
-            "этим занимаются (Ann is on it); без писем до чт 1 янв 05:00 МСК"
-        );
     }
 }

@@ -78,8 +78,7 @@ fn cut_off(account: &str, at: &str, computed: bool) -> IncidentRow {
 }
 
 fn acknowledged(row: IncidentRow) -> IncidentRow {
-    let note = Some("Ann is on it".into());
-    IncidentRow { acknowledged: true, acknowledged_at: Some(read_at()), note, ..row }
+    IncidentRow { decided: super::account::acknowledged(), ..row }
 }
 
 /// An account that needs money, whose owner named a page and a note for paying.

@@ -4,7 +4,7 @@
 use super::account;
 
 use super::server::Server;
-use crate::alert::{Key, Kind, Phase, Severity, Subject};
+use crate::alert::{Decided, Key, Kind, Phase, Severity, Subject};
 use crate::model::forecast::Disconnect;
 use crate::model::mails::OutboxSummary;
 use crate::model::*;
@@ -134,10 +134,11 @@ async fn every_headline_reads_as_it_did() {
     let key = Key::account_wide(&failing.account, failing.kind);
     let subject = Subject::Unread { collectors: vec![Collector::Sites] };
     put("the same, as an incident", &[&unread], vec![IncidentRow { key, subject, ..failing }]).await;
-    let acknowledged = IncidentRow { acknowledged: true, ..row(Kind::VmError, Phase::Firing) };
-    let until = Some(read_at() + chrono::Duration::hours(1));
+    let acknowledged = IncidentRow { decided: acknowledged(), ..row(Kind::VmError, Phase::Firing) };
+    let silenced_until = Some(read_at() + chrono::Duration::hours(1));
+    let decided = Decided { silenced_until, ..Decided::default() };
     // The problem may have begun since: it is not acknowledged.
-    let silenced = IncidentRow { silenced_until: until, ..row(Kind::SiteError, Phase::Firing) };
+    let silenced = IncidentRow { decided, ..row(Kind::SiteError, Phase::Firing) };
     put("acknowledged", &[&main], vec![acknowledged.clone()]).await;
     put("silenced", &[&main], vec![silenced.clone()]).await;
     put("acknowledged and silenced", &[&main], vec![acknowledged, silenced]).await;

@@ -4,7 +4,7 @@
 use super::account;
 use super::mail_support;
 
-use crate::alert::{Decided, Event, Item, Kind, Severity};
+use crate::alert::{Event, Item, Kind, Severity};
 use crate::model::*;
 use account::*;
 use chrono::Duration;
@@ -69,8 +69,7 @@ fn a_digest_leads_with_what_somebody_has_to_act_on() {
         let event = Event::Digest("2026-03-01".parse().unwrap());
         disconnect(event, severity, Some(computed(edd)))
     };
-    let seen =
-        |item| Item { muted: Some(Decided { acknowledged: Some(String::new()), silenced: None }), ..item };
+    let seen = |item| Item { muted: acknowledged(), ..item };
     let (far, near) = ("2026-04-10T11:00:00", "2026-03-04T11:00:00");
     let no_problem = "[DIGEST] No new problems, 5 resources, paid until 31 May at least (main)";
     assert_eq!(subject(vec![ahead(Severity::Info, far)]), no_problem);

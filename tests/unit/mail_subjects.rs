@@ -6,7 +6,7 @@ use super::account::*;
 use super::mail_support::catalogue::overview;
 use super::mail_support::*;
 
-use crate::alert::{CutOff, Decided, Event, Form, Item, Kind, Severity, Subject, Value};
+use crate::alert::{CutOff, Event, Form, Item, Kind, Severity, Subject, Value};
 use crate::model::*;
 use chrono::Duration;
 
@@ -192,8 +192,7 @@ fn digests() -> Vec<(String, String)> {
     };
     let main = || vec![full("main")];
     let error = || overview::of_the_week(Kind::VmError, 17, "VM web-1");
-    let acknowledged = Some(Decided { acknowledged: Some(String::new()), silenced: None });
-    let quiet = || Item { muted: acknowledged.clone(), ..error() };
+    let quiet = || Item { muted: acknowledged(), ..error() };
     let mut silent = full("main");
     silent.apply(Read::ExpectedBalance(Report { edd: Edd::Unknown, ..report("5000", "10") }), read_at());
     let unread = || book(profile("main"));

@@ -45,8 +45,7 @@ fn incident(kind: Kind, id: u64, subject: &str) -> Incident {
 #[test]
 fn incidents_the_worst_first() {
     let mut known = row(Kind::SiteStuck, Severity::Warning, Phase::Firing, "Site shop.example.com stuck");
-    (known.acknowledged, known.note) = (true, Some("Ann is on it".into()));
-    known.acknowledged_at = Some(read_at() - Duration::minutes(7));
+    known.decided = acknowledged();
     let mut over = row(Kind::VmStuck, Severity::Warning, Phase::Resolved, "VM db-1 stuck");
     over.resolved_at = Some(read_at());
     let open = row(Kind::VmError, Severity::Critical, Phase::Firing, &format!("VM {HOSTILE} in error"));

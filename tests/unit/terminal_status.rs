@@ -39,9 +39,9 @@ async fn troubled() -> Status {
     book.apply(Read::ExpectedBalance(report), read_at());
     book.end(Collector::Ips, ended(Some("reading the IP addresses: the provider answered 503")), read_at());
     let mut known = incident(Severity::Warning, "VM \"web-2\" stuck in Restoring");
-    known.acknowledged = true;
+    known.decided = acknowledged();
     let mut quiet = incident(Severity::Warning, "Site \"shop.example.com\" in error");
-    quiet.silenced_until = Some(read_at() + chrono::Duration::hours(3));
+    quiet.decided.silenced_until = Some(read_at() + chrono::Duration::hours(3));
     let incidents = vec![incident(Severity::Critical, &format!("VM \"{HOSTILE}\" in error")), known, quiet];
     let outbox =
         OutboxSummary { owed: 2, in_flight: 1, refused: 1, held: 1, unsure: 1, oldest: Some(read_at()) };

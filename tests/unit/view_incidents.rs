@@ -50,7 +50,7 @@ fn incidents_that_ended_untold_or_are_unwatched_are_not_shown() {
     let silence = world.silence("*", Duration::hours(1));
     world.vms(&[(1, "error"), (2, "active")]);
     let row = world.row(Kind::VmError, "1").unwrap();
-    assert_eq!(row.silenced_until, Some(world.now - Duration::seconds(20) + Duration::hours(1)));
+    assert_eq!(row.decided.silenced_until, Some(world.now - Duration::seconds(20) + Duration::hours(1)));
     world.vms(&[(1, "active"), (2, "active")]);
     world.vms(&[(1, "active"), (2, "active")]);
     assert!(world.row(Kind::VmError, "1").is_none(), "it was open only while it was silenced");
@@ -81,7 +81,7 @@ fn a_row_names_its_cause_and_who_took_it_on() {
     assert!(site.reason.ends_with(&format!(" (covered by {cause})")), "{}", site.reason);
     world.ack(&cause.to_string());
     let row = world.row(Kind::ContainerDisabled, "10").unwrap();
-    assert_eq!((&row.caused_by, row.acknowledged_at, row.is_looked_after()), (&None, Some(world.now), true));
+    assert_eq!((&row.caused_by, row.decided.acknowledged_at), (&None, Some(world.now)));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::view::{self, Due, Payer, words};
 
 /// Whether somebody has to act on an open incident, as the page counts it.
 pub(super) fn needs_you(item: &Item) -> bool {
-    let is_known = item.muted.is_some() || item.incident.cause.is_some();
+    let is_known = item.muted.is_looked_after() || item.incident.cause.is_some();
     !is_known && is_problem(item.key.kind, item.severity, item.at - item.began)
 }
 

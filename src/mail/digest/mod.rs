@@ -10,9 +10,9 @@ use super::context::{Context, MOST_LISTED};
 use super::parts;
 use super::subject::{self, Bracket, Subject};
 use crate::alert::{Digest, Item, Kind, Notice, Severity};
-use crate::model::{AccountName, AccountState, Language, sanitize, say};
+use crate::model::{AccountName, AccountState, Language, say};
 use crate::view::headline::paid_until;
-use crate::view::{reasons, sentence, words};
+use crate::view::{sentence, words};
 
 /// Subject and content of a digest.
 pub(super) fn write(notice: &Notice, facts: &Digest, context: &Context<'_>) -> (Subject, Body) {
@@ -191,9 +191,7 @@ impl<'a> DigestMail<'a> {
             }
             None => reader.since(item.began),
         };
-        let quiet = item.muted.as_ref().map(|decided| {
-            format!("; {}", sanitize::one_line(&reasons::decided(decided, reader.zone, language), 80))
-        });
+        let quiet = item.muted.words(reader).map(|quiet| format!("; {quiet}"));
         let account = self.accounts.iter().find(|account| *account.name == item.key.account);
         let account = account.filter(|_| item.key.kind == Kind::Disconnect && item.ended().is_none());
         let title = match account {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::alert::{Detail, Key, Kind, Phase, Severity, Subject, Wrong};
+use crate::alert::{Decided, Detail, Key, Kind, Phase, Severity, Subject, Wrong};
 use crate::model::*;
 use crate::view::IncidentRow;
 use crate::view::forms::{Clause, Tense};
@@ -181,6 +181,12 @@ pub fn snapshot<'a>(books: impl IntoIterator<Item = &'a KnownAccount>) -> Snapsh
     Snapshot { accounts: accounts.collect::<BTreeMap<_, _>>() }
 }
 
+/// The decision of somebody who took an incident on.
+pub fn acknowledged() -> Decided {
+    let (at, note) = (Some(read_at()), Some("Ann is on it".into()));
+    Decided { acknowledged: true, acknowledged_at: at, note, silenced_until: None }
+}
+
 /// An incident of resource 17, seen for five minutes, as it is shown.
 pub fn incident_row(account: &str, kind: Kind, severity: Severity, phase: Phase) -> IncidentRow {
     let account: AccountName = account.parse().unwrap();
@@ -196,10 +202,7 @@ pub fn incident_row(account: &str, kind: Kind, severity: Severity, phase: Phase)
         last_change: read_at(),
         resolved_at: (phase == Phase::Resolved).then(read_at),
         reason: "the VM's state is error".into(),
-        acknowledged: false,
-        acknowledged_at: None,
-        silenced_until: None,
-        note: None,
+        decided: Decided::default(),
         caused_by: None,
         subject: Subject::Resource { sort: kind.sort().unwrap_or(Sort::Vm), name: "web-1".into() },
         clause: Clause::new(Wrong::of(kind), Tense::Is),

@@ -10,7 +10,7 @@ use crate::alert::{
     Attempt, CalendarEntry, Engine, Event, Facts, Form, Incident, Item, Key, Kind, Lane, Log, Muted, Notice,
     Outgoing, Phase, Watcher,
 };
-use crate::model::{AccountIncidents, AccountName, Collector, Language, Observed, Snapshot, when};
+use crate::model::{AccountIncidents, AccountName, Collector, Language, Observed, Snapshot};
 use crate::store::{Flying, Rendered, Restored, Store, StoreError};
 use crate::view::{IncidentRow, Reader, forms, reasons, words};
 use chrono::{DateTime, Duration, Utc};
@@ -409,10 +409,8 @@ fn reason(item: &Item) -> String {
     let reason = reasons::cause(&item.why, Language::En);
     match item.as_of {
         Some(at) => {
-            format!(
-                "{reason} (as of {}; no newer report confirms it)",
-                when::kept_moment(at, chrono_tz::UTC, Language::En)
-            )
+            let at = Reader::english(chrono_tz::UTC, item.at).moment(at);
+            format!("{reason} (as of {at}; no newer report confirms it)")
         }
         None => reason,
     }

@@ -4,8 +4,8 @@
 use std::cell::Cell;
 
 use crate::alert::{
-    Cause, CutOff, Detail, Event, Form, Incident, Item, Key, Kind, Notice, Phase, Severity, Subject, Summary,
-    Told,
+    Cause, CutOff, Decided, Detail, Event, Form, Incident, Item, Key, Kind, Notice, Phase, Severity, Subject,
+    Summary, Told,
 };
 use crate::mail::{Context, Rendered, render, render_webhook};
 use crate::model::{Collector, KnownAccount, Language, Snapshot, Sort};
@@ -118,7 +118,7 @@ pub fn item(kind: Kind, resource: impl std::fmt::Display, subject: &str, event: 
         covers: Vec::new(),
         says: Vec::new(),
         at: now(),
-        muted: None,
+        muted: Decided::default(),
         deleted_at: None,
     }
 }

@@ -101,8 +101,9 @@ fn items(names: &[String], event: &Event) -> Vec<Item> {
         item.incident.detail = Detail::State { state: name.clone(), now: true };
         item.why = Cause::NoRecovery { detail: Detail::Text(name.clone()) };
         item.covers = vec![incident(Kind::VmBlocked, 900 + index, name)];
-        let decided = || Decided { acknowledged: Some(name.clone()), silenced: None };
-        item.muted = (index == 1).then(decided);
+        if index == 1 {
+            item.muted = Decided { acknowledged: true, note: Some(name.clone()), ..Decided::default() };
+        }
         item
     };
     names.iter().enumerate().map(item).collect()

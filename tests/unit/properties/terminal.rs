@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::alert::{Kind, Phase, Severity};
+use crate::alert::{Decided, Kind, Phase, Severity};
 use crate::model::{sanitize, *};
 use crate::terminal::doctor::{self, CheckSection, CheckVerdict};
 use crate::terminal::forecast::AccountForecast;
@@ -186,7 +186,7 @@ proptest! {
             title: name(0),
             resource_name: name(1),
             reason: name(2),
-            note: Some(name(3)),
+            decided: Decided { note: Some(name(3)), ..Decided::default() },
             ..incident_row("main", Kind::VmError, Severity::Critical, phase)
         };
         let asked: String = form_urlencoded::byte_serialize(names[0].as_bytes()).collect();

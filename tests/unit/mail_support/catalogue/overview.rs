@@ -1,6 +1,6 @@
 //! Mails about many resources or accounts: first start, summary, digest, test.
 
-use crate::alert::{Decided, Digest, Event, Form, Incident, Item, Kind, Notice, Phase, Severity, Started};
+use crate::alert::{Digest, Event, Form, Incident, Item, Kind, Notice, Phase, Severity, Started};
 use crate::mail::{Context, Rendered};
 use crate::model::*;
 use chrono::Duration;
@@ -119,7 +119,7 @@ fn digests() -> Vec<Entry> {
     let gone_dark = ago(Duration::days(4), gone_dark);
     let broken = of_the_week(Kind::VmError, 17, "VM web-1");
     let quiet = Item {
-        muted: Some(Decided { acknowledged: Some(String::new()), silenced: None }),
+        muted: acknowledged(),
         ..ago(Duration::days(3), of_the_week(Kind::SiteError, 105, "Site site105.example.com"))
     };
     let past = ago(Duration::days(2), of_the_week(Kind::VmBlocked, 18, "VM web-2"));
