@@ -90,9 +90,6 @@ pub(crate) struct Orders {
     #[serde(rename = "orders")]
     pub dearest: Vec<OrderRow>,
     pub orders_with_charges: usize,
-    /// The cost of all orders a day.
-    #[serde(skip)]
-    pub per_day: Money,
 }
 
 /// One order and its cost.
@@ -237,11 +234,7 @@ impl Orders {
                 per_day: cost.per_day.rounded(),
             })
         });
-        Self {
-            dearest: rows.collect(),
-            orders_with_charges: costs.len(),
-            per_day: costs.iter().map(|cost| cost.per_day).sum(),
-        }
+        Self { dearest: rows.collect(), orders_with_charges: costs.len() }
     }
 }
 

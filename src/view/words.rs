@@ -30,10 +30,6 @@ pub(crate) const MAILS: Noun =
     Noun { en: ["mail", "mails"], ru: ["письмо", "письма", "писем"] };
 pub(crate) const ORDERS: Noun =
     Noun { en: ["order", "orders"], ru: ["заказ", "заказа", "заказов"] };
-pub(crate) const OTHER_ORDERS: Noun = Noun {
-    en: ["other order", "other orders"],
-    ru: ["другой заказ", "других заказа", "других заказов"],
-};
 const VM: Noun = Noun { en: ["VM", "VMs"], ru: ["сервер", "сервера", "серверов"] };
 const CONTAINER: Noun = Noun {
     en: ["container", "containers"],

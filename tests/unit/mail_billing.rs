@@ -40,6 +40,23 @@ fn dates_that_disagree_are_both_told() {
 }
 
 #[test]
+fn orders_that_have_no_row_are_counted() {
+    let mut bills = report("25.50", "3.335");
+    bills.orders = bills.orders.iter().cycle().take(6).cloned().collect();
+    let mut moments: Vec<_> = bills.moments.iter().take(31).collect();
+    for (index, moment) in (0..).zip(&mut moments) {
+        moment.order = Some(index % 6);
+    }
+    bills.moments = moments.into_iter().collect();
+    let mut book = running_dry();
+    book.apply(Read::ExpectedBalance(bills), read_at());
+    let item = disconnect(Event::Rung(7), Severity::Warning, Some(computed("2026-03-04T11:00:00")));
+    let text = text(&mail_about(item, &book));
+    let section = text.split("What costs most").nth(1).unwrap().split("\n\n").next().unwrap();
+    assert!(section.ends_with("\n  and 1 more"), "{section}");
+}
+
+#[test]
 fn the_last_mail_says_so() {
     let said = |rung, vm: &str, account: &str, tightest: u32| {
         let profile = Profile { tightest_rung: tightest, ..profile("main") };

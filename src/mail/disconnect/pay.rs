@@ -112,13 +112,7 @@ impl DisconnectMail<'_> {
         section.table = Some(Table { head: head.map(str::to_owned).into(), rows: rows.collect() });
         let others = orders.orders_with_charges - named.len();
         if others > 0 {
-            let rest = orders.per_day - named.iter().map(|order| order.per_day).sum();
-            let (count, rest) = (language.count(others, words::OTHER_ORDERS), self.money(rest));
-            section.lines.push(say!(
-                language,
-                "{count}: {rest} a day together.",
-                "Ещё {count}: вместе {rest} в день."
-            ));
+            section.lines.push(words::more(others, language));
         }
         Some(section)
     }
