@@ -128,7 +128,10 @@ fn facts(layout: &mut Layout, billing: &Billing, currency: &str, reader: Reader)
         pairs.push(("Data deleted", Cell::toned(when, Emphasis::Bad)));
     }
     if let Some(by) = billing.by(reader) {
-        pairs.push(("Pay by", pay_by(by, billing.lead_days, reader)));
+        let tone = if matches!(by, PayBy::On(_)) { Emphasis::Plain } else { Emphasis::Bad };
+        let words = cut_off::by_in_full(by, billing.lead_days, reader);
+        let words = words.unwrap_or_else(|| cut_off::day_to_pay(by, reader));
+        pairs.push(("Pay by", Cell::toned(words, tone)));
     }
     if let Some(computed) = billing.disconnect_by_charges {
         let computed = reader.moment(computed);
@@ -168,23 +171,6 @@ fn spans(layout: &mut Layout, billing: &Billing, currency: &str) {
     });
     layout.text(0, "", Emphasis::Plain);
     layout.table(2, &COLUMNS, &rows.collect::<Vec<_>>());
-}
-
-fn pay_by(by: PayBy, lead_days: u32, reader: Reader) -> Cell {
-    let takes = cut_off::payment_takes(lead_days, EN);
-    let weekend = |date| {
-        cut_off::weekend_advice(date, reader)
-            .map_or_else(String::new, |advice| format!("; a weekend: {advice}"))
-    };
-    match by {
-        PayBy::Now => Cell::toned("overdue: pay now", Emphasis::Bad),
-        PayBy::Missed(date) => {
-            let day = reader.day(date);
-            Cell::toned(format!("now: {day} was the last safe day ({takes})"), Emphasis::Bad)
-        }
-        PayBy::Today(date) => Cell::toned(format!("today ({takes}){}", weekend(date)), Emphasis::Bad),
-        PayBy::On(date) => Cell::new(format!("{} ({takes}){}", reader.day(date), weekend(date))),
-    }
 }
 
 fn is_not_known(error: &str) -> String {

@@ -217,8 +217,48 @@ pub(crate) fn by(by: Option<PayBy>, reader: Reader) -> String {
     }
 }
 
+/// The day to pay by, and how it was computed; `None` without a day.
+pub(crate) fn by_in_full(by: PayBy, lead_days: u32, reader: Reader) -> Option<String> {
+    let language = reader.language;
+    let takes = payment_takes(lead_days, language);
+    let weekend = |date| {
+        weekend_advice(date, reader).map_or_else(String::new, |advice| {
+            say!(language, " That is a weekend: {advice}.", " Это выходной: {advice}.")
+        })
+    };
+    match by {
+        PayBy::Now => None,
+        // A payment that arrives at once is not too late.
+        PayBy::Missed(_) if lead_days == 0 => None,
+        PayBy::Missed(_) => {
+            let days = language.count(lead_days as usize, words::DAYS);
+            Some(say!(
+                language,
+                "Payments take {days} to arrive. Pay now by a method that arrives at once.",
+                "Платёж идёт {days}. Оплатите сейчас способом, при котором деньги доходят сразу."
+            ))
+        }
+        PayBy::Today(date) => {
+            let weekend = weekend(date);
+            Some(say!(
+                language,
+                "Today is the last safe day: {takes}.{weekend}",
+                "Сегодня последний надёжный день: {takes}.{weekend}"
+            ))
+        }
+        PayBy::On(date) => {
+            let (day, weekend) = (reader.day(date), weekend(date));
+            Some(say!(
+                language,
+                "{day} is the last safe day: {takes}.{weekend}",
+                "Последний надёжный день — {day}: {takes}.{weekend}"
+            ))
+        }
+    }
+}
+
 /// `a payment takes 3 days`: the reason for the day to pay by.
-pub(crate) fn payment_takes(lead_days: u32, language: Language) -> String {
+fn payment_takes(lead_days: u32, language: Language) -> String {
     match lead_days {
         0 => language.pick("a payment arrives at once", "платёж доходит сразу").to_owned(),
         days => {
@@ -229,7 +269,7 @@ pub(crate) fn payment_takes(lead_days: u32, language: Language) -> String {
 }
 
 /// `better by Fri 27 Mar`: the day to pay by is on a weekend, and a payment may be held until Monday.
-pub(crate) fn weekend_advice(date: NaiveDate, reader: Reader) -> Option<String> {
+fn weekend_advice(date: NaiveDate, reader: Reader) -> Option<String> {
     let friday = friday_before(date)?;
     let day = reader.day(friday);
     Some(if friday >= reader.date(reader.now) {
@@ -250,6 +290,8 @@ pub(crate) fn day_to_pay(by: PayBy, reader: Reader) -> String {
 
 #[cfg(test)]
 mod tests {
+    use chrono_tz::Tz;
+
     use super::*;
     use crate::model::Edd;
     use crate::model::forecast::tests::{report, t};
@@ -292,5 +334,19 @@ mod tests {
         let daily = report("250", "10", 90, Edd::At(at));
         let sentence = said(&daily, "2026-03-18T12:00:00", Language::En);
         assert!(sentence.starts_with("cut-off Fri 20 Mar: pay "), "{sentence}");
+    }
+
+    #[test]
+    fn weekends_are_said() {
+        let now = t("2026-03-25T12:00:00");
+        let words = |edd| {
+            let by = PayBy::before(t(edd), 3, Tz::UTC, now).unwrap();
+            by_in_full(by, 3, Reader::english(Tz::UTC, now)).unwrap()
+        };
+        let safe = "is the last safe day: a payment takes 3 days.";
+        assert_eq!(words("2026-03-31T12:00:00"), format!("Fri 27 Mar {safe}"));
+        let better = "That is a weekend: better by Fri 27 Mar.";
+        assert_eq!(words("2026-04-01T12:00:00"), format!("Sat 28 Mar {safe} {better}"));
+        assert_eq!(words("2026-04-02T12:00:00"), format!("Sun 29 Mar {safe} {better}"));
     }
 }

@@ -158,19 +158,15 @@ fn answers_that_need_somebody() {
     silent.edd = Edd::Unknown;
     let table = [
         // The date of the report, and the text about it.
-        (soon("2026-03-13T11:00:00"), Answer::Fine, "Mon 9 Mar (a payment takes 3 days)\n"),
         (
-            soon("2026-03-11T11:00:00"),
+            soon("2026-03-13T11:00:00"),
             Answer::Fine,
-            "Sat 7 Mar (a payment takes 3 days); a weekend: better by",
+            "Mon 9 Mar is the last safe day: a payment takes 3 days.\n",
         ),
-        (
-            soon("2026-03-05T11:00:00"),
-            Answer::NeedsYou,
-            "today (a payment takes 3 days); a weekend: banks may be slower",
-        ),
-        (soon("2026-03-03T11:00:00"), Answer::NeedsYou, "now: Fri 27 Feb was the last safe day"),
-        (soon("2026-02-28T11:00:00"), Answer::NeedsYou, "overdue: pay now"),
+        (soon("2026-03-11T11:00:00"), Answer::Fine, "Sat 7 Mar is the last safe day"),
+        (soon("2026-03-05T11:00:00"), Answer::NeedsYou, "Today is the last safe day"),
+        (soon("2026-03-03T11:00:00"), Answer::NeedsYou, "Payments take 3 days to arrive. Pay now"),
+        (soon("2026-02-28T11:00:00"), Answer::NeedsYou, "now\n"),
         (report("-5", "10"), Answer::NeedsYou, "\u{2212}5.00 RUB"),
         (soon("2026-03-18T11:00:00"), Answer::Fine, "by the charges in the report the balance is used up"),
         (broken, Answer::Fine, "does not add up from"),

@@ -7,13 +7,13 @@ use super::DisconnectMail;
 use crate::mail::body::{Section, Table};
 use crate::mail::parts::{self, MOST_NAMES};
 use crate::model::forecast::{self, Disconnect};
-use crate::model::{Language, Money, PayBy, Sort, say};
+use crate::model::{Language, Money, Sort, say};
 use crate::view::billing::{self, Due, Orders};
 use crate::view::chart::Chart;
 use crate::view::cut_off;
 use crate::view::figure::{self, Figure};
 use crate::view::health::sites_not_read;
-use crate::view::{Payer, Reader, words};
+use crate::view::{Payer, words};
 
 const MOST_ORDERS: usize = 5;
 
@@ -42,7 +42,7 @@ impl DisconnectMail<'_> {
             Language::Ru => ["На срок", "Оплатить", "До (включительно)", "Баланс тогда без оплаты"],
         };
         section.table = Some(Table { head: head.map(str::to_owned).into(), rows: rows.into() });
-        section.lines.extend(self.pay_by().and_then(|by| by_in_full(by, lead_days, reader)));
+        section.lines.extend(self.pay_by().and_then(|by| cut_off::by_in_full(by, lead_days, reader)));
         section.lines.extend(self.by_the_charges().map(|at| self.charges_words(at)));
         let why_unknown = billing::unknown_amounts(report, language).map(|why| words::capital(&why) + ".");
         section.lines.extend(why_unknown.or(ends_before.map(|days| {
@@ -155,67 +155,5 @@ impl DisconnectMail<'_> {
         let causes = parts::causes(self.item, self.context);
         section.rows.extend(parts::causes_row(&causes, MOST_NAMES, language));
         section
-    }
-}
-
-/// The day to pay by, and how it was computed; `None` without a day.
-fn by_in_full(by: PayBy, lead_days: u32, reader: Reader) -> Option<String> {
-    let language = reader.language;
-    let takes = cut_off::payment_takes(lead_days, language);
-    let weekend = |date| {
-        cut_off::weekend_advice(date, reader).map_or_else(String::new, |advice| {
-            say!(language, " That is a weekend: {advice}.", " Это выходной: {advice}.")
-        })
-    };
-    match by {
-        PayBy::Now => None,
-        // A payment that arrives at once is not too late.
-        PayBy::Missed(_) if lead_days == 0 => None,
-        PayBy::Missed(_) => {
-            let days = language.count(lead_days as usize, words::DAYS);
-            Some(say!(
-                language,
-                "Payments take {days} to arrive. Pay now by a method that arrives at once.",
-                "Платёж идёт {days}. Оплатите сейчас способом, при котором деньги доходят сразу."
-            ))
-        }
-        PayBy::Today(date) => {
-            let weekend = weekend(date);
-            Some(say!(
-                language,
-                "Today is the last safe day: {takes}.{weekend}",
-                "Сегодня последний надёжный день: {takes}.{weekend}"
-            ))
-        }
-        PayBy::On(date) => {
-            let (day, weekend) = (reader.day(date), weekend(date));
-            Some(say!(
-                language,
-                "{day} is the last safe day: {takes}.{weekend}",
-                "Последний надёжный день — {day}: {takes}.{weekend}"
-            ))
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use chrono_tz::Tz;
-
-    use super::*;
-    use crate::model::forecast::tests::t;
-
-    #[test]
-    fn weekends_are_said() {
-        let now = t("2026-03-25T12:00:00");
-        let words = |edd| {
-            let by = PayBy::before(t(edd), 3, Tz::UTC, now).unwrap();
-            by_in_full(by, 3, Reader::english(Tz::UTC, now)).unwrap()
-        };
-        let safe = "is the last safe day: a payment takes 3 days.";
-        assert_eq!(words("2026-03-31T12:00:00"), format!("Fri 27 Mar {safe}"));
-        let better = "That is a weekend: better by Fri 27 Mar.";
-        assert_eq!(words("2026-04-01T12:00:00"), format!("Sat 28 Mar {safe} {better}"));
-        assert_eq!(words("2026-04-02T12:00:00"), format!("Sun 29 Mar {safe} {better}"));
     }
 }
