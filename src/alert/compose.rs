@@ -185,7 +185,7 @@ impl Log {
 
     /// The numbers of a first mail, counted over the recipient's accounts.
     fn started_numbers(&self, to: &str, items: &[Item], facts: &Facts<'_>) -> Started {
-        let mut started = Started { needs: items.len(), ..Started::default() };
+        let mut started = Started::default();
         for (account, state) in &facts.snapshot.accounts {
             let is_mine = facts.watcher(account).is_some_and(|one| one.to.iter().any(|one| one == to));
             if !is_mine && items.iter().all(|item| item.key.account != *account) {
@@ -197,10 +197,9 @@ impl Log {
                 .incident(&disconnect)
                 .filter(|one| one.phase.is_open() && one.severity > Severity::Info);
             if let Some(incident) = open.filter(|_| facts.is_recipient(to, &disconnect)) {
-                started.disconnect = true;
                 started.severity = started.severity.max(Some(incident.severity));
                 started.overdue |= facts.cut_off(&disconnect).is_some_and(|one| one.is_overdue(facts.now));
-                started.needs += 1;
+                started.cut_offs += 1;
             }
         }
         started

@@ -59,11 +59,9 @@ pub(crate) enum Form {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Started {
     pub resources: usize,
-    /// The number of problems, listed or not, the cut-off included.
-    pub needs: usize,
-    /// Whether a mail about the cut-off goes out beside this one.
-    pub disconnect: bool,
-    /// The worst severity of the problems.
+    /// The number of cut-offs that have a mail of their own beside this one.
+    pub cut_offs: usize,
+    /// The worst severity of the cut-offs.
     pub severity: Option<Severity>,
     /// Whether an account is cut off already, or about to be.
     pub overdue: bool,

@@ -40,14 +40,13 @@ fn watching(notice: &Notice, facts: &Started, not_known: &Section, context: &Con
     let language = context.language;
     let mut parts = subject::by_resource(&notice.items, context);
     // A cut-off has a mail of its own.
-    let cut_offs = facts.needs.saturating_sub(notice.items.len());
-    if cut_offs > 0 {
+    if facts.cut_offs > 0 {
         let text = match facts.overdue {
             true => language.pick("account overdue", "просрочена оплата"),
             false => language.pick("cut-off ahead", "впереди отключение"),
         };
         let severity = facts.severity.unwrap_or(Severity::Warning);
-        parts.push(Part { text: text.to_owned(), count: cut_offs, severity, is_money: true });
+        parts.push(Part { text: text.to_owned(), count: facts.cut_offs, severity, is_money: true });
         parts.sort_by_key(|part| sentence::urgency(part.severity, part.is_money));
     }
     let needs = match parts.as_slice() {
@@ -72,7 +71,7 @@ fn watching(notice: &Notice, facts: &Started, not_known: &Section, context: &Con
 fn severity(notice: &Notice, facts: &Started, not_known: &Section) -> Severity {
     let severities = notice.items.iter().map(|item| item.severity);
     let worst = severities.chain(facts.severity).max().unwrap_or(Severity::Info);
-    let wants_someone = facts.needs > 0 || facts.disconnect || !not_known.is_empty();
+    let wants_someone = !notice.items.is_empty() || facts.cut_offs > 0 || !not_known.is_empty();
     if wants_someone { worst.max(Severity::Warning) } else { worst }
 }
 
@@ -83,7 +82,7 @@ fn next(facts: &Started, items: &[Item], language: Language) -> Section {
         [..] => language
             .pick("No reminders about known problems. ", "Об известных проблемах напоминаний не будет. "),
     };
-    let money = match facts.disconnect && !items.is_empty() {
+    let money = match facts.cut_offs > 0 && !items.is_empty() {
         true => language.pick("Cut-off mails still come. ", "Письма об отключении будут приходить. "),
         false => "",
     };
@@ -104,7 +103,7 @@ mod tests {
     #[test]
     fn unread_resources_are_never_called_fine() {
         let from = "hostwatch <hostwatch@example.com>".parse().unwrap();
-        let of = |needs| Started { resources: 43, needs, disconnect: needs > 0, ..Started::default() };
+        let of = |cut_offs| Started { resources: 43, cut_offs, ..Started::default() };
         let off = Started { overdue: true, severity: Some(Severity::Critical), ..of(1) };
         let (known, unread) = (full("main"), book(profile("main")));
         for (facts, account, severity, want) in [

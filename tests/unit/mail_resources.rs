@@ -20,21 +20,21 @@ fn snapshot_of_main() -> Snapshot {
 #[test]
 fn first_start_lists_the_worst_and_counts_the_rest() {
     let known = (0..22).map(|id| item(Kind::VmError, 17 + id, &format!("VM web-{id}"), Event::Started));
-    let facts = Started { resources: 60, needs: 23, disconnect: true, ..Started::default() };
+    let facts = Started { resources: 60, cut_offs: 1, ..Started::default() };
     let rendered = mail(&notice(Form::Started(facts), known.collect()), &snapshot_of_main());
     assert_eq!(headers(&rendered, "X-Hostwatch-Incident").len(), 22, "a pair each, listed or not");
     assert!(text(&rendered).contains("\n  and 2 more\n"), "{}", text(&rendered));
-    let known = |kinds: &[Kind], disconnect| {
+    let known = |kinds: &[Kind], cut_offs| {
         let items = kinds.iter().map(|kind| item(*kind, 17, "x", Event::Started)).collect::<Vec<_>>();
-        let facts = Started { resources: 60, needs: 23, disconnect, ..Started::default() };
+        let facts = Started { resources: 60, cut_offs, ..Started::default() };
         let rendered = mail(&notice(Form::Started(facts), items), &snapshot_of_main());
         let text = text(&rendered).split_whitespace().collect::<Vec<_>>().join(" ");
         text.split("From now on ").nth(1).unwrap().split("A mail comes when").next().unwrap().to_owned()
     };
     let silent = "No reminders about known problems. ";
-    assert_eq!(known(&[Kind::VmError], true), format!("{silent}Cut-off mails still come. "));
-    assert_eq!(known(&[Kind::VmError, Kind::CollectorFailing], false), silent);
-    assert_eq!(known(&[], true), "");
+    assert_eq!(known(&[Kind::VmError], 1), format!("{silent}Cut-off mails still come. "));
+    assert_eq!(known(&[Kind::VmError, Kind::CollectorFailing], 0), silent);
+    assert_eq!(known(&[], 1), "");
     let unread = catalogue::find("started_unread");
     assert!(!text(&unread).contains("everything is fine"));
 }
@@ -149,7 +149,7 @@ fn summary_and_first_mail_are_within_bounds() {
     assert_eq!(in_bounds(&rendered), (50, 601));
     assert_eq!(text(&rendered).matches("\n  and 275 more\n").count(), 2);
 
-    let facts = Started { resources: 600, needs: 600, ..Started::default() };
+    let facts = Started { resources: 600, ..Started::default() };
     let rendered = mail(&notice(Form::Started(facts), items), &snapshot_of_main());
     assert_eq!(in_bounds(&rendered), (50, 600));
     assert!(text(&rendered).contains("\n  and 290 more\n"));

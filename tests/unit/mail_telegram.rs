@@ -91,7 +91,7 @@ fn messages() {
     let arrived = paid(cut_off("2026-03-04T11:00:00"), "3000", now());
     let paid = disconnect(Event::Resolved, Severity::Critical, Some(arrived));
     put("paid", &notice(Form::News, vec![paid]), &owner, &[]);
-    let needs = Started { resources: 5, needs: 1, ..Started::default() };
+    let needs = Started { resources: 5, ..Started::default() };
     put("the first", &notice(Form::Started(needs), vec![vm(17, Event::Started)]), &main, &[]);
     put(
         "the first, nothing wrong",

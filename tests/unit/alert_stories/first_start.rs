@@ -37,7 +37,7 @@ fn the_first_start_is_one_mail_that_lists_problems_and_their_recovery_is_told() 
          vm1=stopped, look, 1h => started",
     );
     let told = numbers(steps);
-    assert_eq!((told.resources, told.needs, told.disconnect), (7, 3, true));
+    assert_eq!((told.resources, told.cut_offs), (7, 1));
     assert_eq!((told.severity, told.overdue), (Some(Severity::Critical), false));
     let told = numbers("overdue 53h, look");
     assert_eq!((told.severity, told.overdue), (Some(Severity::Critical), true));

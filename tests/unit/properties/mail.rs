@@ -115,7 +115,7 @@ pub fn mails(names: &[String]) -> Vec<Rendered> {
     let mut dark = disconnect(Event::Rung(3), Severity::Critical, Some(cut_off("2026-03-04T12:00:00")));
     dark.why = Cause::NoRecovery { detail: Detail::Text(names[0].clone()) };
     dark.covers = vec![incident(Kind::ContainerDisabled, 31, &names[0])];
-    let started = Started { resources: 9, needs: names.len(), ..Started::default() };
+    let started = Started { resources: 9, ..Started::default() };
     let date = "2026-03-01".parse().unwrap();
     let digest =
         Digest { date, from: now() - Duration::days(7), to: now(), accounts: vec!["main".parse().unwrap()] };

@@ -31,7 +31,7 @@ fn started() -> Vec<Entry> {
     let write = |facts, items| mail(&notice(Form::Started(facts), items), &main);
     let fine = Started { resources: 5, ..Started::default() };
     let few = vec![item(Kind::VmError, 17, "VM web-1", Event::Started)];
-    let needs = Started { resources: 5, needs: 2, disconnect: true, ..Started::default() };
+    let needs = Started { resources: 5, cut_offs: 1, ..Started::default() };
     let mut unread = full("main");
     unread.end(Collector::Sites, ended(Some("GET /hosting/1/virtualhosts: 502")), now());
     let unread = mail(
