@@ -100,14 +100,10 @@ impl Group<'_> {
         {
             section.row(sort, which);
         }
-        let is_alone = self.items.len() == 1;
-        let rows: Vec<_> = self.items.iter().map(|item| incident::when(item, is_alone, context)).collect();
-        for index in 0..2 {
-            if let Some((label, _)) = rows.iter().find_map(|rows| rows.get(index)) {
-                let values =
-                    rows.iter().map(|rows| rows.get(index).map_or_else(String::new, |row| row.1.clone()));
-                place(label, values.collect(), &mut section, &mut table);
-            }
+        let times: Vec<_> = self.items.iter().map(|item| incident::when(item, context)).collect();
+        if let Some(&(label, _)) = times.iter().flatten().next() {
+            let values = times.into_iter().map(|row| row.map(|(_, time)| time).unwrap_or_default());
+            place(label, values.collect(), &mut section, &mut table);
         }
         let mut whys = self.items.iter().map(|item| incident::why(item, language));
         if let Some(Some(first)) = whys.next()

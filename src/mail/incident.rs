@@ -103,30 +103,23 @@ const fn error(language: Language) -> &'static str {
     language.pick("Error", "Ошибка")
 }
 
-/// `Since`, or `From` and `To` if it is over; empty for an incident that has only just begun. For an incident
-/// that nothing watches any more: until when it was watched. A time within one minute is a single moment, if the
-/// incident is alone: in a table its column would stand beside those of longer ones.
-pub(super) fn when(item: &Item, is_alone: bool, context: &Context<'_>) -> Vec<(String, String)> {
+/// `When` if it is over, `Since` if it is open, `Seen` if nothing watches it any more. `None` for an incident that has
+/// only just begun.
+pub(super) fn when(item: &Item, context: &Context<'_>) -> Option<(&'static str, String)> {
     let (reader, language) = (context.of(&item.key.account), context.language);
     let (began, until) = (item.began, parts::until(item));
     let lasted = words::lasted(until - began, language);
+    if !item.event.is_end() {
+        let since = format!("{} ({lasted})", reader.moment(began));
+        return (until - began >= SAID_FROM).then(|| (since_label(language), since));
+    }
+    let label = match item.event == Event::Unwatched {
+        true => language.pick("Seen", "Наблюдалось"),
+        false => language.pick("When", "Когда"),
+    };
     let times = parts::times(item, language);
     let times = if times.is_empty() { times } else { format!(",{times}") };
-    let (began_at, until_at) = (reader.moment(began), reader.moment(until));
-    let rows = if item.event == Event::Unwatched {
-        let label = language.pick("Not watched from", "Наблюдение до");
-        vec![(since_label(language), began_at), (label, until_at)]
-    } else if item.event.is_end() && is_alone && words::is_one_minute(began, until) {
-        vec![(language.pick("When", "Когда"), format!("{until_at} ({lasted}{times})"))]
-    } else if item.event.is_end() {
-        let to = (language.pick("To", "Закончилось"), format!("{until_at} ({lasted}{times})"));
-        vec![(language.pick("From", "Началось"), began_at), to]
-    } else if until - began < SAID_FROM {
-        Vec::new()
-    } else {
-        vec![(since_label(language), format!("{began_at} ({lasted})"))]
-    };
-    rows.into_iter().map(|(label, value)| (label.to_owned(), value)).collect()
+    Some((label, format!("{} ({lasted}{times})", reader.period(began, until))))
 }
 
 /// The reason for the mail; `None` if the mail itself is the reason.

@@ -229,15 +229,3 @@ fn a_mail_names_each_consequence_once() {
     let said = of(vec![disabled, other]).replace("\n  ", " ");
     assert!(said.contains("Site elsewhere.example.com stopped (no separate mails)"), "{said}");
 }
-
-/// In a table each time has the column of its label, also where another incident was over within a minute.
-#[test]
-fn ends_of_one_table_have_both_times() {
-    let over = |minutes, id| {
-        let item = item(Kind::VmError, id, &format!("VM web-{id}"), Event::Resolved);
-        ago(chrono::Duration::minutes(minutes), item)
-    };
-    let said = text(&mail(&notice(Form::News, vec![over(0, 17), over(60, 18)]), &snapshot_of_main()));
-    let table = said.lines().find(|line| line.contains("Name")).unwrap_or_default();
-    assert!(table.contains("From") && !table.contains("When"), "{said}");
-}
