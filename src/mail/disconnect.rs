@@ -10,7 +10,7 @@ use super::subject::{self, Bracket, Subject};
 use crate::alert::{CutOff, Event, Item, Kind};
 use crate::model::changes::{self, Change};
 use crate::model::forecast::{self, Disconnect};
-use crate::model::{AccountState, Language, Money, PayBy, Report, sanitize, say};
+use crate::model::{AccountState, Language, Money, Report, sanitize, say};
 use crate::view::billing::{LONGEST_ERROR, order_of};
 use crate::view::{Payer, words};
 
@@ -103,13 +103,6 @@ impl<'a> DisconnectMail<'a> {
     /// The cut-off is past, and no report confirmed it for a day.
     fn is_unread(&self) -> bool {
         self.payer.not_readable_since(self.cut_off.disconnect()).is_some()
-    }
-
-    fn pay_by(&self) -> Option<PayBy> {
-        if self.is_overdue() {
-            return Some(PayBy::Now);
-        }
-        self.payer.by(Disconnect::At { at: self.cut_off.edd?, computed: self.cut_off.computed })
     }
 
     /// The facts behind the mail: the date, the balance, the reason.

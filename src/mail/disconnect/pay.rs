@@ -23,7 +23,8 @@ impl DisconnectMail<'_> {
         let language = self.context.language;
         let (report, _) = self.report.filter(|_| !self.is_unread())?;
         let Payer { currency, lead_days, reader, .. } = self.payer;
-        let by = self.pay_by().map(|by| cut_off::day_to_pay(by, reader));
+        let pay_by = self.payer.by(self.cut_off.disconnect());
+        let by = pay_by.map(|by| cut_off::day_to_pay(by, reader));
         let by = by.unwrap_or_else(|| words::not_known(language).to_owned());
         let spans = Due::of(report, self.context.now);
         let ends_before = spans.iter().find(|due| due.amount.is_none()).map(|due| due.days);
@@ -42,7 +43,7 @@ impl DisconnectMail<'_> {
             Language::Ru => ["На срок", "Оплатить", "До (включительно)", "Баланс тогда без оплаты"],
         };
         section.table = Some(Table { head: head.map(str::to_owned).into(), rows: rows.into() });
-        section.lines.extend(self.pay_by().and_then(|by| cut_off::by_in_full(by, lead_days, reader)));
+        section.lines.extend(pay_by.and_then(|by| cut_off::by_in_full(by, lead_days, reader)));
         section.lines.extend(self.by_the_charges().map(|at| self.charges_words(at)));
         let why_unknown = billing::unknown_amounts(report, language).map(|why| words::capital(&why) + ".");
         section.lines.extend(why_unknown.or(ends_before.map(|days| {
