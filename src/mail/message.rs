@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 use std::hash::BuildHasher as _;
 use std::time::SystemTime;
 
-use lettre::Message;
-use lettre::message::header::{ContentTransferEncoding, ContentType};
-use lettre::message::{Attachment, Body as Encoded, Mailbox, MultiPart, SinglePart};
+use lettre::address::Envelope;
+use lettre::message::header::{ContentTransferEncoding, ContentType, HeaderName, HeaderValue};
+use lettre::message::{Attachment, Body as Encoded, MultiPart, SinglePart};
+use lettre::{Address, Message};
 use serde_json::{Value, json};
 
 use super::body::Body;
@@ -65,10 +66,6 @@ impl Draft<'_> {
     fn domain(&self) -> String {
         ascii_domain(self.context.from.email.domain())
     }
-
-    fn mailbox(&self) -> Result<Mailbox, RenderError> {
-        self.to.parse().map_err(|source| RenderError::Recipient { text: self.to.to_owned(), source })
-    }
 }
 
 /// Puts the bytes together.
@@ -77,35 +74,27 @@ pub(super) fn build(draft: Draft<'_>) -> Result<Rendered, RenderError> {
         return Err(RenderError::Header(draft.id.to_owned()));
     }
     let from = draft.context.from;
+    let to: Address =
+        draft.to.parse().map_err(|source| RenderError::Recipient { text: draft.to.to_owned(), source })?;
+    // Some filters count a bare address in `To` against a mail.
+    let (name, in_brackets) = (HeaderName::new_from_ascii_str("To"), format!("<{to}>"));
     let message = Message::builder()
         .from(from.clone())
-        .to(draft.mailbox()?)
+        .envelope(Envelope::new(None, vec![to]).map_err(RenderError::Message)?)
+        .raw_header(HeaderValue::dangerous_new_pre_encoded(name, in_brackets.clone(), in_brackets))
         .subject(draft.subject.as_str())
         .date(SystemTime::from(draft.context.now))
         .message_id(Some(format!("<{}>", draft.id)))
         .multipart(parts(&draft)?)
         .map_err(RenderError::Message)?;
     let mut raw = own_headers(&draft)?.into_bytes();
-    raw.extend_from_slice(&in_brackets(message.formatted()));
+    raw.extend_from_slice(&message.formatted());
     Ok(Rendered {
         message_id: draft.id.to_owned(),
         sender: from.email.to_string(),
         subject: draft.subject,
         raw,
     })
-}
-
-/// Puts a bare address in `To` into brackets: some filters count it against a mail without.
-fn in_brackets(mut formatted: Vec<u8>) -> Vec<u8> {
-    let start = formatted.windows(6).position(|part| part == b"\r\nTo: ").map(|at| at + 6);
-    let end =
-        start.and_then(|start| Some(start + formatted[start..].iter().position(|byte| *byte == b'\r')?));
-    if let Some((start, end)) = start.zip(end).filter(|&(start, end)| !formatted[start..end].contains(&b'<'))
-    {
-        formatted.insert(end, b'>');
-        formatted.insert(start, b'<');
-    }
-    formatted
 }
 
 /// The readable parts, the calendar files, and a list of all incidents if the head has no room for them.
