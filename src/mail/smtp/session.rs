@@ -163,10 +163,20 @@ impl Session {
         recipients: &[String],
     ) -> Result<Capabilities, SendError> {
         let from = address(Stage::Sender, from)?;
-        let mail = self.mail(&from, None)?;
-        self.chat.ask(Stage::Sender, &mail, b"2").await?;
-        let (mut refused, mut past) = (Vec::new(), Past::default());
+        let mut mail = self.mail(&from, None)?;
+        let (mut usable, mut refused, mut past) = (Vec::new(), Vec::new(), Past::default());
         for to in recipients {
+            match address(Stage::Recipient, to).and_then(|to| self.mail(&from, Some(&to))) {
+                // The longer command asks for SMTPUTF8.
+                Ok(asked) => {
+                    mail = mail.max(asked);
+                    usable.push(to);
+                }
+                Err(failure) => refused.push((to.clone(), failure.to_string())),
+            }
+        }
+        self.chat.ask(Stage::Sender, &mail, b"2").await?;
+        for to in usable {
             match self.chat.ask(Stage::Recipient, &format!("RCPT TO:<{to}>"), b"2").await {
                 Ok(_) => past.takes_others = true,
                 Err(failure) if failure.is_refusal() && !self.chat.is_left => {

@@ -312,13 +312,25 @@ async fn extensions_are_used_where_offered() {
     plain(&server).send(None, FROM, TO, body).await.unwrap();
     plain(&server).send(None, FROM, TO, MAIL).await.unwrap();
     plain(&server).send(None, FROM, "иван@example.com", MAIL).await.unwrap();
+    let both = [TO.to_owned(), "иван@example.com".to_owned()];
+    assert!(plain(&server).probe(FROM, &both).await.unwrap().refused.is_empty());
     let seen = server.seen();
     let mails: Vec<_> =
         seen.commands.iter().filter_map(|line| line.split_once(" MAIL ").map(|(_, rest)| rest)).collect();
     let from = format!("FROM:<{FROM}>");
-    assert_eq!(mails, [format!("{from} BODY=8BITMIME"), from.clone(), format!("{from} SMTPUTF8")]);
+    assert_eq!(
+        mails,
+        [
+            format!("{from} BODY=8BITMIME"),
+            from.clone(),
+            format!("{from} SMTPUTF8"),
+            format!("{from} SMTPUTF8")
+        ]
+    );
 
     let bare = SmtpServer::plain();
+    let refused = plain(&bare).probe(FROM, &both).await.unwrap().refused;
+    assert!(matches!(&refused[..], [(to, why)] if to == &both[1] && why.contains("SMTPUTF8")), "{refused:?}");
     let error = plain(&bare).send(None, FROM, "иван@example.com", MAIL).await.unwrap_err();
     assert_eq!((kind(&error), error.end), ("recipient", End::Refused(Blame::Address)), "{error}");
     assert!(error.to_string().contains("SMTPUTF8"), "{error}");
