@@ -80,7 +80,7 @@ pub(crate) enum Doubt {
     DateUnknown,
     #[error("the expected balance is not known to be above 0")]
     ExpectedBalance,
-    #[error("the balance is not above 0 after the charge of {0}")]
+    #[error("the balance is not above 0 after a charge")]
     Moment(DateTime<Utc>),
     #[error("some charge moments could not be read")]
     MomentsRejected,
@@ -94,18 +94,15 @@ pub(crate) enum Doubt {
 
 /// The field that raised a doubt and what it held, as the report has it; `None` if the doubt says it all.
 pub(crate) fn held(report: &Report, doubt: Doubt) -> Option<String> {
+    let iso = |at: DateTime<Utc>| at.to_rfc3339_opts(SecondsFormat::Secs, true);
     let money = |amount: Option<Money>| amount.map_or_else(|| "null".to_owned(), |amount| amount.to_string());
     Some(match doubt {
         Doubt::ExpectedBalance => format!("expected_balance: {}", money(report.expected_balance)),
         Doubt::BalanceNow => format!("balance: {}", money(balance_now(report))),
-        Doubt::TooShort => {
-            let date = report.date.map(|date| date.to_rfc3339_opts(SecondsFormat::Secs, true));
-            format!("date: {}", date.unwrap_or_else(|| "null".to_owned()))
-        }
+        Doubt::TooShort => format!("date: {}", report.date.map_or_else(|| "null".to_owned(), iso)),
+        Doubt::Moment(at) => format!("charge_moments: {}", iso(at)),
         Doubt::NoCharges => "charge_moments: no charge above 0".to_owned(),
-        Doubt::Error | Doubt::DateGiven | Doubt::DateUnknown | Doubt::Moment(_) | Doubt::MomentsRejected => {
-            return None;
-        }
+        Doubt::Error | Doubt::DateGiven | Doubt::DateUnknown | Doubt::MomentsRejected => return None,
     })
 }
 

@@ -172,7 +172,7 @@ pub(crate) fn doubt(doubt: Doubt, language: Language) -> String {
         Doubt::DateGiven => "в отчёте есть дата отключения",
         Doubt::DateUnknown => "в отчёте нет даты отключения или это не дата",
         Doubt::ExpectedBalance => "неизвестно, больше ли нуля ожидаемый баланс",
-        Doubt::Moment(at) => return format!("после начисления {at} баланс не больше нуля"),
+        Doubt::Moment(_) => "после одного из начислений баланс не больше нуля",
         Doubt::MomentsRejected => "часть начислений прочитать не удалось",
         Doubt::BalanceNow => "сейчас баланс не больше нуля",
         Doubt::TooShort => "отчёт кончается раньше известной даты отключения",
@@ -298,6 +298,11 @@ mod tests {
                 Cause::Doubt(Doubt::TooShort),
                 "still open: the report ends before the cut-off date known so far",
                 "проблема остаётся: отчёт кончается раньше известной даты отключения",
+            ),
+            (
+                Cause::Doubt(Doubt::Moment(chrono::DateTime::UNIX_EPOCH)),
+                "still open: the balance is not above 0 after a charge",
+                "проблема остаётся: после одного из начислений баланс не больше нуля",
             ),
             (Cause::Unchanged { minutes: 125 }, "unchanged for 2 h 5 min", "без изменений 2 ч 5 мин"),
         ] {
