@@ -154,8 +154,8 @@ impl Group<'_> {
     fn advice(&self, shown: &[&Item], context: &Context<'_>) -> impl Iterator<Item = &'static str> {
         let state = context.account(&self.problem.key.account);
         let open = shown.iter().filter(|item| !item.event.is_end());
-        let advice = open.map(|item| advice::of(&item.key, state, context.language));
-        parts::unique(advice).into_iter().take(MOST_ADVICE)
+        let advice = open.map(move |item| advice::of(&item.key, state, context.language));
+        parts::unique(advice).take(MOST_ADVICE)
     }
 }
 

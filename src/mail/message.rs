@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::body::Body;
 use super::context::{Context, RenderError};
 use super::html;
+use super::parts::unique;
 use crate::model::AccountName;
 pub(crate) use crate::model::mails::Rendered;
 
@@ -180,8 +181,8 @@ fn own_headers(draft: &Draft<'_>) -> Result<String, RenderError> {
     }
     out.push_str("Auto-Submitted: auto-generated\r\nX-Auto-Response-Suppress: All\r\n");
     let _ = write!(out, "List-Id: <{}>\r\n", list_id(draft.accounts, &draft.domain()));
-    let references: Vec<&String> =
-        draft.references.iter().filter(|id| is_header_safe(id)).take(MOST_REFERENCES).collect();
+    let references = unique(draft.references.iter().filter(|id| is_header_safe(id)));
+    let references: Vec<&String> = references.take(MOST_REFERENCES).collect();
     if let Some(first) = references.first() {
         let _ = write!(out, "In-Reply-To: <{first}>\r\n");
         // Mail programs put the mail below the last one of these.

@@ -95,12 +95,12 @@ pub(super) fn is_unwatched(items: &[Item]) -> bool {
 }
 
 /// Each of them once, in their order.
-pub(super) fn unique<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
-    all.into_iter().fold(Vec::new(), |mut found, one| {
-        if !found.contains(&one) {
-            found.push(one);
-        }
-        found
+pub(super) fn unique<T: PartialEq + Copy>(all: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+    let mut found = Vec::new();
+    all.filter(move |one| {
+        let is_new = !found.contains(one);
+        found.extend(is_new.then_some(*one));
+        is_new
     })
 }
 

@@ -147,12 +147,12 @@ fn dates(notice: &Notice, context: &Context<'_>) -> Vec<(String, String)> {
     calendar::attachments(deadlines, publisher)
 }
 
-/// The mails that began the threads of its incidents, each once, starting with the worst.
+/// The mails that began the threads of its incidents, starting with the worst.
 fn references(notice: &Notice) -> Vec<String> {
     // A beginning is no part of an old thread.
     let begins = |worst: &&Item| worst.thread.is_none() && !worst.event.is_end();
     if parts::open_first(&notice.items).first().is_some_and(begins) {
         return Vec::new();
     }
-    parts::unique(notice.items.iter().filter_map(|item| item.thread.clone()))
+    notice.items.iter().filter_map(|item| item.thread.clone()).collect()
 }
