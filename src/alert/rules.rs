@@ -82,7 +82,7 @@ impl Judge<'_> {
         let mut findings = Vec::new();
         let mut is_unknown = false;
         for row in listing.rows.iter().filter(|row| row.health() != Health::Fine) {
-            if !seen.shown.has(row.id().into()) {
+            if !seen.shown.contains(&row.id().into()) {
                 continue;
             }
             is_unknown |= row.health() == Health::Unknown
@@ -105,7 +105,7 @@ impl Judge<'_> {
             let verdict = match row {
                 // The container's own state does not show it.
                 Some(_) if by_sites => continue,
-                Some(row) if seen.shown.has(id) => {
+                Some(row) if seen.shown.contains(&id) => {
                     let verdict = row.verdict(incident.key.kind, self.settings);
                     let is_other = verdict == Verdict::Frozen;
                     if is_other { Verdict::Other } else { verdict }
@@ -218,7 +218,8 @@ impl Judge<'_> {
         let key = Key::new(&self.state.profile.name, Kind::ResourceGone, Target::All(T::SORT));
         let known = self.open.get(&key).filter(|incident| incident.goes_on());
         let is_shown = || {
-            !listing.unreadable.is_empty() || listing.rows.iter().any(|row| seen.shown.has(row.id().into()))
+            !listing.unreadable.is_empty()
+                || listing.rows.iter().any(|row| seen.shown.contains(&row.id().into()))
         };
         let hold = EMPTY_FOR.to_std().unwrap_or_default();
         let (verdict, detail) = (Verdict::Bad { hold, value: Value::None }, Detail::NotListed);
@@ -262,7 +263,7 @@ impl Judge<'_> {
                 continue;
             }
             let is_listed = listing.rows.binary_search_by_key(&id, |row| row.id().into()).is_ok();
-            if is_listed && seen.shown.has(id) {
+            if is_listed && seen.shown.contains(&id) {
                 findings.push(self.again(incident, Verdict::Good, Detail::ListedAgain));
             }
         }

@@ -41,7 +41,7 @@ impl Observed {
 /// The rows of a listing that were shown, and those that are known to be gone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Seen {
-    pub shown: Shown,
+    pub shown: BTreeSet<u64>,
     /// Rows that two complete listings in a row lack, and that were there before; with their last names.
     pub removed: BTreeMap<u64, Option<Box<str>>>,
     /// VMs that are stopped now, and that were active at the last reading a short while ago.
@@ -55,25 +55,8 @@ pub(crate) struct Seen {
 impl Seen {
     /// A complete listing without rows, after which these are gone.
     pub(crate) fn nothing(removed: BTreeMap<u64, Option<Box<str>>>) -> Self {
-        Self { shown: Shown::All, removed, stopped: BTreeSet::new(), emptied: None, shows_all: true }
-    }
-}
-
-/// The rows that a reading showed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Shown {
-    /// All rows that the listing now holds.
-    All,
-    These(BTreeSet<u64>),
-}
-
-impl Shown {
-    /// Whether this row was shown.
-    pub(crate) fn has(&self, id: u64) -> bool {
-        match self {
-            Self::All => true,
-            Self::These(ids) => ids.contains(&id),
-        }
+        let (shown, stopped) = (BTreeSet::new(), BTreeSet::new());
+        Self { shown, removed, stopped, emptied: None, shows_all: true }
     }
 }
 
@@ -361,11 +344,7 @@ impl<T: Resource<Id: Into<u64>> + Clone + PartialEq> Listing<T> {
         let removed = removed.into_iter().map(last_name).collect();
         let missing = kept.iter().filter(|old| !is_there(old) && (shows_all || is_missing(old)));
         let missing: BTreeSet<u64> = missing.map(|old| old.id().into()).collect();
-        let shown = if kept.is_empty() && shows_all {
-            Shown::All
-        } else {
-            Shown::These(rows.iter().map(|row| row.id().into()).collect())
-        };
+        let shown = rows.iter().map(|row| row.id().into()).collect();
         let kept: Vec<T> = kept.into_iter().cloned().collect();
         if !kept.is_empty() {
             rows.extend(kept);

@@ -23,7 +23,7 @@ impl Judge<'_> {
         let known = self.open.get(&key).filter(|known| known.goes_on());
         let held = known.filter(|known| known.is_held_by_sites());
         let is_stopped =
-            |site: &&Site| site.state == SiteState::StoppedByService && seen.shown.has(site.id.get());
+            |site: &&Site| site.state == SiteState::StoppedByService && seen.shown.contains(&site.id.get());
         let (stopped, sites) = (listing.rows.iter().filter(is_stopped).count(), listing.rows.len());
         let all = stopped > 0 && stopped == sites;
         let is_right = |site: &Site| matches!(site.state, SiteState::Active | SiteState::Stopped);

@@ -30,10 +30,13 @@ fn a_complete_listing_replaces_and_an_incomplete_one_merges() {
     assert_eq!(ids(&known.state().vms), [1, 2, 3], "nothing is removed by what was not shown");
     assert_eq!(known.state().vms.get(VmId::new(3)).unwrap().state, VmState::Error);
     let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
-    assert!(!seen.shown.has(1) && seen.shown.has(2) && seen.removed.is_empty());
+    assert!(!seen.shown.contains(&1) && seen.shown.contains(&2) && seen.removed.is_empty());
     let seen = known.apply(Read::Vms(Rows::new(vec![bare_vm(2, "active")], true)), at());
     let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
-    assert!(seen.removed.is_empty() && !seen.shown.has(3), "it may have slipped from one page to another");
+    assert!(
+        seen.removed.is_empty() && !seen.shown.contains(&3),
+        "it may have slipped from one page to another"
+    );
     let seen = known.apply(Read::Vms(Rows::new(vec![bare_vm(2, "active")], true)), at());
     let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
     assert!(seen.removed.keys().eq(&[1, 3]));
@@ -75,7 +78,7 @@ fn an_unreadable_row_stands_for_itself_alone() {
         let seen = known.apply(Read::Vms(rows), at());
         let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
         assert_eq!(ids(&known.state().vms), want);
-        assert!(!seen.shown.has(2) && !seen.removed.contains_key(&2) && !known.state().vms.complete);
+        assert!(!seen.shown.contains(&2) && !seen.removed.contains_key(&2) && !known.state().vms.complete);
         let listed = known.state().resource(Sort::Vm, 2).unwrap().is_listed;
         assert!(!listed, "its state is not known");
     }
