@@ -32,8 +32,6 @@ pub(crate) struct CutOff {
     pub overdue_until: Option<DateTime<Utc>>,
     /// The time of the report that these values come from.
     pub read_at: Option<DateTime<Utc>>,
-    /// The balance in the last report that is not doubtful.
-    pub balance: Option<Money>,
     /// The highest balance of the last 24 hours, and after it each balance that no later one reaches.
     highest: Vec<(DateTime<Utc>, Money)>,
     /// The last time that the balance rose above its highest value of the 24 hours before.
@@ -266,7 +264,6 @@ impl CutOff {
     pub(crate) fn forget_date(&mut self, now: DateTime<Utc>) {
         *self = Self {
             overdue_until: if self.is_overdue(now) { Some(now) } else { self.overdue_until },
-            balance: self.balance,
             highest: std::mem::take(&mut self.highest),
             rose_at: self.rose_at,
             arrived: self.arrived,
@@ -285,7 +282,6 @@ impl CutOff {
 
     fn take_balance(&mut self, report: &Report, at: DateTime<Utc>) {
         let Some(balance) = forecast::balance_now(report) else { return };
-        self.balance = Some(balance);
         let lately = self.highest.iter().filter(|(then, _)| at - *then < DAY);
         let highest = lately.map(|(_, left)| *left).max().or(self.highest.last().map(|(_, left)| *left));
         if highest.is_some_and(|highest| balance > highest) {

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::alert_support::{Fate, NOTHING, World, cut_off_in, moment, money, report, rich, start};
+use super::alert_support::{Fate, NOTHING, World, cut_off_in, moment, report, rich, start};
 use crate::model::{Collector, Edd, FailureKind, Report};
 use chrono::{DateTime, Duration, Utc};
 
@@ -269,12 +269,4 @@ fn mails_that_were_sent_stay_known() {
     assert_eq!(sent.len(), 2);
     assert_eq!(sent[0].subject, "VM vm-1 in error");
     assert_eq!(sent[0].sent_at, moment("2026-03-02T12:02:01Z"));
-}
-
-#[test]
-fn an_amount_is_believed_as_it_was() {
-    let mut world = World::updated("small_balance", &OPS);
-    look_at(&mut world, &WELL, "ENABLED", super::alert_support::modest());
-    let balance = world.system.engine.cut_offs.values().next().unwrap().balance;
-    assert_eq!(balance, Some(money("8.00")));
 }
