@@ -15,7 +15,7 @@ use super::key::{Key, Target};
 use super::kind::Kind;
 use super::rules::failure_of;
 use crate::model::freshness::{AWAITED_FOR, all_looked, has_looked};
-use crate::model::{AccountState, Collector, ContainerState, FailureKind, SiteState};
+use crate::model::{AccountState, Collector, ContainerState, FailureKind, SiteState, Sort};
 
 /// All that may explain an incident of one account.
 pub(super) struct Causes<'a> {
@@ -39,22 +39,15 @@ impl Causes<'_> {
         kept.cloned().or_else(|| self.of(incident))
     }
 
-    #[allow(clippy::wildcard_enum_match_arm)] // nothing explains the others
     fn of(&self, incident: &Incident) -> Option<Key> {
         let key = &incident.key;
-        let root = self.other_of_resource(incident).or_else(|| match key.kind {
-            Kind::VmBlocked | Kind::VmStopped => self.non_payment(key),
-            Kind::ContainerDisabled if is_unpaid(incident) => self.overdue(),
-            Kind::SiteBlocked if self.is_stopped_by_service(key) => {
-                self.overdue().or_else(|| self.container(key)).or_else(|| self.non_payment(key))
-            }
-            Kind::SiteBlocked | Kind::SiteError | Kind::SiteStuck => self.container(key),
-            Kind::CollectorFailing | Kind::CredentialsRejected if self.may_be_unpaid(incident) => {
-                self.non_payment(key)
-            }
-            _ => None,
-        });
-        root.filter(|root| root != key)
+        let unpaid = self.may_be_for_non_payment(incident) || self.may_be_unpaid(incident);
+        let is = |sort| key.kind.sort() == Some(sort);
+        // A container that is off for non-payment explains no other container.
+        self.other_of_resource(incident)
+            .or_else(|| unpaid.then(|| self.overdue()).flatten())
+            .or_else(|| is(Sort::Site).then(|| self.container(key)).flatten())
+            .or_else(|| (unpaid && !is(Sort::Container)).then(|| self.unpaid_container()).flatten())
     }
 
     fn open(&self, key: &Key) -> Option<&Incident> {
@@ -87,13 +80,10 @@ impl Causes<'_> {
         self.open(&key).filter(|_| is_unpaid).map(|_| key)
     }
 
-    /// The account's cut-off, or a container that is off because of it.
-    fn non_payment(&self, key: &Key) -> Option<Key> {
-        self.overdue().or_else(|| {
-            let unpaid = |one: &&Incident| one.explains() && one.cause.is_none() && is_unpaid(one);
-            let mut containers = self.of_kind(Kind::ContainerDisabled).filter(|one| one.key != *key);
-            containers.find(unpaid).map(|one| one.key.clone())
-        })
+    /// A container that is off for non-payment.
+    fn unpaid_container(&self) -> Option<Key> {
+        let unpaid = |one: &&Incident| one.explains() && one.cause.is_none() && is_unpaid(one);
+        self.of_kind(Kind::ContainerDisabled).find(unpaid).map(|one| one.key.clone())
     }
 
     /// The incident of a site's container, or the cause of that. If only stopped sites show that the container
