@@ -31,8 +31,8 @@ impl Engine {
         let stands = self.incidents.get(&key).map_or((Phase::Resolved, 0), Incident::stand);
         let is_open = stands.0.is_open();
         let cut_off = self.cut_offs.all.entry(account.clone()).or_default();
-        let is_first = state.billing.is_first() && cut_off.read_at.is_none();
-        let observation = Observation { report, payment, is_open, is_first, at };
+        let bare_since = state.billing.bare_since;
+        let observation = Observation { report, payment, is_open, bare_since, at };
         let proof = cut_off.take(&observation);
         let seen = cut_off.clear;
         self.changed.entry(key.clone()).or_insert(stands);

@@ -72,8 +72,8 @@ pub(crate) struct Observation<'a> {
     pub payment: Option<Money>,
     /// The incident of the cut-off is open.
     pub is_open: bool,
-    /// No report was read before, not even before the start.
-    pub is_first: bool,
+    /// The first of the reports without any charge that came in a row up to this one.
+    pub bare_since: Option<DateTime<Utc>>,
     pub at: DateTime<Utc>,
 }
 
@@ -205,10 +205,7 @@ impl CutOff {
         self.arrived = observation.payment.map(|amount| (at, amount)).or(self.arrived);
         let is_payment = observation.payment.is_some() || self.is_paying;
         self.is_paying = is_payment;
-        let is_bare = forecast::is_bare(report);
-        // The first report of all contradicts none before it.
-        let bare_since = self.bare_since.unwrap_or(if observation.is_first { at - BARE } else { at });
-        self.bare_since = is_bare.then_some(bare_since);
+        self.bare_since = observation.bare_since;
         let is_doubtful = self.doubts_bare(at) && !forecast::is_settled(report, self.last_named());
         if !is_doubtful {
             self.take_balance(report, at);

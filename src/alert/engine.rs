@@ -64,10 +64,8 @@ impl Engine {
     pub(crate) fn believed(&self, account: &AccountName) -> Believed {
         let incident = self.incidents.get(&Key::account_wide(account, Kind::Disconnect));
         let is_open = incident.is_some_and(|one| one.phase.is_open());
-        let Some(cut_off) = self.cut_offs.get(account).filter(|_| is_open) else {
-            return Believed::default();
-        };
-        let known = Some(cut_off.disconnect()).filter(|&known| known != Disconnect::Unknown);
+        let Some(cut_off) = self.cut_offs.get(account) else { return Believed::default() };
+        let known = Some(cut_off.disconnect()).filter(|&known| is_open && known != Disconnect::Unknown);
         Believed { cut_off: known, bare_since: cut_off.bare_since }
     }
 

@@ -21,7 +21,7 @@ pub(crate) struct Reports {
     /// is based on it.
     pub doubted: Option<(Arc<Report>, DateTime<Utc>)>,
     /// The time since when reports are without any charge.
-    bare_since: Option<DateTime<Utc>>,
+    pub bare_since: Option<DateTime<Utc>>,
     /// The last reports in a row neither name a cut-off nor prove that there is none.
     pub dateless: Option<Dateless>,
 }
@@ -49,7 +49,7 @@ impl Reports {
     /// Takes in a report that was read at `at`.
     pub(super) fn take(&mut self, report: Arc<Report>, believed: Believed, at: DateTime<Utc>) {
         // The first report of all contradicts none before it.
-        let is_first = self.latest().is_none() && self.remembered.is_none();
+        let is_first = self.latest().is_none() && self.remembered.is_none() && believed.cut_off.is_none();
         let since = if is_first { at - forecast::BARE } else { at };
         let bare_since = believed.bare_since.or(self.bare_since).unwrap_or(since);
         self.bare_since = forecast::is_bare(&report).then_some(bare_since);
@@ -80,11 +80,6 @@ impl Reports {
     pub(crate) fn latest(&self) -> Option<(&Arc<Report>, DateTime<Utc>)> {
         let doubted = self.doubted.as_ref().map(|(report, at)| (report, *at));
         doubted.or_else(|| self.report.as_ref().zip(self.read_at))
-    }
-
-    /// Whether the last report is the first of all.
-    pub(crate) fn is_first(&self) -> bool {
-        self.previous.is_none() && self.doubted.is_none()
     }
 
     /// The time of the last report, if that tells of the cut-off or proves that there is none.
