@@ -138,7 +138,7 @@ impl Log {
             First::Owed(_) => true,
             First::Refused(hold) => hold.until() <= facts.now,
         };
-        self.first(to).is_some_and(is_due) && facts.recipients().contains(to) && !facts.is_looking()
+        self.first(to).is_some_and(is_due) && facts.recipients().any(|one| one == to) && !facts.is_looking()
     }
 
     /// Whether a recipient gets the mail about the first start. A recipient that only rules name gets mails

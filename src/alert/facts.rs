@@ -1,7 +1,6 @@
 //! The facts that the notification log is compared with: incidents, readings, people's decisions, and the time.
 
-use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, NaiveDate, Utc};
 
@@ -25,8 +24,6 @@ pub(crate) struct Facts<'a> {
     pub now: DateTime<Utc>,
     /// The incidents that each incident explains.
     pub(super) explained: BTreeMap<&'a Key, Vec<&'a Incident>>,
-    recipients: OnceCell<BTreeSet<String>>,
-    everybody: OnceCell<BTreeSet<String>>,
 }
 
 impl<'a> Facts<'a> {
@@ -43,8 +40,7 @@ impl<'a> Facts<'a> {
                 explained.entry(cause).or_default().push(incident);
             }
         }
-        let (recipients, everybody) = (OnceCell::new(), OnceCell::new());
-        Self { engine, snapshot, muted, max_per_hour, now, explained, recipients, everybody }
+        Self { engine, snapshot, muted, max_per_hour, now, explained }
     }
 
     pub(crate) fn watcher(&self, account: &AccountName) -> Option<&'a Watcher> {
@@ -91,15 +87,13 @@ impl<'a> Facts<'a> {
     }
 
     /// The recipients of all accounts, without those of escalations alone.
-    pub(super) fn recipients(&self) -> &BTreeSet<String> {
-        let watchers = self.engine.watchers().values();
-        self.recipients.get_or_init(|| watchers.flat_map(Watcher::all_recipients).cloned().collect())
+    pub(super) fn recipients(&self) -> impl Iterator<Item = &'a String> {
+        self.engine.watchers().values().flat_map(Watcher::all_recipients)
     }
 
     /// All recipients in the configuration.
-    pub(super) fn everybody(&self) -> &BTreeSet<String> {
-        let watchers = self.engine.watchers().values();
-        self.everybody.get_or_init(|| watchers.flat_map(Watcher::everybody).cloned().collect())
+    pub(super) fn everybody(&self) -> impl Iterator<Item = &'a String> {
+        self.engine.watchers().values().flat_map(Watcher::everybody)
     }
 
     pub(crate) fn is_recipient(&self, to: &str, key: &Key) -> bool {

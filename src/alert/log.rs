@@ -37,11 +37,12 @@ pub(crate) struct Log {
 impl Log {
     /// Compares all incidents, since time alone may make something owed.
     pub(crate) fn note_all(&mut self, facts: &Facts<'_>) {
-        let (recipients, everybody) = (facts.recipients(), facts.everybody());
+        let recipients: BTreeSet<&String> = facts.recipients().collect();
+        let everybody: BTreeSet<&String> = facts.everybody().collect();
         // A recipient that left the configuration is owed no first mail and no digest.
         self.addressees
-            .change_all(|to| !recipients.contains(to), |one| (one.first, one.digest) = (None, None));
-        self.addressees.change_all(|to| !everybody.contains(to), |one| one.unsure_since = None);
+            .change_all(|to| !recipients.contains(&to), |one| (one.first, one.digest) = (None, None));
+        self.addressees.change_all(|to| !everybody.contains(&to), |one| one.unsure_since = None);
         if !self.is_started && facts.engine.all_attempted(facts.snapshot) {
             self.is_started = true;
             for to in recipients {

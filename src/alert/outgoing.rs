@@ -124,7 +124,7 @@ impl Log {
     /// Whether a mail that may have arrived still says what is true.
     fn still(&self, flight: &Flight, to: &str, facts: &Facts<'_>) -> Still {
         // A recipient that left is told of no start.
-        if flight.first.is_some() && !facts.recipients().contains(to) {
+        if flight.first.is_some() && !facts.recipients().any(|one| one == to) {
             return Still::Over;
         }
         flight.items.iter().map(|item| self.still_of(item, flight, to, facts)).max().unwrap_or(Still::So)
@@ -176,7 +176,7 @@ impl Log {
                 self.put_back(key, &place.0, before, true);
             }
         }
-        if facts.everybody().contains(&place.0) {
+        if facts.everybody().any(|one| *one == place.0) {
             self.change_addressee(&place.0, |one| one.unsure_since = Some(flight.first_try));
         }
     }
