@@ -57,6 +57,7 @@ pub(crate) enum Cause {
         polls: u32,
     },
     /// From a store that did not count polls yet.
+    #[serde(alias = "no_disconnect")]
     SeenRight,
     NoLongerListed,
     // Nothing watches it any more.
@@ -77,7 +78,6 @@ pub(crate) enum Cause {
         seen: u32,
         polls: u32,
     },
-    NoDisconnect,
     UsedUp,
     DatePassed,
     // The aliases are those of release 0.2.

@@ -134,7 +134,6 @@ pub(crate) fn cause(cause: &Cause, language: Language) -> String {
                 "хороших отчётов без отключения: {seen} из {polls}"
             )
         }
-        Cause::NoDisconnect => pick("no cut-off is expected any more", "отключение больше не ожидается"),
         Cause::UsedUp => pick("the balance is used up", "деньги на балансе закончились"),
         Cause::DatePassed => pick("the cut-off date has passed", "дата отключения прошла"),
         Cause::Rung { days: count } => {

@@ -131,9 +131,9 @@ pub fn all() -> Vec<Entry> {
     put("deletion", mail_about(off(Event::Deletion(3), near), &book));
 
     let resolved = ago(Duration::days(3), disconnect(Event::Resolved, Severity::Critical, None));
-    put("resolved", mail_about(Item { why: Cause::NoDisconnect, ..resolved }, &full("main")));
+    put("resolved", mail_about(Item { why: Cause::OkInARow { polls: 2 }, ..resolved }, &full("main")));
     let missed = disconnect(Event::WasDown, Severity::Critical, None);
-    let missed = Item { why: Cause::NoDisconnect, episodes: 2, ..ago(Duration::days(1), missed) };
+    let missed = Item { why: Cause::OkInARow { polls: 2 }, episodes: 2, ..ago(Duration::days(1), missed) };
     put("was_down", mail_about(missed, &full("main")));
 
     let near = || reasoned(Event::Rung(3), Severity::Critical, cut_off("2026-03-04T11:00:00"), crossed(3));
