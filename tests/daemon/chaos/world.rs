@@ -156,9 +156,12 @@ impl Page {
         let rows = status["incidents"]["open"].as_array()?;
         let word = |row: &serde_json::Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
         // A flapping incident stays open for half an hour after it became right.
-        let is_right = |row: &&serde_json::Value| {
-            word(row, "state") == "recovering" && word(row, "reason").ends_with("changes within an hour")
+        let keeps_changing = |row: &serde_json::Value| {
+            let words = [word(row, "title"), word(row, "reason")];
+            let ends = ["keeps failing", "keep failing", "again and again", "changes within an hour"];
+            words.iter().any(|one| ends.iter().any(|end| one.ends_with(end)))
         };
+        let is_right = |row: &&serde_json::Value| keeps_changing(row) && word(row, "state") == "recovering";
         let rows = rows.iter().filter(|row| !is_right(row));
         let open = rows.map(|row| (word(row, "key"), word(row, "reason"))).collect();
         Some(Self { text, open, at: crate::common::now() })
