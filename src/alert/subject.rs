@@ -179,6 +179,18 @@ impl Subject {
     }
 }
 
+impl Detail {
+    /// Stores of release 0.2 hold `its state is error` in place of the state.
+    pub(crate) fn of_stored(self) -> Self {
+        let Self::Text(text) = &self else { return self };
+        match (text.strip_prefix("its state is now "), text.strip_prefix("its state is ")) {
+            (Some(state), _) => Self::State { state: state.to_owned(), now: true },
+            (None, Some(state)) => Self::State { state: state.to_owned(), now: false },
+            (None, None) => self,
+        }
+    }
+}
+
 impl Wrong {
     /// The form of a kind.
     pub(crate) const fn of(kind: Kind) -> Self {
@@ -229,10 +241,12 @@ mod tests {
             of(Kind::CollectorFailing, "Cannot read VMs"),
             Subject::Text("Cannot read VMs".to_owned())
         );
-        let state = Detail::State { state: "blocked".to_owned(), now: true };
-        for detail in [state, Detail::Text("GET /vm: 502".to_owned())] {
-            let json = serde_json::to_string(&detail).unwrap();
-            assert_eq!(read::<Detail>(&json), detail, "{json}");
-        }
+        let detail = |text: &str| read::<Detail>(&format!("{text:?}")).of_stored();
+        assert_eq!(detail("its state is error"), Detail::State { state: "error".to_owned(), now: false });
+        let now = Detail::State { state: "blocked".to_owned(), now: true };
+        assert_eq!(detail("its state is now blocked"), now);
+        assert_eq!(detail("GET /vm: 502"), Detail::Text("GET /vm: 502".to_owned()));
+        let json = serde_json::to_string(&now).unwrap();
+        assert_eq!(read::<Detail>(&json), now, "{json}");
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn incident(old: &OldIncident) -> Incident {
         severity: old.severity,
         subject: subject(old).of_stored(&old.key),
         value: value(old),
-        detail: Detail::Text(old.detail.clone()),
+        detail: Detail::Text(old.detail.clone()).of_stored(),
         since: old.since,
         run_since,
         read_at: old.last_observed,

@@ -189,11 +189,7 @@ fn seen(detail: &str, mut item: Item) -> Item {
             actual: money("4100.50"),
             currency: "RUB".to_owned(),
         },
-        text => match (text.strip_prefix("its state is now "), text.strip_prefix("its state is ")) {
-            (Some(state), _) => Detail::State { state: state.to_owned(), now: true },
-            (None, Some(state)) => Detail::State { state: state.to_owned(), now: false },
-            (None, None) => Detail::Text(text.to_owned()),
-        },
+        text => Detail::Text(text.to_owned()).of_stored(),
     };
     item
 }
