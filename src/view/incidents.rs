@@ -265,4 +265,7 @@ pub(crate) struct ServerError {
     pub error: String,
     /// The server refuses the login for good, or nothing is at its address: a person has to act.
     pub refused: bool,
+    /// The server takes no mail at all.
+    #[serde(skip)]
+    pub is_of_server: bool,
 }

@@ -37,7 +37,8 @@ impl ServerError {
         let tried = waiting.filter(|debt| debt.error.is_some());
         let debt =
             tried.max_by_key(|debt| (debt.is_login_refused, debt.is_server_down, debt.refused_since))?;
-        Some(Self { error: debt.error.clone()?, refused: debt.is_login_refused })
+        let (refused, is_of_server) = (debt.is_login_refused, debt.is_server_down);
+        Some(Self { error: debt.error.clone()?, refused, is_of_server })
     }
 }
 
@@ -106,10 +107,12 @@ mod tests {
             Debts { is_server_down: true, ..tried("unreachable") },
             Debts { is_login_refused: true, ..tried("login") },
         ];
-        let error = |debts: &[Debts]| ServerError::of(debts).map(|one| (one.error, one.refused));
-        let want = [("deferred", false), ("no such user", false), ("unreachable", false), ("login", true)];
-        for (upto, (text, refused)) in (2..).zip(want) {
-            assert_eq!(error(&all[..upto]), Some((text.to_owned(), refused)));
+        let error =
+            |debts: &[Debts]| ServerError::of(debts).map(|one| (one.error, one.is_of_server, one.refused));
+        let want = [("deferred", false, false), ("no such user", false, false), ("unreachable", true, false)];
+        let want = want.into_iter().chain([("login", false, true)]);
+        for (upto, (text, is_of_server, refused)) in (2..).zip(want) {
+            assert_eq!(error(&all[..upto]), Some((text.to_owned(), is_of_server, refused)));
         }
         assert_eq!(error(&all[..1]), None);
     }

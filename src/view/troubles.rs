@@ -38,13 +38,18 @@ fn waiting(mails: &Mails, reader: Reader) -> Option<Said> {
     let oldest = outbox.oldest.filter(|&oldest| now - oldest > MAIL_WAITS_AT_MOST);
     let error = mails.server_error.as_ref();
     let is_refused = error.is_some_and(|error| error.refused) || outbox.refused > 0;
-    let count = usize::try_from(outbox.waiting()).unwrap_or(usize::MAX);
-    let mails = language.count(count, words::MAILS);
+    let number = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    let mails = language.count(number(outbox.waiting()), words::MAILS);
     let since = oldest.map_or_else(String::new, |oldest| {
         let span = reader.age(oldest);
         say!(language, " for {span}", " уже {span}")
     });
-    let why = error.map_or_else(String::new, |error| format!(": {}", error.error));
+    let mut why = String::new();
+    if outbox.refused > 0 && !error.is_some_and(|error| error.is_of_server) {
+        let recipients = language.count(number(outbox.refused), words::RECIPIENTS);
+        why = say!(language, ": the server refuses {recipients}", ": сервер не принимает {recipients}");
+    }
+    why += &error.map_or_else(String::new, |error| format!(": {}", error.error));
     let text = say!(language, "{mails} not delivered{since}", "не доставлено{since}: {mails}");
     (oldest.is_some() || is_refused).then(|| own(&text, &why, Topic::Mails))
 }

@@ -28,6 +28,10 @@ pub(crate) const CHANGES: Noun =
 pub(crate) const TIMES: Noun = Noun { en: ["time", "times"], ru: ["раз", "раза", "раз"] };
 pub(crate) const MAILS: Noun =
     Noun { en: ["mail", "mails"], ru: ["письмо", "письма", "писем"] };
+pub(crate) const RECIPIENTS: Noun = Noun {
+    en: ["recipient", "recipients"],
+    ru: ["получателя", "получателей", "получателей"],
+};
 pub(crate) const ORDERS: Noun =
     Noun { en: ["order", "orders"], ru: ["заказ", "заказа", "заказов"] };
 const VM: Noun = Noun { en: ["VM", "VMs"], ru: ["сервер", "сервера", "серверов"] };

@@ -162,9 +162,10 @@ async fn problems_of_the_daemon_stand_in_the_headline_alone() {
     };
     let mails = |all| Mails { outbox: Some(all), ..Mails::default() };
     let waiting = mails(outbox(5, 2, 0, 60));
-    let error = |error: &str| Some(ServerError { error: error.into(), refused: false });
-    let no_user = Mails { server_error: error("550 no such user"), ..mails(outbox(1, 0, 1, 0)) };
-    let down = Mails { server_error: error("connection refused"), ..waiting.clone() };
+    let error =
+        |error: &str, is_of_server| Some(ServerError { error: error.into(), refused: false, is_of_server });
+    let no_user = Mails { server_error: error("550 no such user", false), ..mails(outbox(1, 0, 1, 0)) };
+    let down = Mails { server_error: error("connection refused", true), ..waiting.clone() };
     let broken = Mails { server_error: down.server_error.clone(), ..mails(outbox(2, 0, 0, 40)) };
     let table = [
         ("refused", no_user, false),
