@@ -66,7 +66,8 @@ impl Engine {
         let is_open = incident.is_some_and(|one| one.phase.is_open());
         let Some(cut_off) = self.cut_offs.get(account) else { return Believed::default() };
         let known = Some(cut_off.disconnect()).filter(|&known| is_open && known != Disconnect::Unknown);
-        Believed { cut_off: known, bare_since: cut_off.bare_since }
+        let was_read = cut_off.read_at.is_some() || known.is_some();
+        Believed { cut_off: known, bare_since: cut_off.bare_since, was_read }
     }
 
     pub(crate) fn watchers(&self) -> &BTreeMap<AccountName, Watcher> {

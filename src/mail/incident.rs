@@ -107,15 +107,16 @@ const fn error(language: Language) -> &'static str {
 /// only just begun.
 pub(super) fn when(item: &Item, context: &Context<'_>) -> Option<(&'static str, String)> {
     let (reader, language) = (context.of(&item.key.account), context.language);
-    let (began, until) = (item.began, parts::until(item));
+    let is_watched = item.event != Event::Unwatched;
+    let (began, until) = (item.began, if is_watched { parts::until(item) } else { item.incident.read_at });
     let lasted = words::lasted(until - began, language);
     if !item.event.is_end() {
         let since = format!("{} ({lasted})", reader.moment(began));
         return (until - began >= SAID_FROM).then(|| (since_label(language), since));
     }
-    let label = match item.event == Event::Unwatched {
-        true => language.pick("Seen", "Наблюдалось"),
-        false => language.pick("When", "Когда"),
+    let label = match is_watched {
+        true => language.pick("When", "Когда"),
+        false => language.pick("Seen", "Наблюдалось"),
     };
     let times = parts::times(item, language);
     let times = if times.is_empty() { times } else { format!(",{times}") };

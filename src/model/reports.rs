@@ -43,13 +43,15 @@ pub(crate) struct Believed {
     pub cut_off: Option<Disconnect>,
     /// The time since when reports are without any charge, including the time before the start.
     pub bare_since: Option<DateTime<Utc>>,
+    /// A report was read before, perhaps before the start.
+    pub was_read: bool,
 }
 
 impl Reports {
     /// Takes in a report that was read at `at`.
     pub(super) fn take(&mut self, report: Arc<Report>, believed: Believed, at: DateTime<Utc>) {
         // The first report of all contradicts none before it.
-        let is_first = self.latest().is_none() && self.remembered.is_none() && believed.cut_off.is_none();
+        let is_first = self.latest().is_none() && self.remembered.is_none() && !believed.was_read;
         let since = if is_first { at - forecast::BARE } else { at };
         let bare_since = believed.bare_since.or(self.bare_since).unwrap_or(since);
         self.bare_since = forecast::is_bare(&report).then_some(bare_since);

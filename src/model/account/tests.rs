@@ -289,10 +289,24 @@ fn one_good_report_does_not_end_the_belief_in_a_cut_off() {
     let past = Disconnect::At { at: at() - chrono::Duration::days(1), computed: false };
     for (cut_off, kept) in [(Some(past), &good), (Some(Disconnect::Now), &good), (None, &bare)] {
         let mut known = known();
-        known.believe(Believed { cut_off, bare_since: None });
+        known.believe(Believed { cut_off, bare_since: None, was_read: true });
         known.apply(Read::ExpectedBalance(good.clone()), at());
         known.apply(Read::ExpectedBalance(bare.clone()), at() + chrono::Duration::hours(1));
         assert_eq!(known.state().billing.last_known().unwrap().0, kept, "{cut_off:?}");
+    }
+}
+
+#[test]
+fn a_first_report_without_charges_proves_nothing_if_one_was_read_before() {
+    use crate::model::forecast::tests::report;
+    use crate::model::{Believed, Edd};
+    let mut bare = report("100", "10", 5, Edd::Null);
+    bare.moments.edit(Vec::clear);
+    for (was_read, bare_since) in [(false, at() - chrono::Duration::hours(24)), (true, at())] {
+        let mut known = known();
+        known.believe(Believed { was_read, ..Believed::default() });
+        known.apply(Read::ExpectedBalance(bare.clone()), at());
+        assert_eq!(known.state().billing.bare_since, Some(bare_since), "{was_read}");
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! `cargo test --lib properties` takes seconds. For a long run, `PROPTEST_CASES=100000` multiplies the cases of
 //! each property. They stand at 256 for cheap cases, and lower for others, and keep that ratio.
-//! `PROPTEST_RNG_SEED` repeats a run.
+//! Another `PROPTEST_RNG_SEED` tries other inputs.
 //!
 //! proptest keeps each failure of a property under `regressions/`, and tries it first from then on.
 #![allow(clippy::unwrap_used, reason = "tests")]
