@@ -122,20 +122,14 @@ impl Sender {
     /// Connects for the next mail; `None` if the daemon stops first. It begins anew when somebody asks for attempts, or the
     /// server's settings changed: the server may never greet.
     async fn connect(&self, stop: &CancellationToken) -> Option<Result<(), SendFailure>> {
-        let mut alive = tokio::time::interval(ALIVE_EVERY);
         loop {
             let again = self.again.notified();
             let carrier = self.carrier.get();
-            let connecting = carrier.connect();
-            tokio::pin!(connecting, again);
-            loop {
-                tokio::select! {
-                    biased;
-                    () = stop.cancelled() => return None,
-                    () = &mut again => break,
-                    done = &mut connecting => return Some(done),
-                    _ = alive.tick() => self.last_run.now(),
-                }
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return None,
+                () = again => {}
+                done = self.alive(carrier.connect()) => return Some(done),
             }
         }
     }
@@ -148,18 +142,25 @@ impl Sender {
         stop: &CancellationToken,
     ) -> Option<Result<Option<i64>, SendFailure>> {
         let carrier = self.carrier.get();
-        let sending = carrier.send(session, &job.to, &job.mail);
+        let sending = self.alive(carrier.send(session, &job.to, &job.mail));
         tokio::pin!(sending);
-        // A reply may take minutes.
+        tokio::select! {
+            sent = &mut sending => {
+                failpoint::reach("replied");
+                Some(sent)
+            }
+            () = stop.cancelled() => tokio::time::timeout(LAST_ATTEMPT, sending).await.ok(),
+        }
+    }
+
+    /// Reports that the loop lives while a server takes minutes.
+    async fn alive<T>(&self, work: impl Future<Output = T>) -> T {
+        tokio::pin!(work);
         let mut alive = tokio::time::interval(ALIVE_EVERY);
         loop {
             tokio::select! {
-                sent = &mut sending => {
-                    failpoint::reach("replied");
-                    return Some(sent);
-                }
+                done = &mut work => return done,
                 _ = alive.tick() => self.last_run.now(),
-                () = stop.cancelled() => return tokio::time::timeout(LAST_ATTEMPT, sending).await.ok(),
             }
         }
     }

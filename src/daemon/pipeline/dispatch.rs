@@ -110,8 +110,7 @@ impl Pipeline {
         let session = self.senders.carriers.get(way).and_then(|carrier| carrier.get().take());
         let job = Job { to: to.to_owned(), lane, mail };
         self.senders.order(SenderId::of(way, lane), Order::Send(job, session.map(Box::new)));
-        let number = self.senders.served.values().max().map_or(0, |last| last + 1);
-        self.senders.served.insert(to.to_owned(), number);
+        self.senders.served.insert(to.to_owned(), Instant::now());
         Ok(true)
     }
 

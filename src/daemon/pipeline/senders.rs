@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{self, UnboundedSender};
+use tokio::time::Instant;
 
 use super::super::carrier::Carrier;
 use super::super::delivery::ServerHold;
@@ -30,8 +31,8 @@ pub(in crate::daemon) struct Senders {
     pub(super) flying: Flying,
     /// Recipients that no mail can leave to now, and what may change that.
     pub(super) quiet: BTreeMap<String, Quiet>,
-    /// The number of the last mail to each recipient: whoever had none for longest is next.
-    pub(super) served: BTreeMap<String, u64>,
+    /// The time of the last mail to each recipient: whoever had none for longest is next.
+    pub(super) served: BTreeMap<String, Instant>,
 }
 
 /// Why no mail can leave to a recipient now.
