@@ -71,10 +71,10 @@ impl Clock {
         self.0.belief.lock().is_doubted()
     }
 
-    /// The difference between this machine's clock and the provider's, in words. True if the provider's clock
+    /// The time by which this machine's clock is ahead of the provider's, if they differ. True if the provider's clock
     /// decides.
-    pub(crate) fn difference(&self) -> Option<(String, bool)> {
-        self.0.belief.lock().difference_in_words()
+    pub(crate) fn difference(&self) -> Option<(TimeDelta, bool)> {
+        self.0.belief.lock().difference_to_say()
     }
 
     /// The wall clock and the steady one. Both are read again if the machine may have slept between the two

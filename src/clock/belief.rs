@@ -112,14 +112,10 @@ impl Belief {
         differences.min_by_key(TimeDelta::abs).filter(|difference| difference.abs() > DIFFER)
     }
 
-    /// The difference in words. True if the provider's clock decides.
-    pub(super) fn difference_in_words(&self) -> Option<(String, bool)> {
-        let difference = self.difference()?;
-        let decides = !self.correction.is_zero();
-        let (by, side) =
-            (in_words(difference.abs()), if difference > TimeDelta::zero() { "ahead of" } else { "behind" });
-        let follows = if decides { "; the provider's is used" } else { "" };
-        Some((format!("This machine's clock is {by} {side} the provider's{follows}"), decides))
+    /// The difference in whole minutes. True if the provider's clock decides.
+    pub(super) fn difference_to_say(&self) -> Option<(TimeDelta, bool)> {
+        let minutes = self.difference()?.num_minutes();
+        Some((TimeDelta::minutes(minutes), !self.correction.is_zero()))
     }
 
     /// Whether the time is certain. Either the provider answered, or it was waited for and the wall clock is
@@ -174,15 +170,6 @@ impl Host {
 
 fn since_epoch(moment: DateTime<Utc>) -> TimeDelta {
     moment - DateTime::UNIX_EPOCH
-}
-
-fn in_words(span: TimeDelta) -> String {
-    let (days, hours, minutes) = (span.num_days(), span.num_hours() % 24, span.num_minutes() % 60);
-    match (days, hours) {
-        (0, 0) => format!("{minutes} min"),
-        (0, _) => format!("{hours} h {minutes} min"),
-        _ => format!("{days} d {hours} h"),
-    }
 }
 
 #[cfg(test)]
@@ -288,7 +275,7 @@ mod tests {
         assert_eq!(belief.now(at(0), TimeDelta::zero()), at(-DAY));
         belief.heard("b.example", at(0), at(0), TimeDelta::zero());
         assert_eq!(belief.now(at(0), TimeDelta::zero()), at(0));
-        assert_eq!(belief.difference_in_words(), None);
+        assert_eq!(belief.difference_to_say(), None);
     }
 
     #[test]
@@ -312,31 +299,14 @@ mod tests {
 
     #[test]
     fn a_difference_is_named() {
-        let table = [
-            (4, None),
-            (20, Some(("This machine's clock is 20 min ahead of the provider's", false))),
-            (
-                -95,
-                Some((
-                    "This machine's clock is 1 h 35 min behind the provider's; the provider's is used",
-                    true,
-                )),
-            ),
-            (
-                10 * DAY,
-                Some((
-                    "This machine's clock is 10 d 0 h ahead of the provider's; the provider's is used",
-                    true,
-                )),
-            ),
-        ];
+        let table = [(4, None), (20, Some(false)), (-95, Some(true)), (10 * DAY, Some(true))];
         for (set, want) in table {
             let mut belief = Belief::new(at(set), TimeDelta::zero());
             assert!(!belief.is_sure(TimeDelta::zero()) && belief.is_sure(UNSURE));
             belief.heard("a.example", at(0), at(set), TimeDelta::zero());
             assert!(belief.is_sure(TimeDelta::zero()));
-            let words = belief.difference_in_words();
-            assert_eq!(words.as_ref().map(|(words, decides)| (words.as_str(), *decides)), want);
+            let want = want.map(|decides| (TimeDelta::minutes(set), decides));
+            assert_eq!(belief.difference_to_say(), want);
             belief.now(at(set + 2 * DAY), TimeDelta::zero());
             assert!(!belief.is_sure(UNSURE), "it was set since");
         }

@@ -110,7 +110,7 @@ fn mail(told: Told, mail_writer: &MailWriter) -> Mail {
         items: vec![item],
         to: String::new(),
     };
-    let (subject, lead) = mail::first_lines_of(&notice, &mail_writer.context(&snapshot, &[], at));
+    let (subject, lead) = mail::first_lines_of(&notice, &mail_writer.context(&snapshot, at));
     Mail { at, severity, subject, lead, to: vec![to] }
 }
 

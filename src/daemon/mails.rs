@@ -89,22 +89,17 @@ impl MailWriter {
     /// If no mail can be made.
     pub(crate) fn write_test(&self, to: &str, now: DateTime<Utc>) -> Result<Rendered, RenderError> {
         let snapshot = Snapshot::default();
-        let mut context = self.context(&snapshot, &[], now);
+        let mut context = self.context(&snapshot, now);
         context.language = self.language(to, self.languages.keys());
         let notice = Notice { form: Form::Test, items: Vec::new(), to: to.to_owned(), accounts: Vec::new() };
         self.write(&notice, &self.new_id(), &context)
     }
 
     /// The context in which a notice is rendered.
-    pub(crate) fn context<'a>(
-        &'a self,
-        snapshot: &'a Snapshot,
-        notes: &'a [String],
-        now: DateTime<Utc>,
-    ) -> mail::Context<'a> {
+    pub(crate) fn context<'a>(&'a self, snapshot: &'a Snapshot, now: DateTime<Utc>) -> mail::Context<'a> {
         let page = self.page.as_deref();
         let context = mail::Context::new(&self.from, snapshot, now);
-        mail::Context { digest_days: self.digest_days, notes, page, ..context }
+        mail::Context { digest_days: self.digest_days, page, ..context }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use parking_lot::Mutex;
 
 use super::common::Common;
@@ -74,8 +74,8 @@ impl Common {
     }
 
     /// Shows the difference between this machine's clock and the provider's.
-    pub(super) fn show_clock(&self, words: Option<String>) {
-        self.write(|alerting| alerting.clock = words);
+    pub(super) fn show_clock(&self, difference: Option<(TimeDelta, bool)>) {
+        self.write(|alerting| alerting.clock = difference);
     }
 
     /// Shows whether the store's file fails.

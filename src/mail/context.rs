@@ -1,6 +1,6 @@
 //! The context that every mail is written from, beside its notice, and the errors of writing one. Pure.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use lettre::message::Mailbox;
 
 use crate::alert::NotReached;
@@ -25,8 +25,8 @@ pub(crate) struct Context<'a> {
     pub digest_days: usize,
     /// The watched VM that hostwatch itself runs on, if there is one. If its account is cut off, hostwatch stops.
     pub lives_on: Option<OwnVm>,
-    /// Lines that go into this mail beside its notice.
-    pub notes: &'a [String],
+    /// The time by which this machine's clock is ahead of the provider's, if the provider's decides.
+    pub clock: Option<TimeDelta>,
     /// Other recipients of its accounts that mails cannot reach.
     pub unreached: &'a [NotReached],
     /// The address of the status page, if it is known.
@@ -53,7 +53,7 @@ pub(crate) enum RenderError {
 }
 
 impl<'a> Context<'a> {
-    /// A context without thresholds, notes, page and the VM that hostwatch runs on.
+    /// A context without thresholds, page and the VM that hostwatch runs on.
     pub(crate) fn new(from: &'a Mailbox, snapshot: &'a Snapshot, now: DateTime<Utc>) -> Self {
         Self {
             from,
@@ -61,7 +61,7 @@ impl<'a> Context<'a> {
             now,
             digest_days: 7,
             lives_on: None,
-            notes: &[],
+            clock: None,
             unreached: &[],
             page: None,
             language: Language::En,

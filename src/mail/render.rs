@@ -8,8 +8,8 @@ use super::subject::Subject;
 use super::{digest, disconnect, parts, resources, sample, started};
 use crate::alert::{Event, Form, Item, Kind, NotReached, Notice};
 use crate::model::{AccountName, sanitize, say};
-use crate::view::Link;
 use crate::view::calendar::{self, Deadline, Publisher};
+use crate::view::{Link, words};
 
 /// Writes the mail of a notice; `id` is its Message-ID without angle brackets.
 pub(crate) fn render(notice: &Notice, id: &str, context: &Context<'_>) -> Result<Rendered, RenderError> {
@@ -84,11 +84,11 @@ fn pay_notes(notice: &Notice, context: &Context<'_>) -> Vec<String> {
     accounts.filter_map(note).collect()
 }
 
-/// Lines about the mails themselves: a store that fails, recipients that are not reached.
+/// Lines about the mails themselves: a clock that is wrong, recipients that are not reached.
 pub(super) fn about_mails(accounts: &[AccountName], context: &Context<'_>) -> Vec<String> {
-    let notes = context.notes.iter().map(|note| sanitize::one_line(note, 300));
+    let clock = context.clock.map(|ahead| words::clock(ahead, true, context.language) + ".");
     let unreached = context.unreached.iter().map(|one| not_reached(one, accounts, context));
-    notes.chain(unreached).collect()
+    clock.into_iter().chain(unreached).collect()
 }
 
 /// `Mails to bob@example.com have not been delivered since Tue 24 Nov 07:15 MSK: 550 no such user`. No subject is quoted: its

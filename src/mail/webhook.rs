@@ -106,7 +106,7 @@ fn alone(item: &Item, context: &Context<'_>) -> WebhookAlert {
         to: String::new(),
     };
     // The lines about mails concern all alerts; the first one has them.
-    let context = Context { notes: &[], unreached: &[], ..context.clone() };
+    let context = Context { clock: None, unreached: &[], ..context.clone() };
     let (subject, body) = content(&alone, &context);
     incident_alert(item, annotations(&subject, &body, &item.event, &context), &context)
 }

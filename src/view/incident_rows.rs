@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use chrono::TimeDelta;
+
 use super::incidents::{IncidentRow, Mails};
 use crate::alert::CalendarEntry;
 use crate::model::AccountName;
@@ -15,8 +17,8 @@ pub(crate) struct Alerting {
     pub mails: Mails,
     /// The cut-off of each account that ever had one.
     pub calendar: BTreeMap<AccountName, CalendarEntry>,
-    /// The difference between this machine's clock and the provider's, in words.
-    pub clock: Option<String>,
+    /// The time by which this machine's clock is ahead of the provider's, if they differ. True if the provider's decides.
+    pub clock: Option<(TimeDelta, bool)>,
     /// The store's file cannot be written.
     pub store_fails: bool,
 }

@@ -16,7 +16,7 @@ use super::links::Link;
 use super::reader::Reader;
 use super::resources::{Query, Resources};
 use super::said::{Line, Topic};
-use super::troubles;
+use super::{troubles, words};
 use crate::model::{AccountName, AccountState, Collector, Snapshot};
 
 /// The daemon that answers.
@@ -106,7 +106,7 @@ impl Status {
             incidents: IncidentList::of(rows.into_iter(), now),
             resources: Resources::select(all.into_iter(), query, now),
             mails: alerting.mails.clone(),
-            clock: alerting.clock.clone(),
+            clock: alerting.clock.map(|(ahead, decides)| words::clock(ahead, decides, reader.language)),
         }
     }
 

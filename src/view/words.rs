@@ -158,6 +158,19 @@ pub(crate) fn lasted(span: Duration, language: Language) -> String {
     }
 }
 
+/// The difference between this machine's clock, which is `ahead`, and the provider's.
+pub(crate) fn clock(ahead: Duration, provider_decides: bool, language: Language) -> String {
+    let (by, is_ahead) = (lasted(ahead.abs(), language), ahead > Duration::zero());
+    let differs = match (language, is_ahead) {
+        (Language::En, true) => format!("This machine's clock is {by} ahead of the provider's"),
+        (Language::En, false) => format!("This machine's clock is {by} behind the provider's"),
+        (Language::Ru, true) => format!("Часы этой машины спешат на {by} относительно часов провайдера"),
+        (Language::Ru, false) => format!("Часы этой машины отстают на {by} от часов провайдера"),
+    };
+    let follows = language.pick("; the provider's is used", "; используется время провайдера");
+    if provider_decides { differs + follows } else { differs }
+}
+
 /// The word of a severity, with a capital.
 pub(crate) fn severity(severity: Severity, language: Language) -> String {
     match severity {

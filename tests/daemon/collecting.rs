@@ -52,7 +52,7 @@ fn a_wrong_clock_is_noticed_by_refusals() {
     provider.fails("/api/", 503);
     clock.set(Duration::days(10));
     let daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
-    daemon.log.wait("10 d 0 h ahead of the provider");
+    daemon.log.wait("10 d ahead of the provider");
 }
 
 /// The provider's Date decides if it differs by more than an hour, and every mail says so.
@@ -67,13 +67,9 @@ fn a_wrong_clock_yields_to_the_providers() {
     let started = wait_for(&smtp, STARTED);
     let mail = wait_for(&smtp, "main/disconnect/account rung:7");
     for mail in [&started, &mail] {
-        assert!(
-            mail.text.contains("This machine's clock is 10 d 0 h ahead of the provider's"),
-            "{}",
-            mail.text
-        );
+        assert!(mail.text.contains("This machine's clock is 10 d ahead of the provider's"), "{}", mail.text);
     }
-    daemon.log.wait("10 d 0 h ahead of the provider");
+    daemon.log.wait("10 d ahead of the provider");
     // Rows that a command writes have this time, too.
     assert_eq!(daemon.command(&["ack", "main/disconnect/account"]).0, 0);
     let (_, silence, error) = daemon.command(&["silence", "main/vm_stopped/*", "--for", "1h"]);
@@ -99,7 +95,7 @@ fn a_wrong_clock_yields_to_the_providers() {
         assert!(text.contains("in 5 d") || text.contains("in 6 d"), "{running}: {text} {error}");
     }
     daemon.run();
-    daemon.log.wait("10 d 0 h ahead of the provider");
+    daemon.log.wait("10 d ahead of the provider");
     clock.set(-Duration::days(10));
     daemon.log.wait("s clock agrees with the provider");
     provider.all_polled(3);

@@ -6,7 +6,7 @@ use super::mail_support;
 
 use crate::alert::{Event, Form, Item, Kind, NotReached, Notice, Started};
 use crate::mail::{Context, RenderError, render};
-use crate::model::Snapshot;
+use crate::model::{Language, Snapshot};
 use account::*;
 use mail_support::*;
 
@@ -69,19 +69,26 @@ fn replies_refer_to_the_mails_that_began_the_threads_the_worst_last() {
 }
 
 #[test]
-fn notes_go_into_the_mail_on_one_line() {
+fn lines_about_mails_are_in_the_recipients_language_each_on_one_line() {
     let (from, snapshot) = (from(), Snapshot::default());
-    let notes = ["The store is read-only:\r\nno space".to_owned()];
     let unreached = [NotReached {
         recipient: "bob@example.com".to_owned(),
         since: now(),
         error: "550 no\r\nsuch user".to_owned(),
     }];
-    let context = Context { notes: &notes, unreached: &unreached, ..context(&from, &snapshot) };
-    let text = text(&render(&one(), ID, &context).unwrap()).replace("\n    ", " ");
-    let notes = "\nAbout these mails\n  - The store is read-only: no space\n  - Mails to bob@example.com have not been \
-                 delivered since Sun 1 Mar 12:00 UTC: 550 no such user\n";
-    assert!(text.contains(notes), "{text}");
+    let clock = Some(chrono::TimeDelta::days(10));
+    let context = Context { clock, unreached: &unreached, ..context(&from, &snapshot) };
+    let of = |language| {
+        let context = Context { language, ..context.clone() };
+        text(&render(&one(), ID, &context).unwrap()).replace("\n    ", " ")
+    };
+    let english = "\nAbout these mails\n  - This machine's clock is 10 d ahead of the provider's; the provider's is used.\n  \
+                   - Mails to bob@example.com have not been delivered since Sun 1 Mar 12:00 UTC: 550 no such user\n";
+    let russian = "\nОб этих письмах\n  - Часы этой машины спешат на 10 д относительно часов провайдера; используется время \
+                   провайдера.\n";
+    for (language, want) in [(Language::En, english), (Language::Ru, russian)] {
+        assert!(of(language).contains(want), "{}", of(language));
+    }
 }
 
 #[test]
@@ -123,16 +130,16 @@ fn no_line_of_a_readable_part_begins_with_from_and_a_blank() {
     assert!(text(&first).contains("\nFrom now on\n"), "{}", text(&first));
     // Encoded lines are broken anywhere.
     for length in 0..160 {
-        let note = format!("{}From {}", "–".repeat(length % 5) + &"x".repeat(length), "y".repeat(90));
-        let notes = [format!("From {note}")];
+        let error = format!("{}From {}", "–".repeat(length % 5) + &"x".repeat(length), "y".repeat(30));
+        let unreached = [NotReached { recipient: "bob@example.com".to_owned(), since: now(), error }];
         let (from, snapshot) = (from(), Snapshot::default());
         let notice = notice(Form::News, vec![item(Kind::VmError, 17, "VM web-1", Event::Opened)]);
-        let context = crate::mail::Context { notes: &notes, ..context(&from, &snapshot) };
+        let context = crate::mail::Context { unreached: &unreached, ..context(&from, &snapshot) };
         let rendered = crate::mail::render(&notice, ID, &context).unwrap();
         let raw = String::from_utf8(rendered.raw.clone()).unwrap();
         assert!(raw.lines().all(|line| !line.starts_with("From ") && line.len() <= 78), "{raw}");
         let words = text(&rendered).split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains(&notes[0]), "{words}");
-        assert!(html(&rendered).contains(&notes[0]), "{notes:?}");
+        assert!(words.contains(&unreached[0].error), "{words}");
+        assert!(html(&rendered).contains(&unreached[0].error), "{unreached:?}");
     }
 }

@@ -124,11 +124,10 @@ impl Pipeline {
         let writer = self.mail_writer.as_ref()?;
         let snapshot = self.common.snapshot.get();
         let language = writer.language(&notice.to, &notice.accounts);
-        let difference = self.common.clock.difference().filter(|(_, decides)| *decides);
-        let notes: Vec<String> = difference.map(|(words, _)| format!("{words}.")).into_iter().collect();
+        let clock = self.common.clock.difference().filter(|(_, decides)| *decides).map(|(ahead, _)| ahead);
         let lives_on = lives_on(&snapshot, &self.addresses);
-        let context = writer.context(&snapshot, &notes, self.now);
-        let context = mail::Context { language, lives_on, unreached, is_light, ..context };
+        let context = writer.context(&snapshot, self.now);
+        let context = mail::Context { language, clock, lives_on, unreached, is_light, ..context };
         match writer.write(notice, id, &context) {
             Ok(mail) => Some(mail),
             Err(error) => {

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::Pipeline;
-use crate::model::PollEnd;
 use crate::model::freshness::{AWAITED_FOR, all_looked};
+use crate::model::{Language, PollEnd};
+use crate::view::words;
 
 /// The loop is woken twice a second. If it did not run for this long, the machine slept.
 const SLEPT: Duration = Duration::from_secs(60);
@@ -25,7 +26,7 @@ pub(in crate::daemon) struct Looking {
     /// The time was certain once.
     sure: bool,
     /// The last message about the clocks.
-    clock_said: Option<(String, bool)>,
+    clock_said: Option<(TimeDelta, bool)>,
 }
 
 impl Looking {
@@ -138,15 +139,18 @@ impl Pipeline {
     /// Reports once, in log and page, that the clocks differ, and once that they agree again.
     pub(super) fn say_difference(&mut self) {
         let difference = self.common.clock.difference();
-        let kind = |said: &Option<(String, bool)>| said.as_ref().map(|(_, decides)| *decides);
-        if kind(&difference) != kind(&self.looking.clock_said) {
-            match &difference {
-                Some((words, _)) => tracing::warn!("{words}: set it right, timedatectl set-ntp true"),
+        let kind = |said: Option<(TimeDelta, bool)>| said.map(|(_, decides)| decides);
+        if kind(difference) != kind(self.looking.clock_said) {
+            match difference {
+                Some((ahead, decides)) => {
+                    let words = words::clock(ahead, decides, Language::En);
+                    tracing::warn!("{words}: set it right, timedatectl set-ntp true");
+                }
                 None => tracing::info!("this machine's clock agrees with the provider's again"),
             }
         }
         if difference != self.looking.clock_said {
-            self.common.show_clock(difference.as_ref().map(|(words, _)| words.clone()));
+            self.common.show_clock(difference);
             self.looking.clock_said = difference;
         }
     }

@@ -28,8 +28,9 @@ pub(super) fn tell(changed: &BTreeMap<Key, Stand>, engine: &Engine) {
 
 /// Logs an account that was paid.
 pub(super) fn tell_payment(account: &AccountName, snapshot: &Snapshot) {
-    let report = snapshot.accounts.get(account).and_then(|state| state.billing.report.as_deref());
-    let balance = report.and_then(forecast::balance_now).map(|balance| balance.to_string());
+    let report = snapshot.accounts.get(account).and_then(|state| state.billing.latest());
+    let balance =
+        report.and_then(|(report, _)| forecast::balance_now(report)).map(|balance| balance.to_string());
     tracing::info!(%account, balance, "a payment was seen");
 }
 
