@@ -103,24 +103,25 @@ const fn error(language: Language) -> &'static str {
     language.pick("Error", "Ошибка")
 }
 
-/// `When` if it is over, `Since` if it is open, `Seen` if nothing watches it any more. `None` for an incident that has
-/// only just begun.
+/// `When` if it is over, `Since` if it is open or nothing watches it any more. `None` for an incident that has only just
+/// begun.
 pub(super) fn when(item: &Item, context: &Context<'_>) -> Option<(&'static str, String)> {
     let (reader, language) = (context.of(&item.key.account), context.language);
-    let is_watched = item.event != Event::Unwatched;
-    let (began, until) = (item.began, if is_watched { parts::until(item) } else { item.incident.read_at });
+    let (began, until) = (item.began, parts::until(item));
     let lasted = words::lasted(until - began, language);
+    if item.event == Event::Unwatched {
+        // Nobody knows how long it lasted.
+        let (began, until) = (reader.moment(began), reader.moment(until));
+        let since = say!(language, "{began}, watched until {until}", "{began}, наблюдение до {until}");
+        return Some((since_label(language), since));
+    }
     if !item.event.is_end() {
         let since = format!("{} ({lasted})", reader.moment(began));
         return (until - began >= SAID_FROM).then(|| (since_label(language), since));
     }
-    let label = match is_watched {
-        true => language.pick("When", "Когда"),
-        false => language.pick("Seen", "Наблюдалось"),
-    };
     let times = parts::times(item, language);
     let times = if times.is_empty() { times } else { format!(",{times}") };
-    Some((label, format!("{} ({lasted}{times})", reader.period(began, until))))
+    Some((language.pick("When", "Когда"), format!("{} ({lasted}{times})", reader.period(began, until))))
 }
 
 /// The reason for the mail; `None` if the mail itself is the reason.
