@@ -237,7 +237,9 @@ impl<'a> Search<'a> {
             if is_while && (is_again && self.holds(at, next + 1, state)) {
                 return true;
             }
-            let is_end = told.event == "unwatched" && was_away && state.knows;
+            // An end that waits for its day is told when the account leaves the configuration.
+            let is_over = told.event == "resolved" && !state.is_open;
+            let is_end = (told.event == "unwatched" || is_over) && was_away && state.knows;
             let is_it = |due: &String| *due == told.event && (!is_late || may_be_late);
             let event = if is_end { Some(&told.event) } else { due.as_ref().filter(|due| is_it(due)) };
             if let Some(event) = event.filter(|_| is_while)
