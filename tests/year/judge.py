@@ -224,10 +224,11 @@ class Judge:
         account, key = self.account, f"{self.account.name}/disconnect/account"
         offs = account.offs + ([(account.off_at, account.end)] if account.off_at else [])
         arrived = [mail for mail, which, _ in self.told if which == key]
-        # "`deletion:N` takes the place of that day's mail"; "a balance at or below 0 with the date ahead is told once as
-        # `balance-used-up`", where the provider names no date and the next charge has to stand in for it.
+        # "During poll failures … past a date … "may be cut off""; "`deletion:N` takes the place of that day's mail"; "a balance
+        # at or below 0 with the date ahead is told once as `balance-used-up`", where the provider names no date and the next
+        # charge has to stand in for it.
         says_so = [mail for mail, which, event in self.told if which == key and (
-            "OVERDUE" in mail.subject or event.startswith("deletion:")
+            "OVERDUE" in mail.subject or "Cut-off was due" in mail.subject or event.startswith("deletion:")
             or (event == "balance-used-up" and not account.names_dates))]
         reports = [answer for answer in self.lane.provider.answers[account.name]
                    if answer.group == "report" and answer.trouble is None]

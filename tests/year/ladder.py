@@ -246,7 +246,9 @@ class Ladder:
         self.knows = True
         self.told = self.date
         if name == "rung":
-            self.last_rung = now
+            # "Of a disconnect it ends with the next rung": one that was crossed before is none, though it is told later.
+            crossed = None if self.gone else self.date if event == "rung:0" else self.crossed(int(event[5:]))
+            self.last_rung = min(now, crossed or now)
         self.mailed[name if name in ("extended", "paid") else event] = now
         if name == "rung" and event != "rung:0":
             self.rung = int(event[5:])
