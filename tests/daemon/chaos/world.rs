@@ -314,15 +314,16 @@ impl World {
         self.history.trouble.push(Span { from, to: None });
     }
 
-    /// Notes that from now on mails may leave with an unknown result.
-    pub fn doubt(&mut self, until: Option<Moment>) {
-        let from = self.now();
-        self.history.doubts.push(Span { from, to: until });
+    /// Notes that mails may have left with an unknown result: also one that an obstacle of now has held up on its way.
+    fn end_in_doubt(&mut self) {
+        self.trouble();
+        let open = self.history.trouble.iter().filter(|span| span.to.is_none());
+        let from = open.map(|span| span.from).min().unwrap();
+        self.history.doubts.push(Span { from, to: None });
     }
 
     pub fn kill(&mut self) {
-        self.trouble();
-        self.doubt(None);
+        self.end_in_doubt();
         self.daemon.kill();
         self.history.kills.push((self.now(), Instant::now()));
         self.ended();
@@ -330,8 +331,7 @@ impl World {
 
     /// Sends SIGTERM.
     pub fn stop(&mut self) {
-        self.trouble();
-        self.doubt(None);
+        self.end_in_doubt();
         assert_eq!(self.daemon.stop(), 0, "SIGTERM ends it cleanly");
         self.history.kills.push((self.now(), Instant::now()));
         self.ended();
@@ -359,7 +359,7 @@ impl World {
         let seen = self.smtp.take().unwrap().close();
         // A mail on its way may not have been read whole, and a reply may not have arrived.
         let now = self.now();
-        self.doubt(Some(now));
+        self.history.doubts.push(Span { from: now, to: Some(now) });
         let last = seen.mails.len();
         for (index, mut mail) in seen.mails.into_iter().enumerate() {
             mail.answered &= index + 1 < last;
