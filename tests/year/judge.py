@@ -7,6 +7,7 @@ import datetime
 import amounts
 import resources
 from ladder import Ladder
+from provider import PATIENCE
 from world import DAY, MINUTE
 
 UTC = datetime.timezone.utc
@@ -183,9 +184,9 @@ class Judge:
 
     def day_asked_for(self, answer):
         """Today, the horizon and a day, in the account's zone; half as many while a 404 may have meant that the day is too far,
-        or after an answer that took longer than the 30 s of a request."""
+        or after an answer that took longer than a request may."""
         refused = [one.at for one in self.lane.provider.answers[self.account.name]
-                   if one.trouble == "missing" or (one.group == "report" and one.came - one.at > 30)]
+                   if one.trouble == "missing" or (one.group == "report" and one.came - one.at > PATIENCE)]
         if answer.trouble is None and not any(0 <= answer.at - at < DAY for at in refused):
             zone = self.account.zone
             today = datetime.datetime.fromtimestamp(answer.at, zone).date()

@@ -7,6 +7,7 @@ import email.utils
 import json
 import random
 import re
+import select
 
 from world import DAY, Forecast
 
@@ -15,6 +16,8 @@ CODES = {"ENABLED": 0, "DISABLED_BY_SERVICE": 1}
 # How long an answer takes where it is slow: so that a sweep of all accounts, eight requests at a time, takes a minute. After
 # two the engine speaks of what it knows, and the judge does not tell what came before from what came later.
 SLOW, SWEEP, AT_A_TIME, REQUESTS = 8, 60, 8, 2.5
+# Nobody waits longer for an answer.
+PATIENCE = 30
 
 
 class Answer:
@@ -23,6 +26,9 @@ class Answer:
 
     def __init__(self, at, group, trouble, content):
         self.at, self.group, self.trouble, self.content, self.came = at, group, trouble, content, at
+
+    def was_not_read(self):
+        self.trouble, self.content, self.came = "closed", None, max(self.came, self.at + PATIENCE + 1)
 
 
 def money(kopecks):
@@ -167,7 +173,12 @@ class Connection(asyncio.Protocol):
         self.provider, self.buffer = provider, b""
 
     def connection_made(self, transport):
-        self.transport = transport
+        self.transport, self.last = transport, None
+
+    def connection_lost(self, error):
+        # A reset, and no orderly end: what was sent last was not read.
+        if error and self.last:
+            self.last.was_not_read()
 
     def data_received(self, data):
         self.buffer += data
@@ -181,11 +192,14 @@ class Connection(asyncio.Protocol):
             elif wait:
                 self.provider.clock.later(wait, self.reply, status, body, self.provider.kept)
             else:
-                self.reply(status, body)
+                self.reply(status, body, self.provider.kept)
 
-    def reply(self, status, body, answer=None):
-        if answer:
-            # Time goes on in steps: that is later than it was to take.
-            answer.came = self.provider.clock.now()
-        if not self.transport.is_closing():
+    def reply(self, status, body, answer):
+        # Time goes on in steps: that is later than it was to take.
+        self.last, answer.came = answer, self.provider.clock.now()
+        # Whoever asks sends nothing before the answer, and on a busy machine gives up first.
+        has_left = self.transport.is_closing() or select.select([self.transport.get_extra_info("socket")], [], [], 0)[0]
+        if has_left:
+            answer.was_not_read()
+        else:
             self.transport.write(self.provider.head(status, len(body)) + body)
