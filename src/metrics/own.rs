@@ -67,7 +67,7 @@ own_metrics! {
     incidents: Gauge = "hostwatch_incidents", ["account", "kind", "severity", "state"],
         "Open incidents, by kind, severity and state.";
     notifications: Counter = "hostwatch_notifications_total", ["result"],
-        "Attempts to deliver a mail to one recipient, by result: sent, retry (mail or connection failed for now) or refused (the server refuses the recipient or the mail for good).";
+        "Attempts to deliver a mail to one recipient, by result: sent, retry (mail or connection failed for now) or refused (the server refuses the recipient or the mail).";
     outbox_messages: Gauge = "hostwatch_outbox_messages", ["state"],
         "Recipients for whom mail waits (queued), mails on their way (sending), recipients for whom the server refuses the address, the mail or us (held).";
     outbox_oldest: Gauge = "hostwatch_outbox_oldest_timestamp_seconds", [],

@@ -13,7 +13,6 @@ mod commands_forecast;
 mod commands_rehearse;
 mod commands_status;
 mod crash;
-mod discovery;
 mod exporter;
 mod faults;
 mod init;

@@ -178,21 +178,6 @@ fn amounts_outlive_a_restart() {
     assert!(mail.text.contains("as of "), "{}", mail.text);
     let (_, page) = world.daemon.request("GET", "/");
     assert!(page.contains("236"), "{page}");
-
-    // `forecast` shows the daemon's last report, and why it may not hold.
-    let (code, text, error) = world.daemon.command(&["forecast"]);
-    assert!(code == 3 && text.contains("Forecast of main, as of "), "{code} {text} {error}");
-    assert!(text.contains("the balance now is not known: ") && text.contains("  Balance "), "{text}");
-    let (_, json, _) = world.daemon.command(&["forecast", "--json"]);
-    let json: Value = serde_json::from_str(&json).unwrap();
-    let account = &json["accounts"][0];
-    let amounts = [0, 1].map(|span| &account["billing"]["pay"][span]["amount"]);
-    assert_eq!(amounts, [&json!("5.01"), &json!("235.01")], "{account}");
-    assert!(account["error"].is_string() && account["billing"]["read_at"].is_string(), "{account}");
-    // Only the daemon knows.
-    world.daemon.stop();
-    let (code, text, _) = world.daemon.command(&["forecast"]);
-    assert!(code == 3 && text.contains("main: not known"), "{code} {text}");
 }
 
 /// The events that the recipient of escalations was told of.

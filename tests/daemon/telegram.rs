@@ -115,35 +115,6 @@ fn a_lost_answer_repeats_the_same_bytes() {
     daemon.shows_none_of(&[SECRET]);
 }
 
-/// The steps of a message; those of `crash.rs` beside them are SMTP's.
-const STEPS: [&str; 7] =
-    ["reading-applied", "decided", "committing", "committed", "claimed", "replied", "recorded"];
-
-#[test]
-fn a_kill_at_each_step_loses_no_message_and_repeats_none_but_an_unanswered_one() {
-    each(&STEPS, |step| format!("killed at {step}"), |step| killed_at(step));
-}
-
-fn killed_at(step: &str) {
-    let Tried { provider, telegram, mut daemon, smtp: _smtp } = prepared(false, 1);
-    daemon.arm("nowhere");
-    daemon.run();
-    telegram.wait_for("Watching ");
-    daemon.has_sent(1);
-    daemon.arm(step);
-    provider.set_vm(vm(1), "error");
-    daemon.has_reached(step);
-    daemon.kill();
-    daemon.arm("nowhere");
-    daemon.run();
-    telegram.hears_of("db-1");
-    daemon.has_sent(2);
-    provider.all_polled(2);
-    let posts: Vec<Post> = telegram.posts().into_iter().filter(|post| post.subject() == ERROR).collect();
-    assert_eq!(posts.len(), 1 + usize::from(step == "replied"), "{posts:#?}");
-    assert!(posts.iter().all(|post| post.raw == posts[0].raw), "byte for byte");
-}
-
 /// Telegram names the seconds: the second try of a message, and of an edit, comes after them.
 #[test]
 fn a_429_holds_messages_and_edits_for_its_seconds() {

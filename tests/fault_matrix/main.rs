@@ -15,11 +15,9 @@ mod round;
 mod rules;
 mod table;
 
-use std::io::Read;
-use std::net::TcpListener;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use common::hook::Hook;
 use common::tools::runs_all;
 use common::vitals::{Vitals, assert_sound, assert_stops};
 use common::{each_at_once, received, sections, until_within};
@@ -29,22 +27,6 @@ use page::Page;
 use round::{PATIENCE, Round, well};
 use rules::When;
 use table::{CONTROL, PLACES, Pace, Place};
-
-/// Another host, which records all bytes that it gets.
-fn stranger() -> (String, Arc<Mutex<Vec<u8>>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/elsewhere/", listener.local_addr().unwrap());
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let notes = Arc::clone(&heard);
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let mut bytes = [0; 4096];
-            let count = stream.read(&mut bytes).unwrap_or(0);
-            notes.lock().unwrap().extend_from_slice(&bytes[..count.max(1)]);
-        }
-    });
-    (url, heard)
-}
 
 /// The part of the matrix that one daemon tries.
 struct Case {
@@ -71,7 +53,8 @@ const VARIANTS: [(Pace, When); 6] = [
 
 #[test]
 fn every_fault_at_every_collector_at_its_first_poll_and_later() {
-    let (elsewhere, heard) = stranger();
+    let stranger = Hook::start();
+    let elsewhere = stranger.url();
     let only = std::env::var("FAULT_MATRIX").ok();
     let mut cases: Vec<Case> = Vec::new();
     // The longest first.
@@ -86,7 +69,7 @@ fn every_fault_at_every_collector_at_its_first_poll_and_later() {
         When::First => first_poll(&Fleet::new(case.place, case.pace, &elsewhere)),
         When::Later => later_poll(Fleet::new(case.place, case.pace, &elsewhere)),
     });
-    assert!(heard.lock().unwrap().is_empty(), "nothing went to another host");
+    assert!(stranger.posts().is_empty(), "nothing went to another host");
 }
 
 #[test]

@@ -188,6 +188,7 @@ async fn ready_once_everything_that_shows_states_was_tried() {
     let mut book = book(profile("main"));
     let server = Server::start(&[&book], false).await;
     assert_eq!(server.get("/-/ready").await.status, 503);
+    assert_eq!(server.get("/sd/vms").await.status, 503, "no listing was read");
     assert_eq!(server.get("/-/healthy").await.status, 200);
     book.end(Collector::Vms, ended(None), read_at());
     book.end(Collector::ExpectedBalance, ended(Some("401")), read_at());
