@@ -123,8 +123,6 @@ impl Muted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::alert::Subject;
-    use crate::model::Sort;
 
     fn silence(pattern: &str) -> Silence {
         let at = DateTime::UNIX_EPOCH;
@@ -152,27 +150,5 @@ mod tests {
             let key = Key::new(&"main".parse().unwrap(), kind, 7);
             assert_eq!(silence(pattern).covers(&key, "db-1"), want, "{pattern} {kind}");
         }
-    }
-
-    #[test]
-    fn an_ack_is_of_one_episode_and_a_silence_of_its_time() {
-        let now = DateTime::UNIX_EPOCH;
-        let key = Key::new(&"main".parse().unwrap(), Kind::VmError, 7);
-        let mut incident = Incident::new(key.clone(), now);
-        incident.subject = Subject::Resource { sort: Sort::Vm, name: "db-1".to_owned() };
-        incident.episode = 2;
-        let ack = Ack { episode: 2, at: now, comment: "Ann is on it".to_owned() };
-        let muted = Muted { acks: BTreeMap::from([(key, ack)]), silences: vec![silence("db-1")] };
-        let ack = muted.ack(&incident, None, now);
-        let decided = Decided {
-            acknowledged: true,
-            acknowledged_at: Some(now),
-            silenced_until: Some(now + chrono::Duration::hours(2)),
-            note: Some("Ann is on it".to_owned()),
-        };
-        assert_eq!(muted.decided(&incident, ack, now), decided);
-        incident.episode = 3;
-        assert_eq!(muted.ack(&incident, None, now), None);
-        assert!(!muted.decided(&incident, None, now + chrono::Duration::hours(2)).is_looked_after());
     }
 }

@@ -176,16 +176,6 @@ mod tests {
         report
     }
 
-    fn shifted(mut report: Report, by: &str) -> Report {
-        report.moments.edit(|moments| {
-            for moment in moments {
-                moment.balance += money(by);
-                moment.positive = Some(moment.balance.is_positive());
-            }
-        });
-        report
-    }
-
     #[test]
     fn a_day_that_went_as_foreseen_changes_nothing() {
         let first = report("250", "10", 90, Edd::Null);
@@ -193,19 +183,6 @@ mod tests {
         assert_eq!(changes(&first, &a_day_on(first.clone()), later()), []);
         // The charge that was due has not been made yet.
         assert_eq!(changes(&first, &first, later()), []);
-    }
-
-    #[test]
-    fn a_payment_and_an_unforeseen_charge_are_told_by_their_amount() {
-        let first = report("250", "10", 90, Edd::Null);
-        let at = |day: &str| Disconnect::At { at: t(day), computed: true };
-        let paid = changes(&first, &a_day_on(shifted(first.clone(), "100")), later());
-        let from = at("2026-03-26T11:00:00");
-        let want = [Change::Moved { from, to: at("2026-04-05T11:00:00") }, Change::Paid(money("100"))];
-        assert_eq!(paid, want);
-        let charged = changes(&first, &a_day_on(shifted(first.clone(), "-100")), later());
-        let want = [Change::Moved { from, to: at("2026-03-16T11:00:00") }, Change::Charged(money("100"))];
-        assert_eq!(charged, want);
     }
 
     #[test]

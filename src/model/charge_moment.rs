@@ -156,20 +156,6 @@ mod tests {
     }
 
     #[test]
-    fn a_charge_of_0_cuts_nothing_off() {
-        for (amount, balance, positive, want) in [
-            ("10", "-5", None, true),
-            ("10", "5", Some(false), true),
-            ("10", "5", None, false),
-            ("0", "-5", Some(false), false),
-            ("0.00", "0", None, false),
-        ] {
-            let one = ChargeMoment { positive, ..moment(1, amount, balance) };
-            assert_eq!(one.cuts_off(), want, "{amount} {balance}");
-        }
-    }
-
-    #[test]
     fn their_balances_tell_the_order() {
         let right = [
             moment(1, "13", "87"),

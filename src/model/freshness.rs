@@ -82,12 +82,9 @@ pub(crate) fn was_tried(state: &AccountState, collector: Collector) -> bool {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
-    use std::sync::Arc;
     use std::time::Duration;
 
     use super::*;
-    use crate::model::KnownAccount;
-    use crate::model::snapshot::PollEnd;
 
     fn at(minutes: i64) -> DateTime<Utc> {
         DateTime::UNIX_EPOCH + TimeDelta::minutes(minutes)
@@ -118,19 +115,5 @@ mod tests {
         for (collector, read, want) in table {
             assert_eq!(is_fresh(&profile, collector, read.map(at), at(100)), want, "{collector:?} {read:?}");
         }
-    }
-
-    #[test]
-    fn a_collector_is_asked_of_only_where_it_is_on() {
-        let mut known = KnownAccount::new(Arc::new(profile()));
-        let on: Vec<Collector> = state_collectors(&known.state().profile).collect();
-        assert_eq!(on, [Collector::Vms, Collector::Sites]);
-        assert!(!attempted(known.state()) && !is_read(known.state(), Collector::Vms, at(0)));
-        for collector in on {
-            let end = PollEnd { duration: Duration::ZERO, failure: None, complete: true, problem: None };
-            known.end(collector, end, at(0));
-        }
-        assert!(attempted(known.state()) && is_read(known.state(), Collector::Vms, at(0)));
-        assert!(!is_read(known.state(), Collector::Vms, at(16)));
     }
 }

@@ -114,11 +114,4 @@ mod tests {
             assert_eq!([Language::En, Language::Ru].map(|one| one.count(number, site)), [en, ru]);
         }
     }
-
-    #[test]
-    fn a_language_is_named_by_its_code() {
-        assert_eq!(["en".parse(), "ru".parse()], [Ok(Language::En), Ok(Language::Ru)]);
-        assert_eq!(Language::Ru.code(), "ru");
-        assert!("de".parse::<Language>().is_err());
-    }
 }

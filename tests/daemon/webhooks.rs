@@ -2,9 +2,7 @@
 //! ordered, refused and shown like mails. The real binary against a web server that answers as the test says.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use serde_json::Value;
-
-use crate::common::hook::{Answer, Hook, Post};
+use crate::common::hook::{Answer, Hook};
 use crate::common::smtp::{Act, SmtpServer, Stage};
 use crate::common::*;
 

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::*;
 use crate::model::Sort;
-use crate::model::ids::VmId;
 use crate::model::snapshot::{Failure, FailureKind};
 use crate::unit::account::{self as given, bare_vm, profile, site};
 
@@ -18,29 +17,6 @@ fn ids(listing: &Listing<Vm>) -> Vec<u64> {
 
 fn at() -> DateTime<Utc> {
     DateTime::from_timestamp(1_700_000_000, 0).unwrap()
-}
-
-#[test]
-fn a_complete_listing_replaces_and_an_incomplete_one_merges() {
-    let mut known = known();
-    known.apply(Read::Vms(Rows::new(vec![bare_vm(3, "active"), bare_vm(1, "active")], true)), at());
-    assert_eq!(ids(&known.state().vms), [1, 3]);
-    let seen =
-        known.apply(Read::Vms(Rows::new(vec![bare_vm(2, "active"), bare_vm(3, "error")], false)), at());
-    assert_eq!(ids(&known.state().vms), [1, 2, 3], "nothing is removed by what was not shown");
-    assert_eq!(known.state().vms.get(VmId::new(3)).unwrap().state, VmState::Error);
-    let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
-    assert!(!seen.shown.contains(&1) && seen.shown.contains(&2) && seen.removed.is_empty());
-    let seen = known.apply(Read::Vms(Rows::new(vec![bare_vm(2, "active")], true)), at());
-    let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
-    assert!(
-        seen.removed.is_empty() && !seen.shown.contains(&3),
-        "it may have slipped from one page to another"
-    );
-    let seen = known.apply(Read::Vms(Rows::new(vec![bare_vm(2, "active")], true)), at());
-    let Observed::Vms(seen) = &seen[0] else { panic!("{seen:?}") };
-    assert!(seen.removed.keys().eq(&[1, 3]));
-    assert_eq!(ids(&known.state().vms), [2]);
 }
 
 /// The rows that are there after several listings, each complete or not.

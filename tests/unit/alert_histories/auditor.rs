@@ -184,7 +184,7 @@ impl Auditor {
 
     /// The newest incident that a mail told as wrong, or an earlier one.
     pub fn last_told(&self, before: usize) -> Option<Key> {
-        self.inbox.told_as_wrong().into_iter().rev().nth(before)
+        self.inbox.wrong.iter().rev().nth(before).cloned()
     }
 
     pub fn reloaded(&mut self, settings: &AlertSettings, to: &[String], now: DateTime<Utc>) {

@@ -12,7 +12,7 @@ use super::alert_support::Mail;
 pub struct Inbox {
     all: BTreeMap<(String, Key), Vec<Heard>>,
     /// Keys in the order in which they were last told as wrong.
-    wrong: Vec<Key>,
+    pub wrong: Vec<Key>,
     /// Consequences in mails about a cause: recipient, words, the cause.
     listed: BTreeSet<(String, String, Key)>,
 }
@@ -168,10 +168,6 @@ impl Inbox {
         self.listed
             .iter()
             .any(|(one, words, cause)| one == to && *words == name && self.reads_as_wrong(to, cause))
-    }
-
-    pub fn told_as_wrong(&self) -> Vec<Key> {
-        self.wrong.clone()
     }
 
     /// No mail is due to this recipient any more.

@@ -191,7 +191,7 @@ fn the_last_word_is_true(life: &Life, calm: DateTime<Utc>) {
             false => maybe.may_be_open || may_have_lapsed(&maybe, calm),
         };
         assert!(
-            is_true || is_explained(life, to, key),
+            is_true || life.auditor.inbox.is_listed(to, key),
             "the last that {to} reads of {key}: {heard:?} {maybe:#?}"
         );
     }
@@ -202,11 +202,6 @@ const LAPSES: Duration = Duration::days(6);
 
 fn may_have_lapsed(maybe: &belief::Maybe, calm: DateTime<Utc>) -> bool {
     calm - maybe.over_since >= LAPSES
-}
-
-/// A mail about another incident lists it.
-fn is_explained(life: &Life, to: &str, key: &Key) -> bool {
-    life.auditor.inbox.is_listed(to, key)
 }
 
 /// Each recipient who was told that something is wrong was told that it is over.

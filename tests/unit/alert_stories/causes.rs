@@ -1,7 +1,6 @@
 //! Causes: one mail for a cause and its consequences, and what outlives them.
 
 use super::{World, stories};
-use crate::alert::Kind;
 use crate::model::Collector;
 
 #[test]
@@ -94,9 +93,6 @@ fn the_report_that_may_explain_a_fault_is_asked_soon() {
 
 #[test]
 fn a_consequence_is_not_told_with_its_cause_and_is_told_if_it_outlives_it() {
-    let mut world = World::healthy();
-    world.live("c10=DISABLED_BY_QUOTA, s100=Error");
-    assert_eq!(world.cause(Kind::SiteError, "100").as_deref(), Some("main/container_disabled/10"));
     stories(
         World::healthy,
         "c10=DISABLED_BY_QUOTA, s100=StoppedByQuota s101=Error => container_disabled/10 opened

@@ -32,8 +32,6 @@ fn the_first_start_is_one_mail_that_lists_problems_and_their_recovery_is_told() 
          look => started
          1h =>
 
-         look, look => started
-
          vm1=stopped, look, 1h => started",
     );
     let told = numbers(steps);

@@ -1,13 +1,13 @@
 //! Several accounts, and hundreds of them, of the same and of different recipients.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use chrono::{DateTime, Duration, Utc};
+use chrono::{DateTime, Utc};
 
-use super::{Daemon, Fate, Mail, Received, bill, cut_off_in, moment, rich, start, vm};
+use super::{Daemon, Fate, Mail, Received, cut_off_in, rich, start, vm};
 use crate::alert::{AlertSettings, Event, Kind, Rule, Watcher};
 use crate::model::snapshot::PollEnd;
-use crate::model::{AccountName, Collector, Edd, KnownAccount, Profile, Read, Report, Rows, Snapshot};
+use crate::model::{AccountName, Collector, KnownAccount, Profile, Read, Report, Rows, Snapshot};
 
 /// Accounts with VMs and a report each. The server accepts every mail.
 struct Many {
@@ -49,15 +49,6 @@ impl Many {
         self.snapshot.accounts.insert(account.clone(), book.publish());
         self.system.poll(account, &observed, Some(collector), &self.snapshot, self.now);
         self.deliver();
-    }
-
-    /// Lets time pass minute by minute until this time.
-    fn pass_until(&mut self, at: DateTime<Utc>) {
-        while self.now < at {
-            self.now += Duration::minutes(1);
-            self.system.tick(&self.snapshot, self.now);
-            self.deliver();
-        }
     }
 
     fn deliver(&mut self) {
@@ -127,61 +118,4 @@ fn a_recipient_whom_only_a_rule_names_gets_a_first_mail_of_that_rules_incidents(
     let mails: Vec<&Mail> = many.received.iter().map(|received| &received.mail).collect();
     // The disconnect mail went to Ann only, and before.
     assert_eq!((mails[0].form, mails[0].to.as_str()), ("disconnect", "ann"));
-}
-
-const COUNT: usize = 300;
-
-fn name(number: usize) -> AccountName {
-    format!("shop-{number:03}").parse().unwrap()
-}
-
-/// Accounts of one recipient after their first mail; the ladder has the last safe day as its first rung.
-fn shops() -> Many {
-    let settings = AlertSettings { disconnect_days: vec![4, 3, 1], ..AlertSettings::defaults() };
-    let watcher = watcher(&["ops"], settings);
-    let mut many = Many::new((0..COUNT).map(|number| (name(number), watcher.clone())).collect());
-    for number in 0..COUNT {
-        many.vms(&name(number), &[(1, "active")]);
-        many.report(&name(number), rich());
-    }
-    let forms: Vec<&str> = many.received.iter().map(|received| received.mail.form).collect();
-    assert_eq!(forms, ["started"]);
-    many.received.clear();
-    many.now += Duration::minutes(5);
-    many
-}
-
-/// A report that names a cut-off, which fits its charges within a day.
-fn cut_off_at(at: DateTime<Utc>, now: DateTime<Utc>) -> Report {
-    bill(now, now, 1000 * (at - now).num_days() + 550, Edd::At(at))
-}
-
-/// The accounts, with their events, in all mails.
-fn told(received: &[Received]) -> BTreeSet<(String, String)> {
-    let items = received.iter().flat_map(|received| &received.mail.items);
-    items.map(|item| (item.key.account.to_string(), item.event.to_string())).collect()
-}
-
-#[test]
-fn three_hundred_accounts_that_are_near_at_one_midnight_are_as_many_mails() {
-    let mut many = shops();
-    for number in 0..COUNT {
-        let earlier = Duration::minutes(i64::try_from(number).unwrap());
-        many.report(&name(number), cut_off_at(moment("2026-03-10T15:00:00Z") - earlier, many.now));
-    }
-    let midnight = moment("2026-03-06T00:00:00Z");
-    many.now = midnight - Duration::minutes(3);
-    many.pass_until(midnight - Duration::minutes(1));
-    // Their balances drop, and mails tell that.
-    assert!(many.received.iter().all(|one| one.mail.form != "disconnect"));
-    many.received.clear();
-    many.pass_until(midnight + Duration::minutes(2));
-    let all = told(&many.received);
-    assert!(all.iter().all(|(_, event)| event == "rung:4"), "{all:?}");
-    assert_eq!(all.len(), COUNT, "no limit holds mails about money");
-    let is_alone = |one: &Received| one.mail.items.len() == 1 && one.mail.form == "disconnect";
-    assert!(many.received.iter().all(is_alone));
-    many.pass_until(midnight + Duration::hours(3));
-    let items: usize = many.received.iter().map(|one| one.mail.items.len()).sum();
-    assert_eq!(items, COUNT, "none is told twice");
 }

@@ -114,16 +114,6 @@ fn said(world: &mut World) -> Vec<(String, Vec<String>)> {
 }
 
 #[test]
-fn a_mail_about_the_cut_off_says_the_rise_in_place_of_another_mail() {
-    let mut world = World::healthy();
-    world.report(daily("100", "VPS", 30));
-    world.forget();
-    world.report(near());
-    world.report(near());
-    assert_eq!(said(&mut world), [("disconnect rung:7".to_owned(), vec![RISE.to_owned()])]);
-}
-
-#[test]
 fn a_mail_that_waits_says_the_rise_although_a_later_report_shows_none() {
     let lost = Fate::LoseReply { arrived: false };
     for (first, then) in [(Fate::Away, Fate::Away), (lost, Fate::Away), (lost, Fate::RefuseRecipient)] {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::{Fate, FormName, Mail, Told};
 use crate::alert::{
     Attempt, CalendarEntry, Engine, Event, Facts, Form, Incident, Item, Key, Kind, Lane, Log, Muted, Notice,
-    Outgoing, Phase, Watcher,
+    Outgoing, Watcher,
 };
 use crate::model::{AccountIncidents, AccountName, Collector, Language, Observed, Snapshot};
 use crate::store::{Flying, Rendered, Restored, Store, StoreError};
@@ -308,26 +308,10 @@ impl Daemon {
         self.log.retry(to, now);
         self.commit_if_possible(now);
     }
-
-    /// The events that are due to a recipient: incident, event, and since when.
-    pub fn owed_to(&self, to: &str) -> Vec<(String, String, DateTime<Utc>)> {
-        let owed = self.log.owed().filter(|(one, ..)| *one == to);
-        let told = owed.filter_map(|(_, key, owed)| {
-            Some((key.to_string(), owed.event.clone()?.to_string(), owed.since))
-        });
-        told.collect()
-    }
 }
 
 /// The answers of page and commands.
 impl Daemon {
-    /// The incidents that are listed as not over, each with the word of its phase.
-    pub fn open(&self) -> Vec<(Key, String)> {
-        let is_listed = |one: &&Incident| one.phase.is_open() || one.phase == Phase::Pending;
-        let listed = self.engine.incidents.values().filter(is_listed);
-        listed.map(|one| (one.key.clone(), one.phase.as_str().to_owned())).collect()
-    }
-
     pub fn rows(&self, now: DateTime<Utc>) -> Vec<IncidentRow> {
         let Self { engine, log, muted, snapshot, max_per_hour, .. } = self;
         let facts = Facts::new(engine, snapshot, muted, *max_per_hour, now);

@@ -84,12 +84,6 @@ impl World {
         self.system.calendar(&name())
     }
 
-    /// The word that commands show for the phase of an incident; `None` if they do not list it as open.
-    pub fn phase(&self, kind: Kind, resource: &str) -> Option<String> {
-        let key = self.key(kind, resource);
-        self.system.open().into_iter().find(|(listed, _)| *listed == key).map(|(_, word)| word)
-    }
-
     /// The row that page and commands show for an incident.
     pub fn row(&self, kind: Kind, resource: &str) -> Option<IncidentRow> {
         let key = self.key(kind, resource);

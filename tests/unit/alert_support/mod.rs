@@ -5,7 +5,6 @@
 mod daemon;
 mod fixtures;
 mod inbox;
-mod log;
 mod old_store;
 mod provider;
 mod steps;
