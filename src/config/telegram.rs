@@ -70,24 +70,3 @@ fn chat(view: &View<'_>, key: &str) -> Option<String> {
     view.error(key, "is no chat; write its number, such as -1001234567890, or \"@name\" of a public one");
     None
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_token_is_a_number_and_a_word() {
-        let table = [
-            ("123456789:AAE-x_9", true),
-            ("123456789:AAE/getMe", false),
-            ("123456789:", false),
-            (":AAE", false),
-            ("bot123:AAE", false),
-            ("hunter2", false),
-            ("123456789:AAE x", false),
-        ];
-        for (text, want) in table {
-            assert_eq!(is_token(text), want, "{text}");
-        }
-    }
-}

@@ -221,26 +221,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_too_wide_for_lines_become_blocks() {
-        let cells = |text: &str| text.split('|').map(str::to_owned).collect::<Vec<_>>();
-        let table = Table {
-            head: cells("Account|VMs|Sites"),
-            rows: vec![
-                cells("main|40 (38 active, 1 error, 1 stopped)|3 Active"),
-                cells("shop|none|104 (100 Active, 3 Stopped, 1 Error)"),
-            ],
-        };
-        let mut out = String::new();
-        table_text(&table, &mut out);
-        insta::assert_snapshot!(out, @r"
-          main
-            VMs: 40 (38 active, 1 error, 1 stopped); Sites: 3 Active
-          shop
-            VMs: none; Sites: 104 (100 Active, 3 Stopped, 1 Error)
-        ");
-    }
-
-    #[test]
     fn columns_line_up_whatever_the_script() {
         let table = Table {
             head: vec!["VM".into(), "State".into()],
@@ -260,33 +240,6 @@ mod tests {
           web-1       active
           名前 名前 名前 名前 名前 名前 名前 名前 名前 名前 名前 名前 名前 名前 名前
           名前 名前 名前
-        ");
-    }
-
-    #[test]
-    fn text_is_wrapped_under_its_label_and_tables_line_up() {
-        let mut section = Section::new("What");
-        section.row("Seen", "word ".repeat(20).trim());
-        section.row("What to do", "nothing");
-        section.list.push("one".into());
-        section.table = Some(Table {
-            head: vec!["For".into(), "Pay".into()],
-            rows: vec![vec!["7 days".into(), "45 RUB".into()], vec!["90 days".into(), "0".into()]],
-        });
-        let body = Body { lead: "Lead.".into(), sections: vec![section], ..Body::default() };
-        insta::assert_snapshot!(body.text(), @r"
-        Lead.
-
-        What
-          Seen:       word word word word word word word word word word word word word
-                      word word word word word word word
-          What to do: nothing
-          - one
-          For      Pay
-          7 days   45 RUB
-          90 days  0
-
-        --
         ");
     }
 }

@@ -195,47 +195,6 @@ mod tests {
         out
     }
 
-    fn text(length: usize, seed: u64) -> Vec<u8> {
-        let mut state = seed;
-        let step = |state: &mut u64| {
-            *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            *state >> 33
-        };
-        (0..length).map(|i| if i % 7 < 4 { b'a' } else { step(&mut state) as u8 }).collect()
-    }
-
-    #[test]
-    fn joined_chunks_are_one_stream_and_inflate_to_the_same_text() {
-        let mut compressor = Compressor::new();
-        let sizes = [0, 1, 100, 70_000, 3, 1_000_000, 65_536];
-        let texts: Vec<_> = sizes.iter().zip(1..).map(|(&size, seed)| text(size, seed)).collect();
-        let mut chunks: Vec<_> = texts.iter().map(|text| compressor.compress(text)).collect();
-        for (chunk, text) in chunks.iter().zip(&texts) {
-            assert!(compressor.text(chunk) == *text, "{} bytes", text.len());
-        }
-        for turn in 0..2 {
-            for tail in [b"".as_slice(), b"the end\n"] {
-                let page = Page::of(vec![
-                    Arc::new(chunks[..3].to_vec()),
-                    Arc::default(),
-                    Arc::new(chunks[3..].to_vec()),
-                ]);
-                let got = gunzip(&page.gzip(tail));
-                let streamed = page.identity(Bytes::copy_from_slice(tail));
-                assert_eq!(streamed.left(), got.len() as u64);
-                let streamed: Vec<u8> = streamed.flatten().collect();
-                assert!(got == streamed, "turn {turn}");
-                let mut want = texts.clone();
-                if turn == 1 {
-                    want.reverse();
-                }
-                assert!(got == [want.concat(), tail.to_vec()].concat(), "turn {turn}");
-            }
-            // Chunks do not refer to each other, so any order works.
-            chunks.reverse();
-        }
-    }
-
     #[test]
     fn a_page_without_chunks_is_its_tail() {
         let page = Page::default();

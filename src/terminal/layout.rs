@@ -273,14 +273,4 @@ mod tests {
             "  ✓ a name of some leng…\n      A day: 1.00 RUB\n  ✕ 名前\n      A day: 100.00 RUB\n"
         );
     }
-
-    #[test]
-    fn colours_surround_text_and_no_space_ends_a_line() {
-        let mut layout = Layout::new(Style { width: 40, colour: true });
-        layout.pairs(&[("Pay", Cell::toned("45 \u{1b}[5m RUB ", Emphasis::Bad)), ("Note", Cell::new(""))]);
-        assert_eq!(
-            layout.finish(),
-            "  \u{1b}[2mPay   \u{1b}[0m\u{1b}[1;31m45 [5m RUB\u{1b}[0m\n  \u{1b}[2mNote\u{1b}[0m\n"
-        );
-    }
 }

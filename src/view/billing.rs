@@ -277,16 +277,6 @@ mod tests {
     use crate::model::forecast::tests::{report, t};
     use crate::model::{Edd, Order};
 
-    fn payer(now: DateTime<Utc>) -> Payer<'static> {
-        Payer {
-            report: None,
-            unread_since: None,
-            currency: "RUB",
-            lead_days: 3,
-            reader: Reader::english(Tz::UTC, now),
-        }
-    }
-
     /// A report of 7 orders. The charges of the last order all come after the cut-off, and one order has no
     /// charges.
     fn several() -> Report {
@@ -343,17 +333,5 @@ mod tests {
         ] {
             assert_eq!(order_words(comment, tariff, 71, Language::En), want);
         }
-    }
-
-    #[test]
-    fn json_comes_back_as_it_was() {
-        let report = several();
-        let now = t("2026-03-01T12:00:00");
-        let billing = Billing::new(&report, now, None, &payer(now));
-        let json = serde_json::to_value(&billing).unwrap();
-        assert_eq!((&json["disconnect"], &json["pay_by"]), (&"at".into(), &"2026-04-16".into()));
-        let back: Billing = serde_json::from_value(json.clone()).unwrap();
-        assert_eq!(back.disconnect, billing.disconnect);
-        assert_eq!(serde_json::to_value(&back).unwrap(), json);
     }
 }

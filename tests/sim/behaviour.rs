@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
-use support::{PATIENCE, Sim, http_client, play, wrong_fields};
+use support::{PATIENCE, Sim, http_client, play};
 
 const VMS: &str = "/api/cvds/v1/vms/";
 const CONTAINERS: &str = "/api/v1/hosting/containers/";
@@ -295,16 +295,6 @@ async fn containers_have_states_by_name_and_by_code() {
     sim.obey("set_container", json!({"container": "*", "state": "7", "in_transfer": true}));
     let shop = sim.first(CONTAINERS).await;
     assert_eq!((&shop["state"], &shop["is_in_transfer"]), (&json!(7), &json!(true)));
-}
-
-#[tokio::test]
-async fn an_error_names_the_fields_and_a_flag_sets_the_page_size() {
-    let sim = Sim::with(|a| a.vm_page_size = 3, "").await;
-    let refused = sim.json("POST", CONTAINERS, json!({"name": "x", "quota": 1, "environment": 0})).await;
-    assert_eq!(wrong_fields(&refused), ["memory_limit"]);
-    let page = sim.get(VMS).await.json;
-    assert_eq!(page["results"].as_array().unwrap().len(), 3);
-    assert_eq!(page["next"], json!(format!("{}{VMS}?page=2", sim.base)));
 }
 
 #[tokio::test]

@@ -371,16 +371,6 @@ fn a_variable_means_the_webhook_of_the_file_however_its_name_is_written() {
     assert_eq!(webhooks.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["On-Call"]);
 }
 
-#[test]
-fn a_mail_password_comes_from_a_file_or_a_credential() {
-    let email = "[email]\nsmtp_url = 'smtps://u@h'\nfrom = 'h@example.com'\nto = ['o@example.com']\n";
-    for (lines, file) in [("password_file = 'p'", "p"), ("", "credentials/smtp.password")] {
-        let place = Place::new(&format!("{BASE}{email}{lines}")).with(file, "pass\n");
-        let server = place.load_with_credentials().email.unwrap().server;
-        assert_eq!(server.login.unwrap().password.expose_secret(), "pass");
-    }
-}
-
 /// The processor time of this thread, independent of other load; `None` if the kernel does not count it.
 fn on_cpu_nanoseconds() -> Option<u64> {
     std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split(' ').next()?.parse().ok()

@@ -76,43 +76,7 @@ fn in_words(error: &Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use secrecy::ExposeSecret as _;
-
     use super::*;
-
-    #[test]
-    fn every_key_is_known() {
-        let text = r#"
-tls_server_config:
-  cert_file: server.crt
-  key_file: server.key
-  client_auth_type: RequireAndVerifyClientCert
-  client_ca_file: ca.crt
-  min_version: TLS12
-  cipher_suites:
-    - TLS_AES_128_GCM_SHA256
-  prefer_server_cipher_suites: true
-  curve_preferences: [X25519]
-http_server_config:
-  http2: false
-  headers:
-    X-XSS-Protection: 0
-    Content-Security-Policy: "default-src 'none'"
-basic_auth_users:
-  alice: $2y$10$mDwo.lAisC94iLAyP81MCesa29IzH37oigHC/42V2pdJlUprsJPze
-  42: "hash"
-"#;
-        let file = parse(text).unwrap();
-        let tls = file.tls_server_config.unwrap();
-        assert_eq!(tls.client_ca_file.as_deref(), Some("ca.crt"));
-        assert_eq!(tls.prefer_server_cipher_suites, Some(true));
-        let http = file.http_server_config.unwrap();
-        assert_eq!(http.http2, Some(false));
-        assert_eq!(http.headers.unwrap()["X-XSS-Protection"], "0");
-        let users = file.basic_auth_users.unwrap();
-        assert!(users["alice"].expose_secret().starts_with("$2y$10$mDwo"));
-        assert!(users.contains_key("42"));
-    }
 
     /// A `client_allowed_sans` that were ignored would let in every client of the authority.
     #[test]
@@ -126,6 +90,11 @@ basic_auth_users:
     }
 
     #[test]
+    fn a_user_may_be_a_number() {
+        assert!(parse("basic_auth_users: {42: hash}").unwrap().basic_auth_users.unwrap().contains_key("42"));
+    }
+
+    #[test]
     fn empty_files_and_tables_are_valid() {
         for text in ["", "# nothing\n", "---\n", "tls_server_config:\nbasic_auth_users:\n", "{}"] {
             let file = parse(text).unwrap();
@@ -136,14 +105,6 @@ basic_auth_users:
     #[test]
     fn errors_name_the_line_and_never_the_value() {
         let table = [
-            (
-                "tls_server_confg:\n  cert_file: x\n",
-                "line 1, column 1: unknown key 'tls_server_confg'; did you mean 'tls_server_config'?",
-            ),
-            (
-                "\ntls_server_config:\n  certfile: s3cret\n",
-                "line 3, column 3: unknown key 'certfile'; did you mean 'cert_file'?",
-            ),
             (
                 "basic_auth_users:\n  a: s3cret\n  a: s3cret\n",
                 "line 3, column 3: the key 'a' is there twice; keep one",

@@ -147,13 +147,6 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_asks_for_nothing() {
-        let config = read("").unwrap();
-        assert!(!config.has_tls() && !config.has_users() && config.headers.is_empty());
-        assert_eq!(config.notes.len(), 0);
-    }
-
-    #[test]
     fn headers_are_those_of_the_toolkit() {
         let config = read(
             "http_server_config:\n  headers:\n    Strict-Transport-Security: max-age=31536000\n    \
