@@ -161,7 +161,13 @@ impl Auditor<'_> {
         let mut open: Option<&Told> = None;
         let mut before: Option<&Told> = None;
         for one in told {
-            let is_again = before.is_some_and(|before| before.event == one.event && self.is_doubtful(before));
+            // An end whose beginning and own mail are both in doubt is told as one that came and went.
+            let is_event_again = |before: &str| {
+                before == one.event
+                    || one.event == "was-down" && open.is_none() && matches!(before, "resolved" | "removed")
+            };
+            let is_again =
+                before.is_some_and(|before| is_event_again(&before.event) && self.is_doubtful(before));
             before = Some(one);
             let since = at;
             let mut find = |wrong: bool| {

@@ -107,6 +107,11 @@ impl State {
         vec![next]
     }
 
+    /// Its account was taken out of the configuration: what is watched has no earlier reports then.
+    fn anew(&self) -> Self {
+        Self { longest: None, edd: None, is_off: false, is_open: false, ..self.clone() }
+    }
+
     fn current(&self, now: Moment) -> Option<i64> {
         let within = |edd: Moment| RUNGS.into_iter().filter(|&rung| now >= crossed(rung, edd)).min();
         if self.is_off { Some(0) } else { self.edd.and_then(within) }
@@ -202,14 +207,10 @@ impl<'a> Search<'a> {
         let Some(fact) = self.facts.get(at) else { return next == self.told.len() };
         let kills = &self.history.kills;
         let is_restarted = kills.iter().any(|(killed, _)| *killed <= fact.to);
-        // An account that is watched again has no earlier reports; the fact of before may be read once more.
-        let before = at.checked_sub(1).map(|before| self.facts[before]);
-        let since = before.map_or(Moment::MIN_UTC, |before| before.from);
+        let since = at.checked_sub(1).map_or(Moment::MIN_UTC, |before| self.facts[before].from);
         let mut states = vec![state.clone()];
         if self.history.away.iter().any(|away| (since..fact.to).contains(away)) {
-            let anew = State { longest: None, edd: None, is_off: false, is_open: false, ..state.clone() };
-            states.extend(before.into_iter().flat_map(|before| anew.sees(before, false)));
-            states.push(anew);
+            states.push(state.anew());
         }
         let next_states: Vec<State> =
             states.iter().flat_map(|state| state.sees(*fact, is_restarted)).collect();
@@ -248,14 +249,18 @@ impl<'a> Search<'a> {
                 return true;
             }
         }
+        let is_away = history.away.iter().any(|from| (fact.from..until).contains(from));
+        // The fact may be read once more when its account is watched again.
+        if is_away && state.anew().sees(fact, false).iter().any(|again| self.holds(at, next, again)) {
+            return true;
+        }
         let Some(due) = due else { return self.goes_on(at + 1, next, state) };
         // The last fact is mailed, whatever the obstacles.
         let is_last = at + 1 == self.facts.len();
         let is_within = |one: &Told| one.until() > fact.from && one.date <= until;
         let is_perhaps_told = history.doubted(fact.from, until)
             || self.perhaps.iter().any(|one| one.event == due && is_within(one));
-        let is_replaced = history.troubled(fact.from, until)
-            || history.away.iter().any(|from| (fact.from..until).contains(from));
+        let is_replaced = is_away || history.troubled(fact.from, until);
         (is_perhaps_told && self.goes_on(at + 1, next, &state.told(&due, fact.from)))
             || (is_replaced && !is_last && self.goes_on(at + 1, next, state))
     }
