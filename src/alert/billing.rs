@@ -16,6 +16,7 @@ use super::settings::AlertSettings;
 use super::subject::{Detail, Subject};
 use crate::model::changes::{self, Dearer};
 use crate::model::forecast::{self, Doubt};
+use crate::model::sanitize;
 use crate::model::{AccountState, Collector, Money, Report};
 
 /// The same rise of an order's cost is told again after this time.
@@ -158,7 +159,7 @@ impl Engine {
             if incident.episode > 0 && is_same && reading.at - incident.since < Duration::hours(24) {
                 return;
             }
-            let currency = rules::clean(&state.profile.currency, 12);
+            let currency = currency(state);
             incident.subject = Subject::Drop { missing, currency: currency.clone() };
             incident.detail = Detail::Balance { foreseen, actual: balance, currency };
             incident.value = Value::Balance(balance);
@@ -187,7 +188,7 @@ impl Engine {
                 if incident.episode > 0 && is_told && reading.at - incident.since < DEARER_ONCE_IN {
                     return;
                 }
-                let currency = rules::clean(&state.profile.currency, 12);
+                let currency = currency(state);
                 incident.subject = Subject::Dearer { name, from, to, currency: currency.clone() };
                 incident.detail = Detail::CostPerDay { from, to, currency };
                 incident.value = Value::Cost(to);
@@ -195,6 +196,11 @@ impl Engine {
             });
         }
     }
+}
+
+/// The account's currency for a subject, or nothing.
+fn currency(state: &AccountState) -> String {
+    sanitize::seen_line(&state.profile.currency, 12).unwrap_or_default()
 }
 
 /// A report moves the incident of a cut-off towards its end, or reopens it.

@@ -69,6 +69,9 @@ impl Log {
         if let Some(flight) = self.flights.get(&place) {
             // A mail without an answer yet.
             let Some(again) = flight.again else { return Ok(None) };
+            if lane == Lane::Digest && facts.now < again {
+                return Ok(None);
+            }
             let still = self.still(flight, to, facts);
             // A mail about money says the sum and the days left of the day on which it leaves.
             let is_of_today =
@@ -98,7 +101,9 @@ impl Log {
             // The words of a mail that perhaps did not arrive go into the next one.
             let said = flight.says().filter(|_| !is_given_up);
             let rest: Vec<Key> = rest.map(|item| &item.key).chain(said).cloned().collect();
+            let digest = flight.digest.clone().filter(|_| !is_given_up);
             self.forget_bytes(&place, &rest, facts);
+            self.change_addressee(to, |one| one.owe_digest(digest));
             self.note(&keys, facts);
         }
         let notice = match lane {
@@ -127,13 +132,21 @@ impl Log {
         if flight.first.is_some() && !facts.recipients().any(|one| one == to) {
             return Still::Over;
         }
+        if let Some(digest) = &flight.digest {
+            let is_newer = |at: DateTime<Utc>| at > flight.first_try;
+            let mut mine = self
+                .entries
+                .iter()
+                .filter(|((key, one), _)| one == to && digest.accounts.contains(&key.account));
+            let has_news = mine.any(|(_, entry)| {
+                is_newer(entry.told.at) || entry.owed.as_ref().is_some_and(|owed| is_newer(owed.event_since))
+            });
+            return if has_news { Still::Over } else { Still::So };
+        }
         flight.items.iter().map(|item| self.still_of(item, flight, to, facts)).max().unwrap_or(Still::So)
     }
 
     fn still_of(&self, item: &Flown, flight: &Flight, to: &str, facts: &Facts<'_>) -> Still {
-        if let Event::Digest(_) = item.event {
-            return Still::So;
-        }
         let Some((incident, entry)) = facts.incident(&item.key).zip(flight.undo.get(&item.key)) else {
             return Still::Over;
         };

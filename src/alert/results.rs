@@ -157,10 +157,7 @@ impl Log {
         }
         self.change_addressee(&place.0, |one| {
             one.first = flight.first.or(one.first);
-            one.digest = match one.digest.take() {
-                Some(newer) => Some(newer.instead_of(flight.digest)),
-                None => flight.digest,
-            };
+            one.owe_digest(flight.digest);
             if flight.tries == 0 && place.1 != Lane::Money {
                 let sent = &mut one.sent;
                 if let Some(index) = sent.iter().rposition(|at| *at == flight.first_try) {

@@ -133,6 +133,11 @@ fn path_of(rest: &str, written: &Dict) -> Vec<String> {
     path
 }
 
+/// The texts of a list in a variable, if they are one.
+pub(crate) fn listed(text: &str) -> Option<Vec<String>> {
+    typed(text, ValueType::Texts)?.deserialize().ok()
+}
+
 /// A variable's text as a value of this type. A string stays as it is, including `00123`.
 fn typed(text: &str, kind: ValueType) -> Option<Value> {
     let text = if kind.is_text() { text } else { text.trim() };

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use secrecy::SecretString;
 
-pub(crate) use environment::Environment;
+pub(crate) use environment::{Environment, listed};
 
 use crate::config_error::ConfigErrors;
 use crate::model::{AccountName, Collector, Language, Profile, Via};

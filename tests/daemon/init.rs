@@ -121,7 +121,7 @@ fn flags_lead_to_the_first_mail() {
     assert_eq!(fs::read_to_string(daemon.config()).unwrap(), config);
     let other = with(args, "--config.file", daemon.directory.path().join("other.toml").to_str().unwrap());
     let (code, said) = run(&other);
-    assert!(code == 1 && said.contains("main.vm_api_key is there already"), "{said}");
+    assert!(code == 1 && said.contains("main.vm_api_key, ") && said.contains("are there already"), "{said}");
     assert!(!daemon.directory.path().join("other.toml").exists());
 }
 

@@ -126,11 +126,13 @@ fn a_drop_while_nobody_watched_is_told() {
     world.daemon.stop();
     world.clock.pass(Duration::hours(30));
     world.billing.reports(Some(&report(world.start, 1200, None)));
+    world.daemon.configure("currency = \"RUB\"\n", "");
     world.daemon.run();
     until("the drop", || world.told("balance_drop") == ["opened"]);
     let mails = received(&world.smtp);
     let drop = mails.iter().find(|mail| mail.subject.contains("dropped")).unwrap();
     assert!(drop.subject.starts_with("[WARNING] Balance dropped 8"), "{}", drop.subject);
+    assert!(!format!("{}{}", drop.subject, drop.text).contains("(no name)"), "{}", drop.text);
     for line in ["incident opened", "incident resolved"] {
         world.daemon.log.wait(&format!("message=\"{line}\" incident=main/balance_drop/account"));
     }

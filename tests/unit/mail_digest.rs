@@ -87,8 +87,8 @@ fn a_digest_names_what_is_paid_for_and_perhaps_not_needed() {
         let part = text.split("Perhaps no longer needed\n").nth(1).unwrap_or_default();
         part.split("\n\n").next().unwrap_or_default().to_owned()
     };
-    assert_eq!(said(&book, vec![stopped(29)]), "  IP addresses without a VM: 192.0.2.5.");
-    let both = "  VMs stopped for 30 days or longer: web-2.\n  IP addresses without a VM: 192.0.2.5.";
+    assert_eq!(said(&book, vec![stopped(29)]), "  IP addresses without a VM: 192.0.2.9.");
+    let both = "  VMs stopped for 30 days or longer: web-2.\n  IP addresses without a VM: 192.0.2.9.";
     assert_eq!(said(&book, vec![stopped(30)]), both);
     // One VM was stopped before it was first seen, and the other one has a mail.
     let off = |id, name| vm(id, "stopped", name);
@@ -107,6 +107,11 @@ fn a_digest_names_what_is_paid_for_and_perhaps_not_needed() {
     assert_eq!(said(&book, vec![]), "");
     listed(&mut book, vec![ip(1, None), ip(2, Some(17))]);
     assert_eq!(said(&book, vec![]), "  IP addresses without a VM: 1.");
+    // A VM lists the address that names no VM.
+    let listed_by_vm = Ip { address: Some("192.0.2.5".into()), ..ip(1, None) };
+    listed(&mut book, vec![listed_by_vm, ip(2, Some(17))]);
+    assert_eq!(said(&book, vec![]), "");
+    listed(&mut book, vec![ip(1, None), ip(2, Some(17))]);
     book.apply(Read::Vms(Rows::new(vec![], false)), read_at());
     assert_eq!(said(&book, vec![]), "");
 }

@@ -20,8 +20,7 @@ impl Judge<'_> {
         }
         let kind = Kind::ContainerDisabled;
         let key = Key::new(&self.state.profile.name, kind, container.get());
-        let known = self.open.get(&key).filter(|known| known.goes_on());
-        let held = known.filter(|known| known.is_held_by_sites());
+        let held = self.open.get(&key).filter(|known| known.goes_on() && known.is_held_by_sites());
         let is_stopped =
             |site: &&Site| site.state == SiteState::StoppedByService && seen.shown.contains(&site.id.get());
         let (stopped, sites) = (listing.rows.iter().filter(is_stopped).count(), listing.rows.len());
@@ -32,7 +31,7 @@ impl Judge<'_> {
         let (verdict, detail) = match held {
             Some(held) if is_back || (!all && !held.explains()) => (Verdict::Good, Detail::SitesBack),
             Some(_) | None if !self.settings.wants(kind, &name) => return None,
-            None if !all || known.is_some() => return None,
+            None if !all => return None,
             Some(_) | None => {
                 let bad = Verdict::Bad { hold: Duration::ZERO, value: Value::SitesStopped };
                 let unnamed = Some(&row.state).filter(|state| !state.is_known());

@@ -186,6 +186,9 @@ impl<'a> Facts<'a> {
         let until = standing.until.map(|until| self.reader().moment(until));
         let has_ended = standing.until.is_some_and(|until| until <= self.now);
         Some(match (standing.is_bought, until) {
+            (_, Some(until)) if has_ended && self.readings.containers.error.is_none() => {
+                CheckVerdict::warn(format!("the token says that it ended {until}, and the provider takes it"))
+            }
             (_, Some(until)) if has_ended => CheckVerdict::fail(format!("the token ended {until}")),
             (true, Some(until)) => {
                 CheckVerdict::ok(format!("fetched, holds until {until}; the next is fetched before that"))

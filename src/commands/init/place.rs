@@ -48,9 +48,9 @@ impl Place {
     /// be written.
     pub(super) fn refuse_taken(&self, secrets: impl Iterator<Item = String>) -> Result<()> {
         let credentials = self.credentials();
-        let mut files = secrets.map(|name| credentials.join(name));
-        let found = files.find(|file| fs::symlink_metadata(file).is_ok());
-        found.map_or(Ok(()), |file| Err(taken(&file)))
+        let files = secrets.map(|name| credentials.join(name));
+        let found: Vec<PathBuf> = files.filter(|file| fs::symlink_metadata(file).is_ok()).collect();
+        if found.is_empty() { Ok(()) } else { Err(taken(&found)) }
     }
 
     fn directory(&self) -> &Path {
@@ -74,7 +74,7 @@ impl Place {
     /// Writes all files.
     ///
     /// # Errors
-    /// If one of them exists already; then none is written. If one cannot be written.
+    /// If one of them exists already, or cannot be written; then none of them stays.
     pub(super) fn write(&self, config: &str, secrets: &[(String, &str)]) -> Result<()> {
         let replaces_sample = self.replaces_sample()?;
         self.refuse_taken(secrets.iter().map(|(name, _)| name.clone()))?;
@@ -83,10 +83,23 @@ impl Place {
         if !secrets.is_empty() {
             make_directory(&credentials, 0o700)?;
         }
-        for (name, secret) in secrets {
-            write_new(&credentials.join(name), &format!("{secret}\n"), 0o600)?;
-        }
+        let mut written = Vec::new();
+        let mut all = secrets.iter().try_for_each(|(name, secret)| {
+            let path = credentials.join(name);
+            write_new(&path, &format!("{secret}\n"), 0o600)?;
+            written.push(path);
+            Ok(())
+        });
         // The file comes last: the other files are read only because of it.
+        all = all.and_then(|()| self.write_file(config, replaces_sample));
+        if all.is_err() {
+            // They would stand in the way of the next run.
+            written.iter().for_each(|path| drop(fs::remove_file(path)));
+        }
+        all
+    }
+
+    fn write_file(&self, config: &str, replaces_sample: bool) -> Result<()> {
         if !replaces_sample {
             return write_new(&self.file, config, 0o644);
         }
@@ -100,11 +113,13 @@ impl Place {
     }
 }
 
-fn taken(path: &Path) -> anyhow::Error {
+fn taken(paths: &[PathBuf]) -> anyhow::Error {
+    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    let (are, them) = if names.len() == 1 { ("is", "it") } else { ("are", "them") };
     anyhow!(
-        "{} is there already, and init overwrites nothing; remove it, name another directory with --config.file, or \
-         name the account otherwise with --account",
-        path.display()
+        "{} {are} there already, and init overwrites nothing; remove {them}, name another directory with --config.file, \
+         or name the account otherwise with --account",
+        names.join(", ")
     )
 }
 
@@ -131,7 +146,7 @@ fn make_directory(path: &Path, mode: u32) -> Result<()> {
 fn write_new(path: &Path, text: &str, mode: u32) -> Result<()> {
     let file = File::options().write(true).create_new(true).mode(mode).open(path);
     let mut file = match file {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(taken(path)),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(taken(&[path.to_owned()])),
         file => file.with_context(|| format!("writing {}", path.display()))?,
     };
     // The umask may have removed some of the permissions.
@@ -178,6 +193,14 @@ mod tests {
         assert!(error.contains("smtp.password is there already"), "{error}");
         assert_eq!((entries(&credentials), entries(&directory.path().join("deep"))), (1, 1));
         assert_eq!(fs::read_to_string(credentials.join("smtp.password")).unwrap(), "theirs");
+        fs::write(credentials.join("main.vm_api_key"), "theirs").unwrap();
+        let error = place.write("# config\n", &secrets).unwrap_err().to_string();
+        assert!(error.contains("key, ") && error.contains("smtp.password are there already"), "{error}");
+        fs::remove_dir_all(&credentials).unwrap();
+        // The configuration cannot be written, after the secrets.
+        std::os::unix::fs::symlink("nowhere", &file).unwrap();
+        place.write("# config\n", &secrets).unwrap_err();
+        assert_eq!(entries(&credentials), 0);
         fs::remove_dir_all(directory.path().join("deep")).unwrap();
 
         place.write("# config\n", &secrets).unwrap();

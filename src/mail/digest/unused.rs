@@ -1,6 +1,8 @@
 //! The resources of a digest that somebody pays for and perhaps nobody needs: VMs that have been stopped for long, IP addresses
 //! without a VM. No amounts: the provider does not tell what a stopped VM costs. Pure.
 
+use std::collections::BTreeSet;
+
 use chrono::Duration;
 
 use super::accounts::AccountWeek;
@@ -9,7 +11,7 @@ use crate::mail::body::Section;
 use crate::mail::context::Context;
 use crate::mail::parts::MOST_NAMES;
 use crate::model::freshness::is_fresh;
-use crate::model::{AccountName, AccountState, Collector, Vm, VmState, sanitize};
+use crate::model::{AccountName, AccountState, Collector, Ip, Vm, VmState, sanitize};
 use crate::view::words;
 
 /// The time for which a VM has been stopped.
@@ -76,7 +78,15 @@ fn without_vm(state: &AccountState, _: &[&Item], context: &Context<'_>) -> Vec<S
     if !are_known || ips.rows.iter().all(|ip| ip.vm.is_none()) {
         return Vec::new();
     }
-    let free = ips.rows.iter().filter(|ip| ip.vm.is_none_or(|vm| vms.get(vm).is_none()));
+    let of_vms: BTreeSet<&str> = vms
+        .rows
+        .iter()
+        .flat_map(|vm| vm.ips.iter().flatten())
+        .filter_map(|ip| ip.address.as_deref())
+        .collect();
+    let is_named = |ip: &Ip| ip.address.as_deref().is_some_and(|address| of_vms.contains(address));
+    let is_free = |ip: &&Ip| ip.vm.is_none_or(|vm| vms.get(vm).is_none()) && !is_named(ip);
+    let free = ips.rows.iter().filter(is_free);
     free.map(|ip| {
         let address = ip.address.as_deref();
         address.map_or_else(|| ip.id.to_string(), |address| sanitize::one_line(address, 45))

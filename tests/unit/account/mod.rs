@@ -151,7 +151,7 @@ pub fn full(name: &str) -> KnownAccount {
 }
 
 pub fn fill(book: &mut KnownAccount, at: DateTime<Utc>) {
-    let ip = |id, vm| Ip { id: IpId::new(id), address: Some("192.0.2.5".into()), vm };
+    let ip = |id, vm| Ip { id: IpId::new(id), address: Some("192.0.2.9".into()), vm };
     let reads = [
         Read::Vms(all(vec![vm(17, "active", "web-1"), vm(18, "active", "web-2")])),
         Read::Containers(all(vec![container(31, "ENABLED")])),

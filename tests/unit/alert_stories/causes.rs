@@ -239,6 +239,14 @@ fn a_container_all_of_whose_sites_the_service_stopped_is_one_incident() {
          sites => site_blocked/101 opened site_blocked/102 opened container_disabled/10 resolved
          s101=Active s102=Active, sites => site_blocked/101 resolved site_blocked/102 resolved",
     );
+    // The container is enabled again, and its sites are not.
+    stories(
+        World::healthy,
+        "c10=DISABLED_BY_SERVICE, s100=StoppedByService s101=StoppedByService vm1=blocked, \
+         report => container_disabled/10 opened
+         c10=ENABLED, sites, containers 3, sites, vms, 30m =>
+         s100=Active s101=Active vm1=active, look, look => container_disabled/10 resolved",
+    );
     // The configuration names no number of a container's state.
     stories(
         World::healthy,

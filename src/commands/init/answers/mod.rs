@@ -81,6 +81,10 @@ impl Question {
         }
     }
 
+    fn is_list(self) -> bool {
+        matches!(self, Self::To | Self::HostingTokenFields)
+    }
+
     /// Whether the answer comes from a file, and goes to one.
     pub(super) fn is_secret(self) -> bool {
         self.row().2.ends_with("-file")
@@ -153,15 +157,19 @@ impl Answers {
     /// configuration itself.
     fn take_variables(&mut self, env: &Environment, directory: &Path) -> Result<()> {
         for &key in Question::VARIANTS {
-            let variable = self.variable(key).replace('-', "_");
-            for (rest, text) in env.below(&variable) {
-                match rest.to_ascii_lowercase().as_str() {
-                    "" => self.set(key, text),
-                    "_file" if key.is_secret() => {
-                        let file = secret_in(&directory.join(text));
-                        self.set(key, &file.with_context(|| format!("{variable}{rest}"))?);
+            // The account's own recipients count before those of all accounts.
+            let own = (key == Question::To).then(|| format!("HOSTWATCH_ACCOUNTS__{}__TO", self.account));
+            for variable in [Some(self.variable(key)), own].into_iter().flatten() {
+                let variable = variable.replace('-', "_");
+                for (rest, text) in env.below(&variable) {
+                    match rest.to_ascii_lowercase().as_str() {
+                        "" => self.set(key, text),
+                        "_file" if key.is_secret() => {
+                            let file = secret_in(&directory.join(text));
+                            self.set(key, &file.with_context(|| format!("{variable}{rest}"))?);
+                        }
+                        _ => {}
                     }
-                    _ => {}
                 }
             }
         }
@@ -177,11 +185,13 @@ impl Answers {
         self.values.get(&key).map(String::as_str)
     }
 
-    /// Sets an answer; an empty text removes it.
+    /// Sets an answer; an empty text removes it. A list has commas between its parts, or is one as in the file.
     pub(super) fn set(&mut self, key: Question, text: &str) {
-        match text.trim() {
-            "" => self.values.remove(&key),
-            text => self.values.insert(key, text.to_owned()),
+        let listed = key.is_list().then(|| config::listed(text)).flatten();
+        match (text.trim(), listed) {
+            ("", _) => self.values.remove(&key),
+            (_, Some(all)) => self.values.insert(key, all.join(", ")),
+            (text, None) => self.values.insert(key, text.to_owned()),
         };
     }
 
@@ -383,7 +393,7 @@ const HEAD: &str = "# Written by hostwatch init. Every key: docs/configuration.m
 ";
 
 fn written(key: Question, text: &str) -> String {
-    if !matches!(key, Question::To | Question::HostingTokenFields) {
+    if !key.is_list() {
         let is_number = key == Question::TelegramChat && text.parse::<i64>().is_ok();
         return if is_number { text.to_owned() } else { quoted(text) };
     }
