@@ -159,7 +159,7 @@ impl Engine {
             if incident.episode > 0 && is_same && reading.at - incident.since < Duration::hours(24) {
                 return;
             }
-            let currency = currency(state);
+            let currency = currency_of(state);
             incident.subject = Subject::Drop { missing, currency: currency.clone() };
             incident.detail = Detail::Balance { foreseen, actual: balance, currency };
             incident.value = Value::Balance(balance);
@@ -188,7 +188,7 @@ impl Engine {
                 if incident.episode > 0 && is_told && reading.at - incident.since < DEARER_ONCE_IN {
                     return;
                 }
-                let currency = currency(state);
+                let currency = currency_of(state);
                 incident.subject = Subject::Dearer { name, from, to, currency: currency.clone() };
                 incident.detail = Detail::CostPerDay { from, to, currency };
                 incident.value = Value::Cost(to);
@@ -199,7 +199,7 @@ impl Engine {
 }
 
 /// The account's currency for a subject, or nothing.
-fn currency(state: &AccountState) -> String {
+fn currency_of(state: &AccountState) -> String {
     sanitize::seen_line(&state.profile.currency, 12).unwrap_or_default()
 }
 

@@ -196,14 +196,6 @@ impl Addressee {
         self.first.iter_mut().for_each(First::retry);
     }
 
-    /// Owes a digest that did not leave, together with a newer one.
-    pub(super) fn owe_digest(&mut self, older: Option<Digest>) {
-        self.digest = match self.digest.take() {
-            Some(newer) => Some(newer.instead_of(older)),
-            None => older,
-        };
-    }
-
     /// The end of the pause after the server refused us.
     pub(super) fn held_until(&self) -> Option<DateTime<Utc>> {
         self.held.map(|since| since + failpoint::hasten(PROBED_EVERY))

@@ -14,7 +14,7 @@ use super::incident::Incident;
 use super::key::Key;
 use super::kind::{Event, Severity};
 use super::log::Log;
-use super::notice::{Form, Notice};
+use super::notice::{Digest, Form, Notice};
 use super::notified::{Notified, Told, What};
 use super::reason::Cause;
 use super::results::SAME_BYTES_AGAIN;
@@ -69,9 +69,6 @@ impl Log {
         if let Some(flight) = self.flights.get(&place) {
             // A mail without an answer yet.
             let Some(again) = flight.again else { return Ok(None) };
-            if lane == Lane::Digest && facts.now < again {
-                return Ok(None);
-            }
             let still = self.still(flight, to, facts);
             // A mail about money says the sum and the days left of the day on which it leaves.
             let is_of_today =
@@ -101,9 +98,7 @@ impl Log {
             // The words of a mail that perhaps did not arrive go into the next one.
             let said = flight.says().filter(|_| !is_given_up);
             let rest: Vec<Key> = rest.map(|item| &item.key).chain(said).cloned().collect();
-            let digest = flight.digest.clone().filter(|_| !is_given_up);
             self.forget_bytes(&place, &rest, facts);
-            self.change_addressee(to, |one| one.owe_digest(digest));
             self.note(&keys, facts);
         }
         let notice = match lane {
@@ -133,17 +128,27 @@ impl Log {
             return Still::Over;
         }
         if let Some(digest) = &flight.digest {
-            let is_newer = |at: DateTime<Utc>| at > flight.first_try;
-            let mut mine = self
-                .entries
-                .iter()
-                .filter(|((key, one), _)| one == to && digest.accounts.contains(&key.account));
-            let has_news = mine.any(|(_, entry)| {
-                is_newer(entry.told.at) || entry.owed.as_ref().is_some_and(|owed| is_newer(owed.event_since))
-            });
-            return if has_news { Still::Over } else { Still::So };
+            // The comparison takes long, and counts only once the digest may leave.
+            return if facts.is_looking() {
+                Still::NotKnown
+            } else if flight.again.is_some_and(|again| again <= facts.now)
+                && self.has_news_since(flight, digest, to)
+            {
+                Still::Over
+            } else {
+                Still::So
+            };
         }
         flight.items.iter().map(|item| self.still_of(item, flight, to, facts)).max().unwrap_or(Still::So)
+    }
+
+    /// Whether the recipient was told, or is owed, anything about these accounts that is newer than its digest.
+    fn has_news_since(&self, flight: &Flight, digest: &Digest, to: &str) -> bool {
+        let is_newer = |at: DateTime<Utc>| at > flight.first_try;
+        let is_mine = |key: &Key, one: &String| one == to && digest.accounts.contains(&key.account);
+        self.entries.iter().filter(|((key, one), _)| is_mine(key, one)).any(|(_, entry)| {
+            is_newer(entry.told.at) || entry.owed.as_ref().is_some_and(|owed| is_newer(owed.event_since))
+        })
     }
 
     fn still_of(&self, item: &Flown, flight: &Flight, to: &str, facts: &Facts<'_>) -> Still {

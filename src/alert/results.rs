@@ -157,7 +157,10 @@ impl Log {
         }
         self.change_addressee(&place.0, |one| {
             one.first = flight.first.or(one.first);
-            one.owe_digest(flight.digest);
+            one.digest = match one.digest.take() {
+                Some(newer) => Some(newer.instead_of(flight.digest)),
+                None => flight.digest,
+            };
             if flight.tries == 0 && place.1 != Lane::Money {
                 let sent = &mut one.sent;
                 if let Some(index) = sent.iter().rposition(|at| *at == flight.first_try) {

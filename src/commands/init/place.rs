@@ -74,7 +74,7 @@ impl Place {
     /// Writes all files.
     ///
     /// # Errors
-    /// If one of them exists already, or cannot be written; then none of them stays.
+    /// If one of them exists already, or cannot be written; then none that this wrote stays.
     pub(super) fn write(&self, config: &str, secrets: &[(String, &str)]) -> Result<()> {
         let replaces_sample = self.replaces_sample()?;
         self.refuse_taken(secrets.iter().map(|(name, _)| name.clone()))?;
@@ -84,14 +84,14 @@ impl Place {
             make_directory(&credentials, 0o700)?;
         }
         let mut written = Vec::new();
-        let mut all = secrets.iter().try_for_each(|(name, secret)| {
+        let all = secrets.iter().try_for_each(|(name, secret)| {
             let path = credentials.join(name);
             write_new(&path, &format!("{secret}\n"), 0o600)?;
             written.push(path);
             Ok(())
         });
         // The file comes last: the other files are read only because of it.
-        all = all.and_then(|()| self.write_file(config, replaces_sample));
+        let all = all.and_then(|()| self.write_file(config, replaces_sample));
         if all.is_err() {
             // They would stand in the way of the next run.
             written.iter().for_each(|path| drop(fs::remove_file(path)));
@@ -152,11 +152,12 @@ fn write_new(path: &Path, text: &str, mode: u32) -> Result<()> {
     // The umask may have removed some of the permissions.
     let written = file.set_permissions(fs::Permissions::from_mode(mode));
     let written = written.and_then(|()| file.write_all(text.as_bytes())).and_then(|()| file.sync_all());
+    let written = written.with_context(|| format!("writing {}", path.display()));
+    let written = written.and_then(|()| belongs_with_its_directory(path));
     if written.is_err() {
         let _ = fs::remove_file(path);
     }
-    written.with_context(|| format!("writing {}", path.display()))?;
-    belongs_with_its_directory(path)
+    written
 }
 
 /// If root writes into a user's directory, the file gets that owner, since the daemon of that user has to read

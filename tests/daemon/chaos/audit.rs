@@ -160,12 +160,12 @@ impl Auditor<'_> {
         let mut at = Moment::UNIX_EPOCH;
         let mut open: Option<&Told> = None;
         let mut before: Option<&Told> = None;
+        let mut unopened_end = false;
         for one in told {
             // An end whose beginning and own mail are both in doubt is told as one that came and went.
-            let is_event_again = |before: &str| {
-                before == one.event
-                    || one.event == "was-down" && open.is_none() && matches!(before, "resolved" | "removed")
-            };
+            let is_unopened_end = std::mem::take(&mut unopened_end);
+            let is_event_again =
+                |before: &str| before == one.event || one.event == "was-down" && is_unopened_end;
             let is_again =
                 before.is_some_and(|before| is_event_again(&before.event) && self.is_doubtful(before));
             before = Some(one);
@@ -203,6 +203,7 @@ impl Auditor<'_> {
                     if open.is_none() && (maybe || self.history.doubted(since, one.until())) =>
                 {
                     problem = (!(find(true) && find(false))).then_some("it did not come and go before");
+                    unopened_end = true;
                 }
                 "resolved" | "removed" if open.is_none() => problem = Some("nothing was open"),
                 "resolved" | "removed" => {

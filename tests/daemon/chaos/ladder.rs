@@ -249,9 +249,13 @@ impl<'a> Search<'a> {
                 return true;
             }
         }
-        let is_away = history.away.iter().any(|from| (fact.from..until).contains(from));
+        let mut away = history.away.iter().filter(|from| (fact.from..until).contains(from));
+        let is_away = away.clone().next().is_some();
+        let is_after = |from: &Moment| self.told.get(next).is_none_or(|told| told.until() > *from);
         // The fact may be read once more when its account is watched again.
-        if is_away && state.anew().sees(fact, false).iter().any(|again| self.holds(at, next, again)) {
+        if away.any(is_after)
+            && state.anew().sees(fact, false).iter().any(|again| self.holds(at, next, again))
+        {
             return true;
         }
         let Some(due) = due else { return self.goes_on(at + 1, next, state) };

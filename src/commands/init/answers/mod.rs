@@ -157,19 +157,15 @@ impl Answers {
     /// configuration itself.
     fn take_variables(&mut self, env: &Environment, directory: &Path) -> Result<()> {
         for &key in Question::VARIANTS {
-            // The account's own recipients count before those of all accounts.
-            let own = (key == Question::To).then(|| format!("HOSTWATCH_ACCOUNTS__{}__TO", self.account));
-            for variable in [Some(self.variable(key)), own].into_iter().flatten() {
-                let variable = variable.replace('-', "_");
-                for (rest, text) in env.below(&variable) {
-                    match rest.to_ascii_lowercase().as_str() {
-                        "" => self.set(key, text),
-                        "_file" if key.is_secret() => {
-                            let file = secret_in(&directory.join(text));
-                            self.set(key, &file.with_context(|| format!("{variable}{rest}"))?);
-                        }
-                        _ => {}
+            let variable = self.variable(key).replace('-', "_");
+            for (rest, text) in env.below(&variable) {
+                match rest.to_ascii_lowercase().as_str() {
+                    "" => self.set(key, text),
+                    "_file" if key.is_secret() => {
+                        let file = secret_in(&directory.join(text));
+                        self.set(key, &file.with_context(|| format!("{variable}{rest}"))?);
                     }
+                    _ => {}
                 }
             }
         }
@@ -188,11 +184,12 @@ impl Answers {
     /// Sets an answer; an empty text removes it. A list has commas between its parts, or is one as in the file.
     pub(super) fn set(&mut self, key: Question, text: &str) {
         let listed = key.is_list().then(|| config::listed(text)).flatten();
-        match (text.trim(), listed) {
-            ("", _) => self.values.remove(&key),
-            (_, Some(all)) => self.values.insert(key, all.join(", ")),
-            (text, None) => self.values.insert(key, text.to_owned()),
-        };
+        let text = listed.map_or_else(|| text.trim().to_owned(), |all| all.join(", "));
+        if text.is_empty() {
+            self.values.remove(&key);
+        } else {
+            self.values.insert(key, text);
+        }
     }
 
     /// Takes an answer back, and those to which it gives a meaning.
