@@ -276,6 +276,7 @@ fn a_press_counts_once_despite_a_kill() {
     daemon.run();
     until("it is confirmed", || telegram.unconfirmed() == 0);
     assert_eq!(silences(&daemon).len(), 1);
+    until("the message says so", || telegram.now(&post).text.contains("\nSilent until "));
 }
 
 #[test]

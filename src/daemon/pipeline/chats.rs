@@ -63,8 +63,13 @@ impl Pipeline {
             let (words, note) = effect_of(*press, &reader.moment(until), who, language);
             (words, Some(note))
         };
-        let edited = message.zip(note).and_then(|(message, note)| {
-            let raw = noted(&message.raw, &note, &[*press])?;
+        let edited = message.and_then(|message| {
+            let raw = match note {
+                Some(note) => noted(&message.raw, &note, &[*press])?,
+                // The daemon may have ended before the edit.
+                None if is_repeated => message.raw.clone(),
+                None => return None,
+            };
             Some(ChatMessage { raw, number: Some(*number), ..message })
         });
         let comment = format!("{who}, in Telegram");
