@@ -14,11 +14,11 @@ impl Store {
         self.sent_of("ORDER BY sent_at DESC, rowid DESC LIMIT ?1", [most])
     }
 
-    /// Mails about an episode of an incident, the oldest first.
-    pub(crate) fn sent_about(&self, key: &Key, episode: u32) -> Result<Vec<SentMail>, StoreError> {
+    /// Mails about an incident, the oldest first.
+    pub(crate) fn sent_about(&self, key: &Key) -> Result<Vec<SentMail>, StoreError> {
         let about =
             "WHERE EXISTS (SELECT 1 FROM json_each(told) WHERE instr(value, ?1) = 1) ORDER BY sent_at, rowid";
-        self.sent_of(about, [format!("{key}#{episode}#")])
+        self.sent_of(about, [format!("{key}#")])
     }
 
     fn sent_of(&self, which: &str, params: impl Params) -> Result<Vec<SentMail>, StoreError> {

@@ -95,7 +95,7 @@ impl OutboxRecords {
             let what = event.event.as_deref().unwrap_or("not decided yet");
             layout.text(
                 4,
-                format!("{}  {what}, since {}", event.key, self.when(event.since)),
+                format!("{}  {what}, owed since {}", event.key, self.when(event.since)),
                 Emphasis::Plain,
             );
         }

@@ -27,7 +27,7 @@ pub(crate) struct WhyRecord {
     pub title: String,
     /// Oldest first.
     pub decisions: Vec<DecisionRecord>,
-    /// Mails about the present or last episode, the oldest first.
+    /// Mails about it, the oldest first.
     pub mails: Vec<SentMail>,
     /// The mails with recipient, time and subject, and the event that is owed to each recipient.
     pub conclusion: Vec<String>,

@@ -127,14 +127,13 @@ impl World<'_> {
         };
         let decisions = self.store.decisions(&key.to_string(), MOST_REASONS).map_err(failed)?.into_iter();
         let decisions = decisions.map(|(at, reason)| DecisionRecord { at, reason: reasons::stored(reason) });
-        let episode = incident.map_or(0, |incident| incident.episode);
         let facts = self.facts();
         let record = WhyRecord::of(why::Facts {
             key: &key,
             incident,
             row: incident.and_then(|incident| IncidentRow::of(incident, self.log, &facts)),
             decisions: decisions.collect(),
-            mails: self.store.sent_about(&key, episode).map_err(failed)?,
+            mails: self.store.sent_about(&key).map_err(failed)?,
             answers: self.log.answers(&key, &facts),
             debts: &self.debts,
             watcher: self.engine.watchers().get(&key.account),
