@@ -124,7 +124,8 @@ class Ladder:
             since, earliest, _ = self.later or (now, date, date)
             self.later = (since, min(earliest, date), date)
             if now - since >= HOUR:
-                self.date, self.computed, self.later = min(earliest, date), computed, None
+                self.date, self.computed = min(earliest, date), computed
+                self.later = (now, date, date) if date > self.date else None
 
     # What is due
 
