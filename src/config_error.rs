@@ -24,16 +24,9 @@ impl fmt::Display for ConfigProblem {
 }
 
 /// All errors in the order in which they were found; never empty in an `Err`.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, thiserror::Error)]
+#[error("{}", .0.iter().map(ConfigProblem::to_string).collect::<Vec<_>>().join("\n"))]
 pub(crate) struct ConfigErrors(pub Vec<ConfigProblem>);
-
-impl std::error::Error for ConfigErrors {}
-
-impl fmt::Display for ConfigErrors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.iter().map(ConfigProblem::to_string).collect::<Vec<_>>().join("\n"))
-    }
-}
 
 /// Control characters as escapes.
 pub(crate) fn one_line(text: &str) -> String {

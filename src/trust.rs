@@ -2,7 +2,6 @@
 //! of a configured file. Errors say in words what is wrong with a certificate, and the remedy.
 
 use std::error::Error;
-use std::fmt;
 use std::io;
 use std::sync::Arc;
 
@@ -158,12 +157,14 @@ fn invalid(problem: CertificateError) -> rustls::Error {
 }
 
 /// An issuer that nobody here knows, by what the server showed.
-#[derive(PartialEq, Eq, Debug)]
+#[derive(PartialEq, Eq, Debug, thiserror::Error)]
 enum Issuer {
-    /// The certificate is signed with its own key.
+    #[error("it is signed by itself")]
     Itself,
     /// The server showed no other certificate.
+    #[error("its issuer, {0}, is unknown here, and the server sends no intermediate certificate")]
     Alone(String),
+    #[error("its issuer, {0}, is unknown here")]
     Unknown(String),
 }
 
@@ -180,23 +181,6 @@ impl Issuer {
         }
     }
 }
-
-impl fmt::Display for Issuer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Itself => f.write_str("it is signed by itself"),
-            Self::Alone(issuer) => {
-                write!(
-                    f,
-                    "its issuer, {issuer}, is unknown here, and the server sends no intermediate certificate"
-                )
-            }
-            Self::Unknown(issuer) => write!(f, "its issuer, {issuer}, is unknown here"),
-        }
-    }
-}
-
-impl Error for Issuer {}
 
 /// The error of a certificate anywhere below `error`: what is wrong with it, and the remedy. `ca_file` and
 /// `address` are the keys, or words, that the remedy names.

@@ -69,11 +69,11 @@ pub(crate) fn main(cli: Cli) -> ExitCode {
         Command::Healthcheck(config) => in_quiet_runtime(healthcheck::run(&config.file)),
         Command::Reload(config) => in_quiet_runtime(records::done(&config.file, Request::Reload)),
         Command::Poll(poll) => return answered(in_quiet_runtime(poll::run(poll)), Answer::NeedsYou),
-        Command::Incidents(list) => in_quiet_runtime(records::incidents(&list)),
+        Command::Incidents(list) => in_quiet_runtime(records::show(&list, Request::Incidents)),
         Command::Ack(ack) => in_quiet_runtime(records::ack(&ack)),
         Command::Silence(silence) => in_quiet_runtime(records::silence(&silence)),
         Command::Outbox(outbox) => in_quiet_runtime(records::outbox(&outbox)),
-        Command::Why(why) => in_quiet_runtime(records::why(&why)),
+        Command::Why(why) => in_quiet_runtime(records::show(&why.list, Request::Why { what: why.key })),
     };
     answered(result.map(|()| Answer::Fine), Answer::NeedsYou)
 }

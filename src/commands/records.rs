@@ -8,21 +8,13 @@ use anyhow::{Result, anyhow, bail};
 use super::ask::AskError;
 use super::beside::Beside;
 use super::output::{laid_out, print};
-use crate::cli::{AckArgs, ListArgs, Outbox, OutboxAction, SilenceArgs, Why};
+use crate::cli::{AckArgs, ListArgs, Outbox, OutboxAction, SilenceArgs};
 use crate::clock;
 use crate::daemon::control::{Reply, Request, answer_from_store};
 use crate::daemon::pipeline::watchers;
 use crate::terminal::in_columns;
 use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecords};
 use crate::view::why::WhyRecord;
-
-pub(super) async fn incidents(list: &ListArgs) -> Result<()> {
-    show(list, Request::Incidents).await
-}
-
-pub(super) async fn why(why: &Why) -> Result<()> {
-    show(&why.list, Request::Why { what: why.key.clone() }).await
-}
 
 pub(super) async fn ack(ack: &AckArgs) -> Result<()> {
     let what = ack.key.clone();
@@ -68,7 +60,7 @@ pub(super) async fn done(file: &Path, request: Request) -> Result<()> {
     print(&format!("{}\n", in_columns(&said)))
 }
 
-async fn show(list: &ListArgs, request: Request) -> Result<()> {
+pub(super) async fn show(list: &ListArgs, request: Request) -> Result<()> {
     let (json, screen) = (list.json, list.screen);
     let text = match answer(&list.config.file, request).await? {
         Reply::Incidents(all) => laid_out(json, screen, &all, IncidentRecords::text)?,

@@ -86,16 +86,9 @@ impl View<'_> {
     /// The lines of a file that a key names; `None` without the key, or if it cannot be read, which is reported.
     pub(super) fn secret_file(&self, key: &str) -> Option<SecretString> {
         let path = self.secrets.directory.join(self.text(key)?);
-        match text_of(&path) {
-            Ok(text) => {
-                self.secrets.files.borrow_mut().insert(path);
-                Some(SecretString::from(text))
-            }
-            Err(why) => {
-                self.error(key, format!("{} {why}", path.display()));
-                None
-            }
-        }
+        let text = text_of(&path).map_err(|why| self.error(key, format!("{} {why}", path.display()))).ok()?;
+        self.secrets.files.borrow_mut().insert(path);
+        Some(SecretString::from(text))
     }
 
     fn read_secret(&self, path: &Path, key: &str) -> Secret {

@@ -32,7 +32,7 @@ pub(super) struct Sources {
 pub(super) fn read(path: Option<&Path>, env: &Environment, findings: &Findings) -> Option<Sources> {
     let mut sources = Sources {
         values: Value::from(Dict::new()),
-        figment: Figment::from(Defaults),
+        figment: Figment::from(defaults()),
         accounts: BTreeMap::new(),
         email: None,
         main: path.map_or_else(|| "environment".to_owned(), |path| path.display().to_string()),
@@ -165,21 +165,11 @@ impl Secrets {
 const DEFAULTS: &str = "defaults";
 
 /// The defaults in the table of keys. The defaults of accounts are in `[defaults]`.
-struct Defaults;
-
-impl Provider for Defaults {
-    fn metadata(&self) -> Metadata {
-        Metadata::named(DEFAULTS)
-    }
-
-    fn data(&self) -> Result<Map<Profile, Dict>, figment::Error> {
-        let mut text = String::new();
-        for key in KEYS.iter().filter(|key| !key.default.is_empty()) {
-            let path = key.path.replace("accounts.<name>", "defaults");
-            if !path.contains('<') {
-                text.push_str(&format!("{path} = {}\n", key.default));
-            }
-        }
-        Toml::string(&text).data()
-    }
+fn defaults() -> Layer {
+    let rows = KEYS.iter().filter(|key| !key.default.is_empty());
+    let rows = rows.map(|key| (key.path.replace("accounts.<name>", DEFAULTS), key.default));
+    let rows = rows.filter(|(path, _)| !path.contains('<'));
+    let text: String = rows.map(|(path, default)| format!("{path} = {default}\n")).collect();
+    let data = Toml::string(&text).data().expect("each default is TOML");
+    Layer { metadata: Metadata::named(DEFAULTS), data }
 }

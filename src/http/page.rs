@@ -26,15 +26,6 @@ const OPEN: Noun = Noun {
     ru: ["открытая проблема", "открытые проблемы", "открытых проблем"],
 };
 
-/// Whether resources of every state are listed.
-fn lists_all(asked: &PageQuery) -> bool {
-    is_filtered(&asked.query) || asked.query.page > 1 || asked.all
-}
-
-fn is_filtered(query: &Query) -> bool {
-    query.kind.is_some() || query.state.is_some() || !query.text.is_empty()
-}
-
 /// The page as HTML.
 pub(super) fn render(
     status: &Status,

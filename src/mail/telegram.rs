@@ -40,15 +40,9 @@ pub(crate) enum Press {
 struct Message {
     text: String,
     disable_notification: bool,
-    link_preview_options: LinkPreview,
+    link_preview_options: serde_json::Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     reply_markup: Option<Keyboard>,
-}
-
-/// A preview would fill a phone with the picture of a sign-in page.
-#[derive(Serialize, Deserialize)]
-struct LinkPreview {
-    is_disabled: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -93,7 +87,8 @@ pub(crate) fn render_telegram(
     let message = Message {
         text: text(&subject.line, &body, &lines),
         disable_notification: !is_loud,
-        link_preview_options: LinkPreview { is_disabled: true },
+        // A preview would fill a phone with the picture of a sign-in page.
+        link_preview_options: serde_json::json!({ "is_disabled": true }),
         reply_markup: (buttons && has_problem(notice)).then(|| keyboard(id, context.language)),
     };
     let raw = serde_json::to_vec(&message).map_err(RenderError::Json)?;

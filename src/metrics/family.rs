@@ -14,13 +14,6 @@ pub(crate) enum Type {
     Histogram,
 }
 
-impl Type {
-    /// The word after `# TYPE name`.
-    pub(crate) const fn as_str(self) -> &'static str {
-        self.into_str()
-    }
-}
-
 /// Facts that are encoded together, since they come from the same rows.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum FactSet {
@@ -31,19 +24,6 @@ pub(super) enum FactSet {
     SiteCounts,
     /// Shown for a report of any age, since an old date is better than none.
     Disconnect,
-}
-
-impl FactSet {
-    /// The collector whose readings it shows. `None` for configured facts, and for decisions from the readings
-    /// of several collectors.
-    pub(super) const fn collector(self) -> Option<Collector> {
-        match self {
-            Self::Account | Self::Incidents => None,
-            Self::Of(collector) => Some(collector),
-            Self::SiteCounts => Some(Collector::Sites),
-            Self::Disconnect => Some(Collector::ExpectedBalance),
-        }
-    }
 }
 
 /// Writes the samples of one family for one account; none for unknown values.
@@ -78,9 +58,15 @@ macro_rules! facts {
 pub(super) use facts;
 
 impl Family {
-    /// The collector whose readings it shows; `None` for the daemon's own families.
+    /// The collector whose readings it shows. `None` for the daemon's own families, for configured facts, and for
+    /// decisions from the readings of several collectors.
     pub(crate) fn collector(&self) -> Option<Collector> {
-        self.facts.and_then(|(section, _)| section.collector())
+        match self.facts?.0 {
+            FactSet::Account | FactSet::Incidents => None,
+            FactSet::Of(collector) => Some(collector),
+            FactSet::SiteCounts => Some(Collector::Sites),
+            FactSet::Disconnect => Some(Collector::ExpectedBalance),
+        }
     }
 
     /// The text after `# HELP name`. It holds no quote, backslash or line break, since the two formats escape
@@ -101,6 +87,6 @@ impl Family {
     /// the table checks that only counters end in it.
     pub(crate) fn header(&self, openmetrics: bool) -> String {
         let name = self.name.strip_suffix("_total").filter(|_| openmetrics).unwrap_or(self.name);
-        format!("# HELP {name} {}\n# TYPE {name} {}\n", self.help(), self.kind.as_str())
+        format!("# HELP {name} {}\n# TYPE {name} {}\n", self.help(), self.kind.into_str())
     }
 }

@@ -30,11 +30,6 @@ pub(crate) enum Notification {
 
 impl Notification {
     pub(crate) const ALL: [Self; 3] = [Self::Sent, Self::Retry, Self::Refused];
-
-    /// The `result` label.
-    pub(crate) const fn as_str(self) -> &'static str {
-        self.into_str()
-    }
 }
 
 own_metrics! {
@@ -120,7 +115,7 @@ impl Own {
         let vectors = Vectors::new();
         vectors.build_info.set(&[version, commit], 1.0);
         for result in Notification::ALL {
-            vectors.notifications.begin(&[result.as_str()]);
+            vectors.notifications.begin(&[result.into_str()]);
         }
         Self { registry: Registry::new(), whole: Mutex::default(), vectors }
     }
@@ -235,7 +230,7 @@ impl Own {
 
     /// Counts a delivery to one recipient.
     pub(crate) fn notification(&self, result: Notification) {
-        self.vectors.notifications.add(&[result.as_str()], 1.0);
+        self.vectors.notifications.add(&[result.into_str()], 1.0);
     }
 
     /// Replaces the numbers of debts and of mails on their way.

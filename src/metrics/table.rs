@@ -28,7 +28,7 @@ pub(crate) fn reference() -> String {
                 out,
                 "| `{}` | {} | {} | {} | {} |",
                 family.name,
-                family.kind.as_str(),
+                family.kind.into_str(),
                 if labels.is_empty() { "–".to_owned() } else { labels.join(", ") },
                 family.collector().map_or("–", Collector::as_str),
                 family.about,

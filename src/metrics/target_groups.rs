@@ -5,6 +5,7 @@
 use core::net::IpAddr;
 use std::borrow::Cow;
 
+use rustls::pki_types::DnsName;
 use serde::{Serialize, Serializer};
 use url::{Host, Url};
 
@@ -76,25 +77,12 @@ fn url(scheme: &str, host: &str) -> Option<String> {
     // The name on the wire is checked too, if it is not ASCII.
     let url = Url::parse(&format!("{scheme}://{host}")).ok()?;
     let is_host = match url.host()? {
-        Host::Domain(name) => is_host_name(name),
+        Host::Domain(name) => DnsName::try_from(name).is_ok(),
         // A number that can be read as an address is no name: 7 would be 0.0.0.7.
         Host::Ipv4(address) => host.starts_with(&address.to_string()),
         Host::Ipv6(_) => true,
     };
     is_host.then(|| url.as_str().trim_end_matches('/').to_owned())
-}
-
-/// Whether a host can have this name: by RFC 1123, and with the underscores that people use.
-fn is_host_name(name: &str) -> bool {
-    let fits = |label: &str| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        matches!(label.len(), 1..=63)
-            && label.chars().all(plain)
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
-    let name = name.strip_suffix('.').unwrap_or(name);
-    name.len() <= 253 && name.split('.').all(fits)
 }
 
 /// The address as the host of a target, to which a port can be added.

@@ -45,22 +45,16 @@ impl TargetKind {
 
     /// The listing that was never read completely. A container whose sites were never read may have any.
     fn unread(self, state: &AccountState) -> Option<String> {
-        let account = &state.profile.name;
         let what = match self {
             Self::Vms => (!state.vms.was_complete).then(|| "VMs".to_owned()),
             Self::Sites if !state.containers.was_complete => Some("containers".to_owned()),
             Self::Sites => {
                 let was_read = |id| state.sites.get(id).is_some_and(|sites| sites.was_complete);
                 let unread = state.containers.rows.iter().find(|container| !was_read(&container.id));
-                return unread.map(|container| {
-                    format!(
-                        "the sites of container {} of account {account} were not read whole yet",
-                        container.id
-                    )
-                });
+                unread.map(|container| format!("sites of container {}", container.id))
             }
         };
-        what.map(|what| format!("the {what} of account {account} were not read whole yet"))
+        what.map(|what| format!("the {what} of account {} were not read whole yet", state.profile.name))
     }
 
     fn written(self, states: &[&AccountState]) -> Page {

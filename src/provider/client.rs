@@ -283,11 +283,11 @@ impl Client {
         let (status, group, date) = (response.status(), endpoint.collector.group(), date(response));
         // The date of a refusal is right, too.
         if let Some(date) = date {
-            self.shared.hosts.heard(url, date);
+            self.shared.hosts.clock.heard(url.host_str().unwrap_or(""), date);
         }
         let mut count = self.poll.as_ref().map(|poll| poll.count.lock());
         self.standing(group).lock().answered(count.as_deref_mut(), status.as_u16());
-        let asked = asked_pause(response.headers(), date.unwrap_or_else(|| self.shared.hosts.now()));
+        let asked = asked_pause(response.headers(), date.unwrap_or_else(|| self.shared.hosts.clock.now()));
         if status == 429 && asked.is_none() {
             self.shared.throttle.slow_down(group);
         }

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
 use reqwest::{Client, ClientBuilder, Proxy, Url, redirect};
 use secrecy::ExposeSecret as _;
@@ -102,7 +101,7 @@ pub(crate) struct Hosts {
     http: Arc<Mutex<Clients>>,
     /// Held while a large page is decoded. A server cannot hold it up, since the page is here already.
     pub(super) decoding: Arc<tokio::sync::Mutex<()>>,
-    clock: Clock,
+    pub(super) clock: Clock,
     pub(super) timing: RequestTiming,
 }
 
@@ -110,16 +109,6 @@ impl Hosts {
     /// No hosts yet. The times in their answers go to this clock.
     pub(crate) fn told_to(clock: Clock) -> Self {
         Self { clock, ..Self::default() }
-    }
-
-    /// Notes the time in an answer from this host.
-    pub(super) fn heard(&self, url: &Url, date: DateTime<Utc>) {
-        self.clock.heard(url.host_str().unwrap_or(""), date);
-    }
-
-    /// The present time.
-    pub(super) fn now(&self) -> DateTime<Utc> {
-        self.clock.now()
     }
 
     /// Waits for a place. Dropping the permit frees it.

@@ -169,7 +169,7 @@ impl TokenDesk {
         })?;
         let status = answer.status();
         report.code = status.as_str().to_owned();
-        let now = date(&answer).unwrap_or_else(|| self.hosts.now());
+        let now = date(&answer).unwrap_or_else(|| self.hosts.clock.now());
         if !status.is_success() {
             let wait = asked_pause(answer.headers(), now).unwrap_or_default();
             let wait = self.hosts.timing.purchases_apart.max(wait.min(LONGEST_WAIT) / failpoint::haste());

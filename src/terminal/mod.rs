@@ -17,25 +17,18 @@ pub(crate) use forecast::Forecasts;
 pub(crate) use layout::Style;
 pub(crate) use text::{harmless_json, in_columns, name};
 
-/// The meaning of a command's exit status for scripts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+/// The meaning of a command's exit status for scripts. Of several accounts the greatest answer decides.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Answer {
     /// No action is needed.
     Fine,
-    NeedsYou,
     /// Not known, which is never taken for fine.
     Unknown,
+    NeedsYou,
 }
 
 impl Answer {
-    /// The answer for several accounts: one that needs somebody decides, then one that is not known.
-    pub(crate) fn of_all(answers: impl Iterator<Item = Self>) -> Self {
-        let order = [Self::Fine, Self::Unknown, Self::NeedsYou];
-        let urgency = |answer: &Self| order.iter().position(|one| one == answer);
-        answers.max_by_key(urgency).unwrap_or(Self::Unknown)
-    }
-
     /// The exit status. 2 is clap's, for a wrong command line.
     pub(crate) const fn code(self) -> u8 {
         match self {

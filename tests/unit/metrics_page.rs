@@ -125,7 +125,7 @@ fn the_page_has_the_families_of_the_table_and_no_others() {
     let mut dry = full("dry");
     dry.apply(Read::ExpectedBalance(report("25.50", "10.00")), read_at());
     let page = body(&encoded(&[&full("main"), &dry]), &own().encode(false));
-    let want = rows().map(|family| (family.name.to_owned(), family.kind.as_str().to_owned()));
+    let want = rows().map(|family| (family.name.to_owned(), family.kind.into_str().to_owned()));
     assert_eq!(families(&page), want.collect::<BTreeMap<_, _>>());
     for family in rows() {
         assert!(

@@ -1,6 +1,6 @@
 //! The resources on the status page: their states, and the list with its links.
 
-use super::{Page, is_filtered, lists_all};
+use super::Page;
 use crate::http::query;
 use crate::http::query::PageQuery;
 use crate::model::{Sort, say};
@@ -24,11 +24,12 @@ impl Page<'_> {
     }
 
     pub(super) fn is_filtered(&self) -> bool {
-        is_filtered(self.query)
+        self.query.kind.is_some() || self.query.state.is_some() || !self.query.text.is_empty()
     }
 
+    /// Whether resources of every state are listed.
     pub(super) fn lists_all(&self) -> bool {
-        lists_all(self.asked)
+        self.is_filtered() || self.query.page > 1 || self.asked.all
     }
 
     pub(super) fn resource_count(&self) -> String {

@@ -51,42 +51,30 @@ impl Record for ContainerRow {
     }
 }
 
-/// A container's state: a number. The interface gives the names, but not the numbers.
-#[derive(Clone, PartialEq, Eq, Debug)]
-enum Code {
-    Number(i64),
-    Name(Box<str>),
-}
+/// A container's state: a number, or a name. The interface gives the names, but not the numbers.
+struct Code(Box<str>);
 
 impl Wire<'_> for Code {
     fn text(text: &str) -> Option<Self> {
         let text = text.trim();
-        match text.parse() {
-            Ok(number) => Some(Self::Number(number)),
-            Err(_) => super::diagnostics::is_state(text).then(|| Self::Name(text.into())),
-        }
+        super::diagnostics::is_state(text).then(|| Self(text.into()))
     }
     fn unsigned(value: u64) -> Option<Self> {
-        i64::unsigned(value).map(Self::Number)
+        i64::unsigned(value).and_then(Self::signed)
     }
     fn signed(value: i64) -> Option<Self> {
-        Some(Self::Number(value))
+        Some(Self(value.to_string().into()))
     }
     fn float(value: f64) -> Option<Self> {
-        i64::float(value).map(Self::Number)
+        i64::float(value).and_then(Self::signed)
     }
 }
 
 impl Code {
-    /// The configured name of the number; without one, the number itself.
+    /// The configured name of the number; without one, what came.
     fn named(&self, context: &DecodeContext) -> ContainerState {
-        match self {
-            Self::Name(name) => ContainerState::from(&**name),
-            Self::Number(number) => match context.container_states.get(number) {
-                Some(name) => ContainerState::from(name.as_str()),
-                None => ContainerState::Unknown(number.to_string().into()),
-            },
-        }
+        let name = self.0.parse().ok().and_then(|number: i64| context.container_states.get(&number));
+        ContainerState::from(name.map_or(&*self.0, String::as_str))
     }
 }
 

@@ -1,5 +1,6 @@
 //! A forecast as a value, for the text and for `--json` (docs/api.md). Pure.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -44,15 +45,10 @@ impl Forecasts {
     pub(crate) fn new(mut accounts: Vec<AccountForecast>, now: DateTime<Utc>) -> Self {
         accounts.sort_by_cached_key(|account| {
             let cut_off = account.billing.as_ref().map(|billing| billing.disconnect);
-            (
-                account.answer != Answer::NeedsYou,
-                account.answer != Answer::Unknown,
-                soonest(cut_off),
-                account.account.clone(),
-            )
+            (Reverse(account.answer), soonest(cut_off), account.account.clone())
         });
-        let answers = accounts.iter().map(|account| account.answer);
-        Self { generated_at: now, answer: Answer::of_all(answers), accounts }
+        let answer = accounts.iter().map(|account| account.answer).max().unwrap_or(Answer::Unknown);
+        Self { generated_at: now, answer, accounts }
     }
 }
 
