@@ -68,7 +68,7 @@ pub(crate) fn silence_ended(id: i64) -> String {
 /// The answer to `outbox retry`, for one recipient or all.
 pub(crate) fn tried_again(to: Option<&str>) -> String {
     let to = to.map_or_else(|| "all recipients".to_owned(), |to| one_line(to, 80));
-    format!("nothing but a pause that a server asked for holds mails to {to} back any more")
+    format!("nothing but a server's own pause holds mails to {to} back any more")
 }
 
 /// The answer to `outbox drop`, with a line for each incident that the recipient hears nothing more of.
