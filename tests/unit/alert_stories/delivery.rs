@@ -236,8 +236,8 @@ fn a_digest_without_a_reply_is_not_sent_again_once_it_is_outdated() {
         ("vm1=active, vms, everybody accepts", true),
         ("vm2=error, everybody accepts", true),
         ("everybody away, vm1=active, vms, everybody accepts", true),
-        ("restart 40m, tick, vm1=active, look", true),
-        ("restart 40m, tick, look", false),
+        ("everybody accepts, restart 40m, tick, vm1=active, look", true),
+        ("everybody accepts, restart 40m, tick, look", false),
     ] {
         let mut world = World::healthy();
         world.live("to ops, no-reminders, vm1=error, 1h, everybody loses");
