@@ -77,7 +77,7 @@ pub(crate) fn dearer<'a>(previous: &Report, report: &'a Report, at: DateTime<Utc
     if previous.whole_until.is_some() || report.whole_until.is_some() {
         return Vec::new();
     }
-    let days = Decimal::from(((to - from).num_hours() + 12) / 24);
+    let days = Decimal::from(forecast::days_between(report, from, to));
     let (before, after) = (charged(previous, from, to), charged(report, from, to));
     let known: BTreeMap<OrderId, &Order> = previous.orders.iter().map(|order| (order.id, &**order)).collect();
     let costs = forecast::order_costs(report, at).into_iter();

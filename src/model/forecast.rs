@@ -396,7 +396,22 @@ fn within(report: &Report, from: DateTime<Utc>, days: u32) -> Option<DateTime<Ut
 }
 
 fn horizon_days(report: &Report, from: DateTime<Utc>) -> i64 {
-    end(report).map_or(0, |end| ((end - from).num_hours() + 12) / 24)
+    end(report).map_or(0, |end| days_between(report, from, end))
+}
+
+/// The days of a time, rounded. If charges come once a day all the time, their number is the better measure: the time
+/// may end before or after the charge of its last day.
+pub(super) fn days_between(report: &Report, from: DateTime<Utc>, to: DateTime<Utc>) -> i64 {
+    let days_of = |time: Duration| (time.num_hours() + 12) / 24;
+    let days = days_of(to - from);
+    let ahead = report.moments.iter_from(report.moments.until(from)).take_while(|moment| moment.at <= to);
+    let (mut first, mut last, mut charged) = (None, from, 0);
+    for moment in ahead {
+        charged += i64::from(moment.at > last);
+        (first, last) = (first.or(Some(moment.at)), moment.at);
+    }
+    let are_daily = first.is_some_and(|first| days_of(last - first) + 1 == charged);
+    if are_daily && (charged - days).abs() <= 1 { charged } else { days }
 }
 
 #[cfg(test)]

@@ -84,6 +84,26 @@ fn expiring_tokens_fail_no_poll() {
     }
 }
 
+/// A token with this payload: `{"exp":1000000000}`.
+const ENDED: &str = "eyJhbGciOiJIUzI1NiJ9.eyJleHAiOjEwMDAwMDAwMDB9.c2lnbmVk";
+
+#[test]
+fn doctor_believes_the_provider_before_the_end_that_a_token_names() {
+    for (taken, want) in [
+        (ENDED, "warn token the token says that it ended Sun 9 Sep 2001"),
+        ("another", "FAIL token the token ended Sun 9 Sep 2001"),
+    ] {
+        let args = Args { hosting_token: taken.to_owned(), ..Args::default() };
+        let (provider, smtp) = (Provider::start_with(&args, SCENARIO), SmtpServer::plain());
+        let daemon = Daemon::prepare(&provider, smtp.address, "");
+        daemon.configure("hosting_token = \"hosting-token\"", &format!("hosting_token = \"{ENDED}\""));
+        let (_, doctor, error) = daemon.command(&["doctor"]);
+        let doctor = flat(&doctor);
+        assert!(doctor.contains(want), "{doctor} {error}");
+        assert!(!doctor.contains(WEB_TOKEN) && !error.contains(WEB_TOKEN), "{doctor} {error}");
+    }
+}
+
 /// Without a refusal a change is noticed after ten seconds, and believed ten seconds later. By then more polls
 /// were refused, and after the fifth the provider is not asked for minutes.
 #[test]

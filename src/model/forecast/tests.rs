@@ -99,6 +99,32 @@ fn charges_up_to_the_reading_are_made_and_cut_nothing_off() {
 }
 
 #[test]
+fn a_daily_charge_costs_the_same_a_day_wherever_the_report_ends() {
+    let at = t("2026-03-01T12:00:00");
+    let cost = |hours, of: &Report| {
+        let report = Report { date: Some(at + Duration::hours(hours)), ..of.clone() };
+        cost_per_day(&report, at).map(Money::rounded)
+    };
+    let (daily, weekly) = (report("5000", "10", 30, Edd::Null), {
+        let mut report = report("5000", "10", 5, Edd::Null);
+        report.moments.edit(|moments| {
+            for (moment, week) in moments.iter_mut().zip(0..) {
+                moment.at += Duration::days(6 * week);
+            }
+        });
+        report
+    });
+    let ten = Some(money("10"));
+    for hours in [29 * 24 + 23, 30 * 24 + 11, 30 * 24 + 13, 30 * 24 + 22] {
+        assert_eq!(cost(hours, &daily), ten, "{hours}");
+    }
+    assert_eq!(
+        (cost(30 * 24, &weekly), cost(30 * 24 + 13, &weekly)),
+        (Some(money("1.67")), Some(money("1.61")))
+    );
+}
+
+#[test]
 fn an_account_with_nothing_to_pay_for_owes_nothing() {
     let now = t("2026-03-01T12:00:00");
     let free = Report { date: Some(t("2026-07-01")), ..report("0", "0", 30, Edd::Null) };

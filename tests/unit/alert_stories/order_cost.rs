@@ -74,8 +74,16 @@ fn a_rise_is_told_above_five_percent_and_one_unit() {
         ("10", "11.01", true),
         ("100", "80", false),
     ] {
-        let events = told(daily(from, "VPS", 30), daily(to, "VPS", 30));
-        assert_eq!(!events.is_empty(), want, "{from} to {to}: {events:?}");
+        // The report ends with a charge, and two hours after one.
+        let past = |price| {
+            let charges: Vec<_> = (1..=30).map(|day| (day * 24 + 1, price)).collect();
+            Report { date: Some(start() + Duration::hours(30 * 24 + 2)), ..charged(&charges, "VPS", 30) }
+        };
+        for reports in [[from, to].map(|price| daily(price, "VPS", 30)), [from, to].map(past)] {
+            let [before, after] = reports;
+            let events = told(before, after);
+            assert_eq!(!events.is_empty(), want, "{from} to {to}: {events:?}");
+        }
     }
 }
 
