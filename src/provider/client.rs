@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
+use reqwest::header::HeaderValue;
 use reqwest::{Response, Url};
 use secrecy::ExposeSecret as _;
 use tokio::time::{Instant, sleep};
@@ -22,7 +23,7 @@ use super::retry::{self, AttemptEnd, Retry};
 use super::said;
 use super::settings::{HostingToken, ProviderSettings};
 use super::standing::{PollCount, Standing};
-use super::token::{Bought, TokenDesk};
+use super::token::TokenDesk;
 use super::transport::{
     AnswerBody, ApiTransport, AttemptReport, asked_pause, beginning, code_of, date, location,
 };
@@ -174,13 +175,14 @@ impl Client {
         loop {
             attempt += 1;
             self.may_ask(endpoint)?;
-            let bought = self.bought_token(endpoint).await?;
+            // A wait for a token takes no place from other requests.
+            self.bought_token(endpoint).await?;
             let (call, place) = self.admitted(endpoint, &url).await;
             // Other requests may have been refused while this one waited.
             self.may_ask(endpoint)?;
+            let bought = self.bought_token(endpoint).await?;
             let mut report = AttemptReport::open(&self.shared.observer, group);
-            let given = bought.as_ref().map(|bought| bought.header.clone());
-            let answer = self.shared.transport.get(group, url.clone(), given).await;
+            let answer = self.shared.transport.get(group, url.clone(), bought.clone()).await;
             drop(call);
             report.code = match &answer {
                 Ok(response) => response.status().as_str().to_owned(),
@@ -231,7 +233,7 @@ impl Client {
     }
 
     /// The token for a request, if it is bought.
-    async fn bought_token(&self, endpoint: &Endpoint) -> Result<Option<Bought>, ApiError> {
+    async fn bought_token(&self, endpoint: &Endpoint) -> Result<Option<HeaderValue>, ApiError> {
         match &self.shared.tokens {
             Some(desk) if endpoint.collector.group() == Group::Hosting => {
                 desk.token().await.map(Some).map_err(|kind| endpoint.error(kind))
@@ -241,7 +243,7 @@ impl Client {
     }
 
     /// Whether a bought token was good and has ended, so that the request is worth repeating.
-    fn token_has_ended(&self, bought: Option<&Bought>, answer: &Result<Response, ErrorKind>) -> bool {
+    fn token_has_ended(&self, bought: Option<&HeaderValue>, answer: &Result<Response, ErrorKind>) -> bool {
         let (Some(desk), Some(bought), Ok(response)) = (&self.shared.tokens, bought, answer) else {
             return false;
         };

@@ -36,13 +36,6 @@ const ANSWER_BYTES: u64 = 64 << 10;
 /// The number of field names in the answer that an error lists.
 const NAMES: usize = 10;
 
-/// A token in the form that a request carries.
-#[derive(Clone)]
-pub(super) struct Bought {
-    pub header: HeaderValue,
-    number: u64,
-}
-
 /// Buys the tokens of one account, one after the other.
 pub(super) struct TokenDesk {
     http: Arc<Client>,
@@ -60,7 +53,6 @@ pub(super) struct TokenDesk {
 #[derive(Default)]
 struct Held {
     token: Option<Token>,
-    purchases: u64,
     /// The earliest time of the next purchase.
     not_before: Option<Instant>,
     /// The reason why the last purchase failed.
@@ -68,7 +60,8 @@ struct Held {
 }
 
 struct Token {
-    bought: Bought,
+    /// The token in the form that a request carries.
+    header: HeaderValue,
     until: Option<DateTime<Utc>>,
     renew_at: Option<Instant>,
     /// Whether a request with it was answered.
@@ -100,7 +93,7 @@ impl TokenDesk {
 
     /// A token that is good as far as known. If one was bought a moment ago and has ended already, this waits,
     /// which is no failure. A failed purchase counts for all callers until the next purchase is allowed.
-    pub(super) async fn token(&self) -> Result<Bought, ErrorKind> {
+    pub(super) async fn token(&self) -> Result<HeaderValue, ErrorKind> {
         if let Some(bought) = self.usable() {
             return Ok(bought);
         }
@@ -130,27 +123,27 @@ impl TokenDesk {
         }
     }
 
-    fn usable(&self) -> Option<Bought> {
+    fn usable(&self) -> Option<HeaderValue> {
         let (held, now) = (self.held.lock(), Instant::now());
         let token = held.token.as_ref()?;
         let may_buy = held.not_before.is_none_or(|at| at <= now);
         let is_due = token.refused || token.renew_at.is_some_and(|at| at <= now);
         let has_ended = token.refused && token.accepted;
-        (!has_ended && (!is_due || !may_buy)).then(|| token.bought.clone())
+        (!has_ended && (!is_due || !may_buy)).then(|| token.header.clone())
     }
 
     /// Notes that a request with this token was answered.
-    pub(super) fn accepted(&self, bought: &Bought) {
-        if let Some(token) = self.held.lock().token.as_mut().filter(|token| token.is(bought)) {
+    pub(super) fn accepted(&self, given: &HeaderValue) {
+        if let Some(token) = self.held.lock().token.as_mut().filter(|token| token.header == given) {
             (token.accepted, token.refused) = (true, false);
         }
     }
 
     /// Notes that a request with this token was answered 401. Returns whether another token is worth a
     /// purchase: it is if this one was ever accepted.
-    pub(super) fn refused(&self, bought: &Bought) -> bool {
+    pub(super) fn refused(&self, given: &HeaderValue) -> bool {
         let mut held = self.held.lock();
-        let Some(token) = held.token.as_mut().filter(|token| token.is(bought)) else { return true };
+        let Some(token) = held.token.as_mut().filter(|token| token.header == given) else { return true };
         token.refused = true;
         token.accepted
     }
@@ -228,10 +221,9 @@ impl TokenDesk {
         // The previous token may still be quoted.
         bought.truncate(2);
         let mut held = self.held.lock();
-        held.purchases += 1;
         let began = Instant::now();
         held.token = Some(Token {
-            bought: Bought { header, number: held.purchases },
+            header,
             until,
             renew_at: life.map(|life| began + (life - MARGIN.min(life / 10))),
             accepted: false,
@@ -243,12 +235,6 @@ impl TokenDesk {
 
     fn without_token(&self, why: &str, refused: bool) -> ErrorKind {
         ErrorKind::NoToken { text: format!("{}: {why}", shown(&self.offer.url)), refused }
-    }
-}
-
-impl Token {
-    fn is(&self, bought: &Bought) -> bool {
-        self.bought.number == bought.number
     }
 }
 

@@ -113,6 +113,32 @@ async fn a_token_that_ends_within_a_sweep_costs_one_call() {
     assert_eq!(server.requests().len(), 2 + 8 + 1, "{:?}", server.targets());
 }
 
+/// Requests that wait for their turn take the token of that moment.
+#[tokio::test]
+async fn a_token_that_ends_costs_only_the_calls_on_their_way() {
+    let server = Server::start(|request, before| match request.target.as_str() {
+        "/token/" => {
+            Reply::json(if before == 0 { r#"{"token": "first"}"# } else { r#"{"token": "second"}"# })
+        }
+        _ if before > 1 && request.header("authorization") == Some("Bearer first") => Reply::status(401),
+        _ => Reply::json(NO_ROWS),
+    })
+    .await;
+    let client = client(&server, Duration::ZERO);
+    client.containers().await.unwrap();
+    let reads = (1..=24).map(|container| {
+        let client = client.clone();
+        tokio::spawn(async move { client.sites(ContainerId::new(container)).await })
+    });
+    for read in reads.collect::<Vec<_>>() {
+        read.await.unwrap().unwrap();
+    }
+    assert_eq!(purchases(&server), 2);
+    // The host takes eight requests at a time.
+    let refused = server.requests().len() - 2 - 1 - 24;
+    assert!((1..=8).contains(&refused), "{refused}");
+}
+
 #[tokio::test]
 async fn a_token_that_nobody_ever_accepted_is_refused_credentials() {
     let server = Server::start(|request, _| match request.target.as_str() {
