@@ -89,10 +89,10 @@ pub(crate) enum First {
 }
 
 impl First {
-    /// The server refused its contents.
-    pub(super) fn refused(self, now: DateTime<Utc>) -> Self {
+    /// The server refused its contents: the pause after that is made from the one before.
+    pub(super) fn refused(self, hold: impl FnOnce(Option<Hold>) -> Hold) -> Self {
         let before = if let Self::Refused(hold) = self { Some(hold) } else { None };
-        Self::Refused(Hold::after_light(before, now))
+        Self::Refused(hold(before))
     }
 
     pub(super) fn retry(&mut self) {
@@ -142,8 +142,10 @@ pub(crate) enum Attempt {
     Away,
     RecipientRefused,
     MailRefused,
-    /// The server refuses us where it hears of this recipient or reads this mail.
+    /// The server refuses us where it hears of this recipient.
     Held,
+    /// The server refuses us, or the contents of this mail: it does not say which.
+    InDoubt,
     ReplyLost,
 }
 

@@ -31,9 +31,14 @@ impl Log {
             Attempt::Deferred if is_repeated && flight.lost_replies < SAME_BYTES_AGAIN => {
                 self.try_again(&place, 1, now);
             }
-            Attempt::Held => {
+            Attempt::Held | Attempt::InDoubt => {
                 self.change_addressee(to, |one| one.held = Some(now));
                 self.take_back(&place);
+                if attempt == Attempt::InDoubt {
+                    // The next mail that finds out about the server is another one, or the light form of this one.
+                    let light = Hold { since: now, times: 0 };
+                    self.hold_contents(&place, &flight, |before| before.unwrap_or(light));
+                }
             }
             Attempt::Away => self.take_back(&place),
             Attempt::Deferred => {
@@ -52,7 +57,7 @@ impl Log {
             }
             Attempt::MailRefused => {
                 self.take_back(&place);
-                self.hold_contents(&place, &flight, now);
+                self.hold_contents(&place, &flight, |before| Hold::after_light(before, now));
                 self.give_up_left(to, facts);
             }
         }
@@ -108,16 +113,21 @@ impl Log {
     }
 
     /// The server refused the contents of a mail, which was taken back. Its incidents and the first mail are told in a
-    /// light form at once, and then after ever longer pauses.
-    fn hold_contents(&mut self, place: &(String, Lane), flight: &Flight, now: DateTime<Utc>) {
+    /// light form, after the pause that follows the one `before`.
+    fn hold_contents(
+        &mut self,
+        place: &(String, Lane),
+        flight: &Flight,
+        pause: impl Fn(Option<Hold>) -> Hold,
+    ) {
         let (to, lane) = place;
         for item in &flight.items {
-            self.change_entry(&item.key, to, |one| one.refused = Some(Hold::after_light(one.refused, now)));
+            self.change_entry(&item.key, to, |one| one.refused = Some(pause(one.refused)));
         }
         self.change_addressee(to, |one| {
-            one.first = flight.first.map(|first| first.refused(now)).or(one.first);
+            one.first = flight.first.map(|first| first.refused(&pause)).or(one.first);
             if flight.digest.is_some() {
-                one.backoff.insert(*lane, Hold { since: now, times: u32::MAX });
+                one.backoff.insert(*lane, Hold { times: u32::MAX, ..pause(None) });
             }
         });
     }

@@ -12,6 +12,7 @@ use crate::cli::{AckArgs, ListArgs, Outbox, OutboxAction, SilenceArgs};
 use crate::clock;
 use crate::daemon::control::{Reply, Request, answer_from_store};
 use crate::daemon::pipeline::watchers;
+use crate::store::Store;
 use crate::terminal::in_columns;
 use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecords};
 use crate::view::why::WhyRecord;
@@ -95,6 +96,13 @@ pub(super) async fn answer(file: &Path, request: Request) -> Result<Reply> {
     }
     let from_store = || {
         let (mut store, settings) = beside.store()?;
+        let path = &settings.store_path;
+        if request.changes() && Store::is_held(path)? {
+            let path = path.display();
+            bail!(
+                "{unanswered}; the daemon on {path} would not learn of it, so nothing was done: restart it"
+            );
+        }
         let (watchers, mails) = (watchers(settings), settings.mails);
         let answered = answer_from_store(&mut store, watchers, mails, request, clock::now());
         answered.map_err(anyhow::Error::msg)

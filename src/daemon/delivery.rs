@@ -80,6 +80,7 @@ impl From<SendError> for SendFailure {
                 Blame::Later => Attempt::Deferred,
                 Blame::Address => Attempt::RecipientRefused,
                 Blame::Mail => Attempt::MailRefused,
+                Blame::Server if error.stage == Stage::Content => Attempt::InDoubt,
                 Blame::Server => Attempt::Held,
             }),
             (End::Broken | End::Refused(Blame::Later), _) => Fault::Away,
@@ -174,13 +175,14 @@ mod tests {
             let is_early = matches!(stage, Connection | Login | Sender);
             let of_one = |attempt| if is_early { Attempt::Away } else { attempt };
             let broken = if matches!(stage, Connection | Login) { Attempt::Away } else { Attempt::Deferred };
+            let in_doubt = if stage == Content { Attempt::InDoubt } else { Attempt::Held };
             for (end, want) in [
                 (End::ReplyLost, Attempt::ReplyLost),
                 (End::Broken, broken),
                 (End::Refused(Blame::Later), of_one(Attempt::Deferred)),
                 (End::Refused(Blame::Address), of_one(Attempt::RecipientRefused)),
                 (End::Refused(Blame::Mail), of_one(Attempt::MailRefused)),
-                (End::Refused(Blame::Server), of_one(Attempt::Held)),
+                (End::Refused(Blame::Server), of_one(in_doubt)),
             ] {
                 let failure = failure(stage, end);
                 assert_eq!(failure.attempt(), want, "{stage:?} {end:?}");

@@ -29,7 +29,8 @@ pub(super) fn times(item: &Item, language: Language) -> String {
 /// resource, of the sites in a container, of the VMs and sites of an account.
 pub(super) fn causes(item: &Item, context: &Context<'_>) -> Vec<String> {
     let state = context.account(&item.key.account);
-    let is_same = |key: &Key| key.kind.sort() == item.key.kind.sort() && key.resource == item.key.resource;
+    let sort = item.key.kind.sort();
+    let is_same = |key: &Key| sort.is_some() && key.kind.sort() == sort && key.resource == item.key.resource;
     let is_inside = |key: &Key| match (item.key.kind, key.kind.sort()) {
         (Kind::Disconnect, Some(Sort::Vm | Sort::Site)) => true,
         (Kind::ContainerDisabled, Some(Sort::Site)) => {

@@ -146,14 +146,14 @@ const LONGEST_LABEL: usize = 1_023;
 /// Prometheus's lexer takes it for the end of the page. Other control characters stay. A longer text
 /// is cut between characters.
 pub(super) fn escape(out: &mut Vec<u8>, text: &str) {
+    let text = without_nul(text);
     let mut rest = &text.as_bytes()[..text.floor_char_boundary(LONGEST_LABEL)];
-    while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\\' | b'"' | b'\n' | 0)) {
+    while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\\' | b'"' | b'\n')) {
         out.extend_from_slice(&rest[..at]);
         out.extend_from_slice(match rest[at] {
             b'\\' => b"\\\\",
             b'"' => b"\\\"",
-            b'\n' => b"\\n",
-            _ => "\u{fffd}".as_bytes(),
+            _ => b"\\n",
         });
         rest = &rest[at + 1..];
     }
@@ -166,8 +166,12 @@ mod tests {
 
     #[test]
     fn a_label_is_cut_on_a_letter() {
-        for (text, want) in [("n".repeat(1_024), 1_023), ("ж".repeat(600), 1_022), ("n".repeat(1_023), 1_023)]
-        {
+        for (text, want) in [
+            ("n".repeat(1_024), 1_023),
+            ("ж".repeat(600), 1_022),
+            ("n".repeat(1_023), 1_023),
+            ("\0".repeat(400), 1_023),
+        ] {
             let mut out = Vec::new();
             escape(&mut out, &text);
             assert_eq!((out.len(), String::from_utf8(out).is_ok()), (want, true));

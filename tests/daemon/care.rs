@@ -19,7 +19,7 @@ fn ok(daemon: &Daemon, args: &[&str]) -> String {
 
 #[test]
 fn an_ack_counts_within_a_second() {
-    let (provider, smtp, daemon) = watching("");
+    let (provider, smtp, mut daemon) = watching("");
     provider.set_vm(10001, "error");
     wait_for(&smtp, "main/vm_error/10001 opened");
 
@@ -42,8 +42,17 @@ fn an_ack_counts_within_a_second() {
     );
     daemon.log.wait("message=\"mail sent\" recipient=ops@example.com incident=main/vm_error/10001");
 
+    // A daemon that lost its socket would not learn of it.
+    std::fs::remove_file(daemon.directory.path().join("hostwatch.db.sock")).unwrap();
+    for args in [&["ack", "main/vm_error/10001"][..], &["silence", "web-*", "--for", "1h"]] {
+        let (status, said, error) = daemon.command(args);
+        assert!(status == 1 && error.contains("nothing was done: restart it"), "{args:?}: {said}{error}");
+    }
+    assert!(ok(&daemon, &["incidents"]).contains("main/vm_error/10001"));
+
     provider.set_vm(10001, "active");
     wait_for(&smtp, "main/vm_error/10001 resolved");
+    daemon.stop();
     let (status, _, error) = daemon.command(&["ack", "main/vm_error/10001"]);
     assert!(status == 1 && error.contains("not open"), "{error}");
 }

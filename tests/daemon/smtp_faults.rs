@@ -104,6 +104,23 @@ fn a_mail_about_money_goes_first_however_slow_the_server_is() {
     wait_for(&smtp, STARTED);
 }
 
+/// Some relays refuse pictures and attachments with the words of a refusal of everything.
+#[test]
+fn contents_that_are_refused_without_a_reason_go_as_plain_text_after_the_pause() {
+    let (provider, smtp, daemon) = healthy(300, "");
+    smtp.once(Stage::Dot, Act::reply("554 5.7.1 refused by policy"));
+    provider.lasts_days(3);
+    let said = daemon.log.wait("the mail server takes no mail from us");
+    assert!(said.contains("plain text is tried next"), "{said}");
+    daemon.owes_nothing();
+    let mails: Vec<String> =
+        smtp.seen().accepted().iter().map(|mail| String::from_utf8_lossy(&mail.raw).into_owned()).collect();
+    let mail = mails.last().filter(|mail| mail.contains("X-Hostwatch-Incident: main/disconnect/account"));
+    let mail = mail.unwrap_or_else(|| panic!("{mails:?}"));
+    assert!(mail.contains("text/plain") && !mail.contains("text/html") && !mail.contains("image"), "{mail}");
+    assert!(mail.contains("To stay online"), "{mail}");
+}
+
 /// A mail is made once its server has greeted, so that it does not tell as news what was over by then. An end is told
 /// to those who heard of the beginning.
 #[test]

@@ -251,7 +251,7 @@ impl Pipeline {
                 Notification::Sent
             }
             Some((Attempt::Away, _)) => Notification::Retry,
-            Some((Attempt::Held, error)) => {
+            Some((Attempt::Held | Attempt::InDoubt, error)) => {
                 tracing::warn!(recipient, incident, subject, message_id, %error, "{} takes no mail from us; the mail waits", way.words());
                 Notification::Retry
             }

@@ -16,7 +16,8 @@ pub(crate) enum Blame {
     Address,
     /// The server does not take this mail.
     Mail,
-    /// The server takes no mail from us. Before the recipient each refusal says that. It is also the answer in doubt: it costs five minutes and no mail.
+    /// The server takes no mail from us. Before the recipient each refusal says that. It is also the answer in doubt: it
+    /// costs five minutes and no mail, since the contents are then tried in their light form.
     Server,
 }
 

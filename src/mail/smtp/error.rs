@@ -90,7 +90,7 @@ impl SendError {
             Stage::Login => "; check the user in email.smtp_url and email.password",
             Stage::Sender => remedy(&self.reason),
             Stage::Recipient => remedy_of_recipient(blame, &self.reason),
-            Stage::Content => remedy_if(blame, &self.reason),
+            Stage::Content => remedy_of_content(blame, &self.reason),
         }
     }
 }
@@ -105,7 +105,19 @@ fn remedy(reason: &str) -> &'static str {
     } else if enhanced(reason) == Some((5, 2)) || reason.starts_with("504") {
         "; it refuses the greeting: set email.helo_name to a full host name that it accepts"
     } else {
-        "; check email.from, the login, and whether the server takes mail from this machine"
+        ANY
+    }
+}
+
+const ANY: &str = "; check email.from, the login, and whether the server takes mail from this machine";
+
+/// Without a code for its cause, the contents may be refused, or we are.
+fn remedy_of_content(blame: Blame, reason: &str) -> &'static str {
+    match remedy_if(blame, reason) {
+        ANY => {
+            "; it may be what the mail holds, so that plain text is tried next, or this machine or email.from"
+        }
+        remedy => remedy,
     }
 }
 

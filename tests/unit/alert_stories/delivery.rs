@@ -175,6 +175,25 @@ fn a_mail_whose_reply_is_always_lost_is_sent_again_five_times_and_then_counts_as
 }
 
 #[test]
+fn contents_that_a_server_refuses_like_us_are_told_in_their_light_form_after_five_minutes() {
+    stories(
+        World::healthy,
+        "everybody doubts, vm1=error, 4m =>
+         2m => vm_error/1 opened
+         cut-off 6d, 4m =>
+         2m => disconnect rung:7",
+    );
+    let mut world = World::unborn();
+    world.live("everybody doubts, look, 6m");
+    assert_eq!(world.mails().iter().map(|mail| mail.form).collect::<Vec<_>>(), ["started"]);
+    // Another mail finds out first whether the server takes any.
+    let mut world = World::healthy();
+    world.live("everybody doubts, vm1=error, 1m, everybody accepts, vm2=error, 10m");
+    let tried: Vec<_> = world.mails().iter().map(|mail| (mail.items[0].key.id(), mail.is_light)).collect();
+    assert_eq!(tried, [(Some(2), false), (Some(1), true)]);
+}
+
+#[test]
 fn a_mail_that_is_held_for_its_contents_keeps_its_error_when_another_arrives() {
     let mut world = World::healthy();
     world.live("everybody rejects, vm1=error, look");

@@ -337,6 +337,7 @@ fn outcome(fate: Fate) -> Attempt {
         Fate::Away => Attempt::Away,
         Fate::RefuseRecipient => Attempt::RecipientRefused,
         Fate::RefuseMail | Fate::RefuseLong => Attempt::MailRefused,
+        Fate::Doubt => Attempt::InDoubt,
         Fate::LoseReply { .. } => Attempt::ReplyLost,
     }
 }
@@ -347,6 +348,7 @@ fn as_sent(outgoing: &Outgoing, notice: &Notice, facts: &Facts<'_>) -> Mail {
         id: outgoing.id.clone(),
         to: notice.to.clone(),
         form: name_of(notice),
+        is_light: outgoing.is_light,
         items: notice.told(outgoing.is_light).iter().map(|item| as_told(item, facts)).collect(),
         started,
     }

@@ -28,6 +28,9 @@ pub struct Mail {
     pub to: String,
     #[serde(deserialize_with = "read_form")]
     pub form: FormName,
+    /// Whether the mail is as plain and short as it can be.
+    #[serde(default)]
+    pub is_light: bool,
     /// The incidents in the mail, worst first.
     pub items: Vec<Told>,
     /// The numbers that a first mail gives beside its items.
@@ -76,6 +79,8 @@ pub enum Fate {
     RefuseRecipient,
     /// 554 to DATA.
     RefuseMail,
+    /// 554 to DATA, which may be about us, but for a mail in its light form.
+    Doubt,
     /// 413 to a post about several incidents.
     RefuseLong,
     /// The reply to DATA is lost; `arrived` says whether the mail arrived.

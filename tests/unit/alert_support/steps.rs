@@ -27,6 +27,7 @@ fn fate(word: &str) -> Fate {
         "away" => Fate::Away,
         "refused" => Fate::RefuseRecipient,
         "rejects" => Fate::RefuseMail,
+        "doubts" => Fate::Doubt,
         "takes-short" => Fate::RefuseLong,
         "loses" => Fate::LoseReply { arrived: false },
         "late" => Fate::LoseReply { arrived: true },

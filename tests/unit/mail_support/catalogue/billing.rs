@@ -99,7 +99,8 @@ pub fn all() -> Vec<Entry> {
     let mut overdue = reasoned(Event::Rung(0), Severity::Critical, off, Cause::UsedUp);
     let blocked =
         Incident { value: Value::State("blocked".into()), ..incident(Kind::VmBlocked, 17, "VM web-1") };
-    overdue.covers = vec![blocked, incident(Kind::ContainerDisabled, 31, "Container shop")];
+    let refused = incident(Kind::CollectorFailing, "account", "Cannot read VMs");
+    overdue.covers = vec![blocked, incident(Kind::ContainerDisabled, 31, "Container shop"), refused];
     put("overdue", mail_about(overdue, &book));
 
     let mut book = running_dry();
