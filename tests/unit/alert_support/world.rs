@@ -371,11 +371,9 @@ impl World {
         let Self { fates, fate, received, attempts, .. } = self;
         let mut server = |mail: &Mail| {
             let fate = fates.get(&mail.to).copied().unwrap_or(*fate);
-            let fate = match fate {
-                Fate::RefuseLong if mail.items.len() <= 1 => Fate::Accept,
-                Fate::Doubt if mail.is_light => Fate::Accept,
-                _ => fate,
-            };
+            let is_short = fate == Fate::RefuseLong && mail.items.len() <= 1;
+            let is_plain = fate == Fate::Doubt && mail.is_light;
+            let fate = if is_short || is_plain { Fate::Accept } else { fate };
             if matches!(fate, Fate::Accept | Fate::LoseReply { arrived: true }) {
                 received.push(Received { at: now, mail: mail.clone() });
             }
