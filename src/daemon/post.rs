@@ -83,6 +83,21 @@ impl Poster {
     }
 }
 
+/// Shorter parts of an address are words: `api`, `hook`.
+pub(super) const SHORTEST_SECRET: usize = 6;
+
+/// The parts of an address that may be secrets.
+pub(super) fn secrets_of(url: &Url) -> impl Iterator<Item = &str> {
+    let parts = url.path_segments().into_iter().flatten();
+    let query = url.query().into_iter().flat_map(|query| query.split('&'));
+    // A token may stand alone: `?TOKEN`, `TOKEN@host`.
+    let query = query.map(|pair| {
+        let pair = pair.trim_end_matches('=');
+        pair.split_once('=').map_or(pair, |(_, value)| value)
+    });
+    parts.chain(query).chain([url.username()]).chain(url.password())
+}
+
 /// The first bytes of an answer's body; fewer where it breaks off.
 pub(super) async fn start_of(mut answer: Response, most: usize) -> Vec<u8> {
     let mut start = Vec::new();

@@ -1,6 +1,5 @@
 //! Posts to a webhook: one POST of JSON to an address that is a secret. The sender repeats and logs.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -10,11 +9,12 @@ use secrecy::ExposeSecret as _;
 use serde_json::value::RawValue;
 
 use super::delivery::{Fault, SendFailure};
-use super::post::{Poster, Receiver, start_of};
+use super::post::{Poster, Receiver, SHORTEST_SECRET, secrets_of, start_of};
 use crate::alert::Attempt;
 use crate::clock;
 use crate::mail::WebhookSettings;
 use crate::mail::smtp;
+use crate::model::hide::hidden;
 use crate::model::sanitize;
 use crate::provider::{asked_pause, error_text};
 
@@ -77,19 +77,9 @@ impl Webhook {
 
     /// The words without the parts of the address and of headers that are secrets.
     fn without_secrets(&self, said: &str) -> String {
-        let parts = self.url.path_segments().into_iter().flatten();
-        // A token may stand alone: `?TOKEN`, `TOKEN@host`.
-        let alone = |(name, value): (Cow<'_, str>, Cow<'_, str>)| {
-            if value.is_empty() { name.into_owned() } else { value.into_owned() }
-        };
-        let query = self.url.query_pairs().map(alone);
-        let user = [Some(self.url.username()), self.url.password()].into_iter().flatten().map(str::to_owned);
-        let headers = self.headers.values().filter_map(|value| value.to_str().ok()).map(str::to_owned);
-        let all = parts.map(str::to_owned).chain(query).chain(user).chain(headers);
-        let secrets = all.flat_map(|one| one.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
-        secrets
-            .filter(|one| one.len() >= SHORTEST_SECRET)
-            .fold(said.to_owned(), |said, secret| said.replace(&secret, "[hidden]"))
+        let headers = self.headers.values().filter_map(|value| value.to_str().ok());
+        let words = headers.flat_map(str::split_whitespace);
+        hidden(said, secrets_of(&self.url).chain(words), SHORTEST_SECRET)
     }
 }
 
@@ -97,8 +87,6 @@ impl Webhook {
 const PATIENCE: Duration = Duration::from_secs(300);
 /// The part of an answer that is looked at.
 const MOST_READ: usize = 1 << 20;
-/// Shorter parts of an address are words: `api`, `hook`.
-const SHORTEST_SECRET: usize = 6;
 
 /// Whether an answer says in JSON that the post was not taken, whatever its status.
 fn refusal_in(said: &[u8]) -> bool {

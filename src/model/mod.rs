@@ -8,6 +8,7 @@ mod charge_moment;
 mod duration;
 pub(crate) mod forecast;
 pub(crate) mod freshness;
+pub(crate) mod hide;
 pub(crate) mod ids;
 mod incident_series;
 pub(crate) mod language;

@@ -143,14 +143,14 @@ impl Client {
     }
 
     /// A text of the provider without the credentials.
-    pub(super) fn hide(&self, text: Box<str>) -> Box<str> {
-        self.shared.redactor.hide(text.into()).into()
+    pub(super) fn hide(&self, text: &str) -> Box<str> {
+        self.shared.redactor.hide(text).into()
     }
 
     /// Reports the counts of odd fields, and removes credentials from the values that the problems quote.
     pub(super) fn take_notes(&self, notes: &mut Diagnostics) {
         for problem in &mut notes.problems {
-            *problem = self.shared.redactor.hide(std::mem::take(problem));
+            *problem = self.shared.redactor.hide(problem);
         }
         for (field, count) in std::mem::take(&mut notes.fields) {
             self.shared.observer.field_problem(field, count);

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use parking_lot::Mutex;
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::{ExposeSecret, SecretString};
 
 use super::error::ErrorKind;
 use super::settings::ProviderSettings;
 use crate::model::Group;
+use crate::model::hide::hidden;
 use crate::model::sanitize::one_line;
 
 /// The shortest credential that is redacted. A shorter one would redact ordinary words, and no real credential
@@ -41,15 +42,14 @@ impl Redactor {
             }
             secrets.push(secret.to_owned());
         }
-        secrets.retain(|secret| secret.len() >= LEAST);
         Self { given: secrets.into_iter().map(SecretString::from).collect(), bought }
     }
 
     /// The text with `[hidden]` in place of each credential.
-    pub(super) fn hide(&self, text: String) -> String {
+    pub(super) fn hide(&self, text: &str) -> String {
         let bought = self.bought.lock();
         let secrets = self.given.iter().chain(bought.iter());
-        secrets.fold(text, |text, secret| text.replace(secret.expose_secret(), "[hidden]"))
+        hidden(text, secrets.map(ExposeSecret::expose_secret), LEAST)
     }
 
     /// The error with its quotation redacted, and then cut.
@@ -57,7 +57,7 @@ impl Redactor {
         let is_said = matches!(kind, ErrorKind::Status(..) | ErrorKind::Rejected(..));
         let most = if is_said { MOST_SAID } else { MOST_CHARACTERS };
         if let Some(text) = kind.quotation().filter(|text| !text.is_empty()) {
-            *text = one_line(&self.hide(std::mem::take(text)), most);
+            *text = one_line(&self.hide(text), most);
         }
         kind
     }
@@ -95,10 +95,10 @@ mod tests {
         let basic = BASE64.encode("user:the-password");
         let text = format!("Bearer the-token, Token the-key, Basic {basic}, user:the-password; the rest");
         assert_eq!(
-            redactor.hide(text),
+            redactor.hide(&text),
             "Bearer [hidden], Token [hidden], Basic [hidden], user:[hidden]; the rest"
         );
         settings.vm_api_key = Some("a".into());
-        assert_eq!(Redactor::new(&settings, BoughtTokens::default()).hide("a word".to_owned()), "a word");
+        assert_eq!(Redactor::new(&settings, BoughtTokens::default()).hide("a word"), "a word");
     }
 }

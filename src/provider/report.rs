@@ -72,7 +72,7 @@ pub(super) async fn read(client: &Client, endpoint: &Endpoint) -> Result<ReportR
     drop(body);
     let (report, mut notes) = decoder.await.expect("decoding neither panics nor is aborted");
     client.take_notes(&mut notes);
-    let report = report.map(|report| Report { error: report.error.map(|text| client.hide(text)), ..report });
+    let report = report.map(|report| Report { error: report.error.map(|text| client.hide(&text)), ..report });
     let report = broken.map_or(report, Err).map_err(|kind| endpoint.error(kind))?;
     Ok(ReportRead { report, problems: notes.problems })
 }

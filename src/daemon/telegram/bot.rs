@@ -12,8 +12,9 @@ use serde_json::Value;
 
 use crate::alert::Attempt;
 use crate::daemon::delivery::{Fault, SendFailure};
-use crate::daemon::post::{self, Poster, Receiver};
+use crate::daemon::post::{self, Poster, Receiver, SHORTEST_SECRET};
 use crate::mail::TelegramSettings;
+use crate::model::hide::hidden;
 use crate::model::sanitize;
 
 /// One bot.
@@ -84,9 +85,9 @@ impl Bot {
         called.map_err(|failure| SendFailure { error: self.without_token(&failure.error), ..failure })
     }
 
-    /// The words of an answer, which may quote the token, without it.
+    /// The words of an answer, which may quote the token, without the secret part of it.
     fn without_token(&self, said: &str) -> String {
-        said.replace(self.token.expose_secret(), "TOKEN")
+        hidden(said, self.token.expose_secret().split(':').nth(1), SHORTEST_SECRET)
     }
 
     async fn called<T: DeserializeOwned>(

@@ -14,6 +14,7 @@ use super::error::{End, SendError};
 use super::{Capabilities, Timing};
 use crate::failpoint;
 use crate::mail::Login;
+use crate::model::hide::hidden;
 
 /// The limit of the reply to QUIT.
 const QUIT_LIMIT: Duration = Duration::from_secs(5);
@@ -70,10 +71,8 @@ impl Session {
             if offered.is_empty() { "no login".to_owned() } else { format!("AUTH {}", offered.join(" ")) };
         let none = || no_login(format!("it offers {offered}; hostwatch can log in by PLAIN and LOGIN"));
         // Some servers quote the command that they refuse.
-        Err(failed.unwrap_or_else(none).map(|reason| {
-            let secrets = secrets.iter().filter(|secret| !secret.is_empty());
-            secrets.fold(reason, |text, secret| text.replace(secret, "[hidden]"))
-        }))
+        let secrets = secrets.iter().map(String::as_str);
+        Err(failed.unwrap_or_else(none).map(|reason| hidden(&reason, secrets, 1)))
     }
 
     /// The ways to log in that the server offers. Old servers write AUTH=LOGIN.

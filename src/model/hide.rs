@@ -1,0 +1,122 @@
+//! Hides secrets in foreign texts. An answer may quote a request as it was sent, with other percent-encoding, or
+//! cut. Pure.
+
+/// The shortest beginning of a secret that is hidden where the rest is missing.
+const SHORTEST_CUT: usize = 8;
+
+/// The text with `[hidden]` in place of each secret of at least `least` octets, also where the text has it
+/// percent-encoded, decoded or cut.
+pub(crate) fn hidden<'a>(text: &str, secrets: impl IntoIterator<Item = &'a str>, least: usize) -> String {
+    let secrets: Vec<&str> = secrets.into_iter().collect();
+    // A percent sign right before a secret would swallow its first digits, so the text as written comes first.
+    [written, decoded].into_iter().fold(text.to_owned(), |text, octets_of| {
+        let secrets = secrets.iter().map(|secret| octets_of(secret));
+        let secrets: Vec<Octets> = secrets.filter(|secret| secret.len() >= least.max(1)).collect();
+        without(&text, &octets_of(&text), &secrets)
+    })
+}
+
+/// The octets of a text, each with the place where it begins.
+type Octets = Vec<(u8, usize)>;
+
+fn written(text: &str) -> Octets {
+    // A form of a web page has a plus sign for a space.
+    text.bytes().map(|octet| if octet == b'+' { b' ' } else { octet }).zip(0..).collect()
+}
+
+/// The octets after percent-decoding, repeated until none is encoded.
+fn decoded(text: &str) -> Octets {
+    let digit = |octet: u8| char::from(octet).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let mut octets = Octets::new();
+    for octet in written(text) {
+        octets.push(octet);
+        while let &[.., (b'%', start), (high, _), (low, _)] = octets.as_slice()
+            && let (Some(high), Some(low)) = (digit(high), digit(low))
+        {
+            octets.truncate(octets.len() - 3);
+            let one = high << 4 | low;
+            octets.push((if one == b'+' { b' ' } else { one }, start));
+        }
+    }
+    octets
+}
+
+fn without(text: &str, octets: &Octets, secrets: &[Octets]) -> String {
+    let (mut shown, mut from, mut at) = (String::new(), 0, 0);
+    while let Some(&(_, start)) = octets.get(at) {
+        let quoted = secrets.iter().map(|secret| quoted(&octets[at..], secret)).max().unwrap_or(0);
+        if quoted > 0 {
+            shown.push_str(&text[from..text.floor_char_boundary(start)]);
+            shown.push_str("[hidden]");
+            let end = octets.get(at + quoted).map_or(text.len(), |&(_, end)| end);
+            from = text.ceil_char_boundary(end);
+        }
+        at += quoted.max(1);
+    }
+    shown + &text[from..]
+}
+
+/// The number of octets that a text has of a secret, from the beginning of both; 0 if it quotes none.
+fn quoted(text: &[(u8, usize)], secret: &Octets) -> usize {
+    let length = text.iter().zip(secret).take_while(|(one, other)| one.0 == other.0).count();
+    let Some((next, _)) = secret.get(length) else { return length };
+    // `incoming` is no quotation of `incoming-hooks`, nor `configured` one of `configurations`.
+    let is_word = text[..length].iter().all(|(octet, _)| octet.is_ascii_lowercase())
+        && (!next.is_ascii_alphanumeric()
+            || text.get(length).is_some_and(|(octet, _)| octet.is_ascii_lowercase()));
+    if length < SHORTEST_CUT || is_word { 0 } else { length }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_hidden_in_every_form() {
+        let base64 = "AGFubkBleGFtcGxlLm9yZwBodW50ZXIyLXNlY3JldA==";
+        let cut = format!("501 Cannot decode '{}...'", &base64[..base64.len() - 3]);
+        let path = "s%2FECRET%2B9";
+        let token = "AAtoken-SECRET_1";
+        let table = [
+            (base64, "AUTH PLAIN AGFubkBleGFtcGxlLm9yZwBodW50ZXIyLXNlY3JldA== ", "AUTH PLAIN [hidden] "),
+            (base64, cut.as_str(), "501 Cannot decode '[hidden]...'"),
+            (base64, "AGFubkB…", "AGFubkB…"),
+            (base64, "AGFubkBl…", "[hidden]…"),
+            (path, "no /x/s%2FECRET%2B9.", "no /x/[hidden]."),
+            (path, "no /x/s/ECRET+9.", "no /x/[hidden]."),
+            (path, "no /x/s/ECRET 9.", "no /x/[hidden]."),
+            (path, "no /x/s%2fECRET%2b9.", "no /x/[hidden]."),
+            (path, "no %2Fx%2Fs%252FECRET%252B9.", "no %2Fx%2F[hidden]."),
+            (path, "no %252fx%252fs%25252fECRET%25252b9.", "no %252fx%252f[hidden]."),
+            ("s/ECRET+9", "no s%2fECRET%2b9.", "no [hidden]."),
+            (token, "/bot123456%3AAAtoken-SECRET_1", "/bot123456%3A[hidden]"),
+            (token, "AAtoken%2DSECRET%5f1 is none", "[hidden] is none"),
+            ("ab12cd34", "%ab12cd34", "%[hidden]"),
+            ("пароль-1", "с %D0%BF%d0%B0роль-1, пароль-1я", "с [hidden], [hidden]я"),
+            ("\u{ff}ecret-1", "é%c3%bfecret-1é", "é[hidden]é"),
+            // Words, and what is as short as one.
+            ("hook", "no hook", "no hook"),
+            ("%2F%2Fa", "http://a", "http://a"),
+            ("incoming-hooks", "incoming mail", "incoming mail"),
+            ("configurations", "not configured", "not configured"),
+            ("correcthorsebattery", "'correcthorseb...'", "'[hidden]...'"),
+            ("", "a", "a"),
+        ];
+        for (secret, said, want) in table {
+            assert_eq!(hidden(said, ["other-secret", secret], 5), want, "{secret} in {said}");
+        }
+    }
+
+    #[test]
+    fn the_longest_of_several_secrets_is_hidden() {
+        assert_eq!(hidden("a secret-of-two, of", ["secret", "secret-of-two"], 1), "a [hidden], of");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_whole_secret_is_shown_in_no_text(text in ".{0,30}|[%0-9A-Fa-f+é]{0,40}", secret in "[%0-9a-fé]{4,12}") {
+            let shown = hidden(&format!("{text}{secret}{text}"), [secret.as_str()], 4);
+            assert!(!shown.contains(&secret), "{shown}");
+        }
+    }
+}
