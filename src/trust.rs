@@ -1,5 +1,5 @@
 //! The certificates that are trusted, for mail servers and web servers alike: the system's authorities and those
-//! of a configured file. Errors say in words what is wrong with a certificate, and the remedy.
+//! of a configured file. Errors say in words what is wrong with a certificate or with outdated TLS, and the remedy.
 
 use std::error::Error;
 use std::io;
@@ -11,7 +11,8 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, OtherError, RootCertStore, SignatureScheme,
+    AlertDescription, CertificateError, ClientConfig, DigitallySignedStruct, OtherError, RootCertStore,
+    SignatureScheme,
 };
 use x509_parser::parse_x509_certificate;
 
@@ -182,21 +183,34 @@ impl Issuer {
     }
 }
 
-/// The error of a certificate anywhere below `error`: what is wrong with it, and the remedy. `ca_file` and
-/// `address` are the keys, or words, that the remedy names.
+/// The error of a certificate, or of outdated TLS, anywhere below `error`: what is wrong, and the remedy. `ca_file`
+/// and `address` are the keys, or words, that the remedy names.
 pub(crate) fn in_words(error: &(dyn Error + 'static), ca_file: &str, address: &str) -> Option<String> {
-    let problem = std::iter::successors(Some(error), |&error| error.source()).find_map(problem_of)?;
-    Some(format!("its certificate is not accepted: {}", certificate(problem, ca_file, address)))
+    let error = std::iter::successors(Some(error), |&error| error.source()).find_map(error_of_tls)?;
+    if let rustls::Error::InvalidCertificate(problem) = error {
+        return Some(format!("its certificate is not accepted: {}", certificate(problem, ca_file, address)));
+    }
+    let is_outdated = matches!(
+        error,
+        rustls::Error::PeerIncompatible(_)
+            | rustls::Error::AlertReceived(
+                AlertDescription::HandshakeFailure
+                    | AlertDescription::ProtocolVersion
+                    | AlertDescription::InsufficientSecurity
+            )
+    );
+    is_outdated.then(|| {
+        format!("the server offers neither TLS 1.3 nor TLS 1.2 with an ECDHE key exchange; renew its TLS ({error})")
+    })
 }
 
-fn problem_of<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a CertificateError> {
+fn error_of_tls<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     let mut inner = error;
     // An error of a stream carries another, which is not its source.
     while let Some(carried) = inner.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
         inner = carried;
     }
-    let rustls::Error::InvalidCertificate(problem) = inner.downcast_ref()? else { return None };
-    Some(problem)
+    inner.downcast_ref()
 }
 
 fn certificate(problem: &CertificateError, ca_file: &str, address: &str) -> String {

@@ -103,6 +103,36 @@ async fn a_file_of_authorities_is_trusted_and_words_name_the_remedy() {
     }
 }
 
+/// The alerts of servers with RSA key exchange alone and with TLS 1.0 alone, and the hello of a server of TLS 1.1.
+#[tokio::test]
+async fn outdated_tls_is_told_with_its_remedy() {
+    let mut hello = vec![22, 3, 2, 0, 42, 2, 0, 0, 38, 3, 2];
+    hello.extend([7; 32]);
+    hello.extend([0, 0xc0, 0x13, 0]);
+    let table = [
+        (vec![21, 3, 3, 0, 2, 2, 40], "HandshakeFailure"),
+        (vec![21, 3, 1, 0, 2, 2, 70], "ProtocolVersion"),
+        (hello, ""),
+    ];
+    for (answer, of) in table {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let _ = stream.read(&mut [0; 4096]).await;
+                let _ = stream.write_all(&answer).await;
+                let _ = stream.shutdown().await;
+            }
+        });
+        let trusted = trusting(&Authority::new("Our CA").pem());
+        let said = probe(&format!("https://{address}/").parse().unwrap(), &trusted).await.unwrap_err();
+        assert!(
+            said.contains("TLS 1.2 with an ECDHE key exchange; renew its TLS (") && said.contains(of),
+            "{said}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_proxy_has_the_whole_address() {
     let (address, mut lines) = served(None).await;
