@@ -11,11 +11,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::alert::Attempt;
+use crate::clock;
 use crate::daemon::delivery::{Fault, SendFailure};
 use crate::daemon::post::{self, Poster, Receiver, SHORTEST_SECRET};
 use crate::mail::TelegramSettings;
 use crate::model::hide::hidden;
 use crate::model::sanitize;
+use crate::provider::asked_pause;
 
 /// One bot.
 pub(super) struct Bot {
@@ -43,7 +45,7 @@ struct Answer {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Parameters {
-    retry_after: Option<u64>,
+    retry_after: Value,
     migrate_to_chat_id: Option<i64>,
 }
 
@@ -101,7 +103,7 @@ impl Bot {
         let body = serde_json::to_vec(arguments).map_err(|error| receiver.setup(&error.to_string()))?;
         let url = Url::parse(&address).map_err(|error| receiver.setup(&error.to_string()))?;
         let answer = self.poster.post(&url, HeaderMap::new(), body, patience).await?;
-        let status = answer.status().as_u16();
+        let (status, header) = (answer.status().as_u16(), asked_pause(answer.headers(), clock::now()));
         let body = match post::body(answer, &url).await {
             Ok(body) => body,
             Err(reason) if status == 200 => return Err(receiver.lost(&reason)),
@@ -113,13 +115,13 @@ impl Bot {
         }
         let said =
             answer.as_ref().map(|answer| sanitize::one_line(&self.without_token(&answer.description), 200));
-        let fault = fault(status, answer);
+        let fault = fault(status, answer, header);
         Err(SendFailure { fault, error: words(&self.name, fault, status, said.as_deref()) })
     }
 }
 
-/// The meaning of an answer without success.
-fn fault(status: u16, answer: Option<Answer>) -> Fault {
+/// The meaning of an answer without success. `header` is the pause that its headers ask for.
+fn fault(status: u16, answer: Option<Answer>, header: Option<Duration>) -> Fault {
     let status = answer.as_ref().and_then(|answer| answer.error_code).unwrap_or(status);
     let (says, parameters) = answer.map(|answer| (answer.description, answer.parameters)).unwrap_or_default();
     let says = says.to_lowercase();
@@ -128,13 +130,31 @@ fn fault(status: u16, answer: Option<Answer>) -> Fault {
         (401 | 404, _) => Fault::Login,
         (403, _) => Fault::Of(Attempt::RecipientRefused),
         (409, _) => Fault::Conflict,
-        (429, _) => Fault::Busy(Duration::from_secs(parameters.retry_after.unwrap_or(0))),
+        (429, _) => Fault::Busy(pause_in(&parameters.retry_after, header, &says)),
         // "message is too long" is about the message, "chat not found" is about the recipient.
         (400, _) if OF_CHAT.iter().any(|word| says.contains(word)) => Fault::Of(Attempt::RecipientRefused),
         (400 | 413, _) => Fault::Of(Attempt::MailRefused),
         _ => Fault::Of(Attempt::Deferred),
     }
 }
+
+/// The pause that an answer asks for; gateways write it as text, with a fraction, or as a header alone.
+fn pause_in(retry_after: &Value, header: Option<Duration>, says: &str) -> Duration {
+    let seconds = |text: &str| {
+        let seconds = text.parse::<f64>().ok().filter(|&seconds| seconds > 0.0)?;
+        Some(Duration::from_secs(seconds.ceil() as u64))
+    };
+    let field = seconds(retry_after.to_string().trim_matches('"').trim());
+    let in_words = || {
+        let (_, rest) = says.split_once("retry after ")?;
+        seconds(rest.split(|c: char| !c.is_ascii_digit()).next()?)
+    };
+    let asked = field.or(header.filter(|wait| !wait.is_zero())).or_else(in_words);
+    asked.unwrap_or_default().min(LONGEST_PAUSE)
+}
+
+/// The longest pause; a longer one would be a mistake.
+const LONGEST_PAUSE: Duration = Duration::from_secs(86_400);
 
 /// Words of answers about a chat, and not about a message.
 const OF_CHAT: [&str; 9] =
@@ -235,8 +255,30 @@ mod tests {
             (200, "<html>", Fault::Of(Attempt::Deferred)),
         ];
         for (status, body, want) in table {
-            assert_eq!(fault(status, serde_json::from_str(body).ok()), want, "{status} {body}");
+            assert_eq!(fault(status, serde_json::from_str(body).ok(), None), want, "{status} {body}");
         }
+    }
+
+    #[test]
+    fn a_pause_is_read_wherever_an_answer_asks_for_it() {
+        let says =
+            r#"{"ok":false,"description":"Too Many Requests: Retry after 2282","parameters":{"retry_after":"#;
+        for (field, header, want) in [
+            ("7", None, 7),
+            (r#""7""#, Some(9), 7),
+            ("6.5", None, 7),
+            ("0", Some(9), 9),
+            ("null", Some(0), 2282),
+            ("-1", None, 2282),
+            (r#""soon""#, None, 2282),
+            ("1e30", None, 86_400),
+        ] {
+            let answer = serde_json::from_str(&format!("{says}{field}}}}}")).unwrap();
+            let fault = fault(429, Some(answer), header.map(Duration::from_secs));
+            assert_eq!(fault, Fault::Busy(Duration::from_secs(want)), "{field} {header:?}");
+        }
+        let header = Some(Duration::from_secs(9));
+        assert_eq!(fault(429, None, header), Fault::Busy(Duration::from_secs(9)));
     }
 
     #[test]
