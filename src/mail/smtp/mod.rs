@@ -80,7 +80,7 @@ pub(crate) struct Capabilities {
     pub login: Option<&'static str>,
     /// The name that this machine greeted with.
     pub greeting: String,
-    /// The recipients that the server refuses, each with its words.
+    /// The recipients that the server did not accept, each with its words, or with the reason why none came.
     pub refused: Vec<(String, String)>,
 }
 

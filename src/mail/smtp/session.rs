@@ -175,15 +175,21 @@ impl Session {
             }
         }
         self.chat.ask(Stage::Sender, &mail, b"2").await?;
-        for to in usable {
+        let mut usable = usable.into_iter();
+        for to in usable.by_ref() {
             match self.chat.ask(Stage::Recipient, &format!("RCPT TO:<{to}>"), b"2").await {
                 Ok(_) => past.takes_others = true,
-                Err(failure) if failure.is_refusal() && !self.chat.is_left => {
+                Err(failure) => {
+                    let goes_on = failure.is_refusal() && !self.chat.is_left;
                     refused.push((to.clone(), failure.judged(from.as_ref(), past).to_string()));
+                    if !goes_on {
+                        break;
+                    }
                 }
-                Err(failure) => return Err(failure),
             }
         }
+        let unasked = "not asked, since the conversation was over";
+        refused.extend(usable.map(|to| (to.clone(), unasked.to_owned())));
         let (tls_version, login, greeting) = (self.tls_version, self.mechanism, self.greeting.clone());
         self.close().await;
         Ok(Capabilities { tls_version, login, greeting, refused })

@@ -354,6 +354,21 @@ async fn probes_send_nothing() {
     assert_eq!(words, ["EHLO", "MAIL", "RCPT", "RCPT", "QUIT"]);
     assert!(seen.mails.is_empty());
 
+    // The words of each recipient are kept where the server leaves in between.
+    let recipients = ["gone@", "busy@", "last@"].map(|name| format!("{name}example.com"));
+    for (act, said) in
+        [(Act::reply("421 4.7.0 bye"), "421 4.7.0 bye"), (Act::Drop, "connection lost at RCPT")]
+    {
+        server.on_times(Stage::Rcpt, "gone@", 1, Act::reply("550 no such user"));
+        server.on_times(Stage::Rcpt, "busy@", 1, act);
+        let refused = transport.probe(FROM, &recipients).await.unwrap().refused;
+        let wanted = ["550 no such user", said, "not asked"];
+        assert_eq!(refused.len(), wanted.len(), "{refused:?}");
+        for ((to, words), (recipient, wanted)) in refused.iter().zip(recipients.iter().zip(wanted)) {
+            assert!(to == recipient && words.contains(wanted), "{to}: {words}");
+        }
+    }
+
     server.once(Stage::Mail, Act::reply("550 5.7.1 not you"));
     let error = transport.probe(FROM, &recipients).await.unwrap_err();
     assert_eq!((kind(&error), error.end), ("sender", End::Refused(Blame::Server)), "{error}");
