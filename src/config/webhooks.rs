@@ -71,6 +71,7 @@ fn takes_other_posts(url: &SecretString) -> Option<&'static str> {
         ("discordapp.com", "Discord"),
         ("webhook.office.com", "Teams"),
         ("logic.azure.com", "Teams"),
+        ("environment.api.powerplatform.com", "Teams"),
         ("api.telegram.org", "Telegram"),
     ];
     services.into_iter().find(|(domain, _)| is_of(domain)).map(|(_, service)| service)
@@ -84,4 +85,21 @@ fn check(url: &SecretString, allow_http: bool) -> Result<(), String> {
         return Err(format!("must start with https:// or http://; {example}"));
     }
     values::unseen(url, "the address and all mails", Some(allow_http)).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn services_that_take_other_posts_are_known_by_their_hosts() {
+        for (url, want) in [
+            ("https://hooks.slack.com/services/x", Some("Slack")),
+            ("https://prod-1.westeurope.logic.azure.com:443/workflows/x", Some("Teams")),
+            ("https://default0a.1b.environment.api.powerplatform.com/powerautomate/x", Some("Teams")),
+            ("https://chat.example.com/hooks.slack.com", None),
+        ] {
+            assert_eq!(takes_other_posts(&url.into()), want, "{url}");
+        }
+    }
 }
