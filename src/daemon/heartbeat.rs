@@ -6,9 +6,11 @@ use anyhow::{Result, anyhow, ensure};
 use reqwest::{Client, Url, redirect};
 use secrecy::ExposeSecret as _;
 
-use super::post::{reason, start_of};
+use super::post::{SHORTEST_SECRET, reason, secrets_of, start_of};
+use super::webhook::refusal_in;
 use crate::config::Settings;
 use crate::mail::smtp;
+use crate::model::hide::hidden;
 use crate::model::sanitize;
 use crate::provider::http_client_via;
 
@@ -54,12 +56,39 @@ impl Heartbeat {
             "the heartbeat was answered with {status}; is heartbeat.url right?"
         );
         let said = start_of(answer, MOST_SAID).await;
-        let said = String::from_utf8_lossy(&said);
+        let words = hidden(&String::from_utf8_lossy(&said), secrets_of(&self.url), SHORTEST_SECRET);
         ensure!(
-            !["(not found)", "(rate limited)"].iter().any(|words| said.contains(words)),
-            "the heartbeat was answered with 200 and \"{}\", so it did not count; is heartbeat.url right?",
-            sanitize::one_line(&said, smtp::LONGEST_SAID)
+            has_counted(&said),
+            "the heartbeat was answered with {status} and \"{}\", so it did not count; is heartbeat.url right?",
+            sanitize::one_line(&words, smtp::LONGEST_SAID)
         );
         Ok(())
+    }
+}
+
+/// Whether the words of an answer with a good status mean that the ping counted.
+fn has_counted(said: &[u8]) -> bool {
+    let words = String::from_utf8_lossy(said).to_lowercase();
+    !refusal_in(said) && !["(not found)", "(rate limited)"].iter().any(|refusal| words.contains(refusal))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_good_status_is_not_enough() {
+        for (said, want) in [
+            ("OK", true),
+            ("", true),
+            (r#"{"ok": true}"#, true),
+            ("OK (not found)", false),
+            ("OK (Not Found)", false),
+            ("OK (RATE LIMITED)", false),
+            (r#"{"ok": false}"#, false),
+            (r#"{"ok": false, "msg": "no such monitor"}"#, false),
+        ] {
+            assert_eq!(has_counted(said.as_bytes()), want, "{said}");
+        }
     }
 }

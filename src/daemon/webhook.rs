@@ -89,7 +89,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const MOST_READ: usize = 1 << 20;
 
 /// Whether an answer says in JSON that the post was not taken, whatever its status.
-fn refusal_in(said: &[u8]) -> bool {
+pub(super) fn refusal_in(said: &[u8]) -> bool {
     let Ok(fields) = serde_json::from_slice::<BTreeMap<String, Box<RawValue>>>(said) else { return false };
     let error = fields.get("error").and_then(|error| error_text(error));
     fields.get("ok").is_some_and(|ok| ok.get() == "false") || error.is_some()
