@@ -20,7 +20,7 @@ mod view;
 mod webhooks;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use secrecy::SecretString;
 pub(crate) use environment::{Environment, listed};
 
 use crate::config_error::ConfigErrors;
-use crate::model::{AccountName, Collector, Language, Profile, Via};
+use crate::model::{AccountName, Collector, Language, Profile, TELEGRAM, Via, WEBHOOK};
 use crate::provider::cron::Schedule;
 use crate::{alert, http, mail, metrics, provider};
 use findings::Findings;
@@ -176,6 +176,7 @@ fn read(path: Option<&Path>, env: &Environment, findings: &Findings) -> Option<S
         findings.error(&sources.main, "accounts", message);
     }
     let is_service_told = check_ways(&accounts, &sources, findings);
+    warn_of_unnamed(&global, &accounts, &webhooks, &telegram);
     Some(Settings {
         accounts,
         mails: email.is_some() || is_service_told,
@@ -194,6 +195,26 @@ fn read(path: Option<&Path>, env: &Environment, findings: &Findings) -> Option<S
         warnings: Vec::new(),
         secret_files: secrets.files.into_inner().into_iter().collect(),
     })
+}
+
+/// Warns of webhooks and Telegram chats that no recipient names.
+fn warn_of_unnamed(
+    view: &View<'_>,
+    accounts: &[AccountSettings],
+    webhooks: &[mail::WebhookSettings],
+    chats: &[mail::TelegramSettings],
+) {
+    let named: BTreeSet<String> = accounts.iter().flat_map(AccountSettings::everybody).collect();
+    let webhooks = webhooks.iter().map(|webhook| ("webhooks", WEBHOOK, &webhook.name));
+    let chats = chats.iter().map(|chat| ("telegram", TELEGRAM, &chat.name));
+    for (table, prefix, name) in webhooks.chain(chats) {
+        let recipient = format!("{prefix}{name}");
+        if !named.contains(&recipient) {
+            let message =
+                format!("is not used: no recipient is \"{recipient}\"; name it in a key such as `to`");
+            view.warn(&format!("{table}.{name}"), message);
+        }
+    }
 }
 
 /// Whether a webhook or a Telegram chat is among the recipients. If so, mail addresses need a mail server, or

@@ -128,6 +128,22 @@ fn the_environment_alone_will_do() {
 }
 
 #[test]
+fn a_way_that_no_recipient_names_is_warned_of() {
+    let ways = "[webhooks.team]\nurl = 'https://h/'\n[telegram.ops]\ntoken = '1:x'\nchat_id = 1\n";
+    for (named, want) in [
+        ("", ["webhooks.team", "telegram.ops"].as_slice()),
+        ("to = ['telegram:ops']\n", &["webhooks.team"]),
+        ("to = ['telegram:ops']\nalerts.escalate_to = ['webhook:team']\n", &[]),
+    ] {
+        let warnings = Place::new(&format!("{BASE}{named}{ways}")).load(&[]).warnings;
+        assert_eq!(warnings.len(), want.len(), "{warnings:?}");
+        for (warning, table) in warnings.iter().zip(want) {
+            assert!(warning.contains(&format!("{table}: is not used: no recipient is")), "{warning}");
+        }
+    }
+}
+
+#[test]
 fn a_variable_without_levels_is_warned_of() {
     let settings = Place::new(BASE).load(&[("HOSTWATCH_STORE_PATH", "x")]);
     let want = "HOSTWATCH_STORE_PATH: is not used: levels of a key are separated by '__', such as HOSTWATCH_STORE__PATH";
