@@ -75,10 +75,16 @@ pub(crate) enum StoreError {
 }
 
 fn remedy_of_io(error: &std::io::Error) -> &'static str {
-    if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge) {
-        "make room on its disk"
-    } else {
-        "the user that runs hostwatch has to write file and directory: correct store.path, or give both to that user"
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            "make room on its disk"
+        }
+        ErrorKind::NotFound => "make its directory, or correct store.path",
+        ErrorKind::ReadOnlyFilesystem => "mount its file system for writing, or correct store.path",
+        ErrorKind::PermissionDenied => {
+            "the user that runs hostwatch has to write file and directory: correct store.path, or give both to that user"
+        }
+        _ => "correct store.path, which has to name a file in a directory",
     }
 }
 

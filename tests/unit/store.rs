@@ -140,6 +140,16 @@ fn a_file_that_is_no_store_is_refused_and_stays_as_it_is() {
         let error = Store::open(path, now()).unwrap_err();
         assert!(matches!(error, StoreError::Foreign { .. }), "{}: {error}", path.display());
     }
+    let (directory, path) = place();
+    fs::write(&path, "").unwrap();
+    for (path, want) in [
+        (directory.path().join("none/hostwatch.db"), "make its directory"),
+        (path.join("hostwatch.db"), "which has to name a file in a directory"),
+        (directory.path().join("n".repeat(300)), "which has to name a file in a directory"),
+    ] {
+        let error = Store::open(&path, now()).unwrap_err().to_string();
+        assert!(error.contains(want), "{error}");
+    }
     // An empty file becomes a store.
     let (_directory, path) = place();
     fs::write(&path, "").unwrap();
