@@ -75,17 +75,18 @@ pub(crate) enum StoreError {
 }
 
 fn remedy_of_io(error: &std::io::Error) -> &'static str {
-    match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-            "make room on its disk"
-        }
-        ErrorKind::NotFound => "make its directory, or correct store.path",
-        ErrorKind::ReadOnlyFilesystem => "mount its file system for writing, or correct store.path",
-        ErrorKind::PermissionDenied => {
-            "the user that runs hostwatch has to write file and directory: correct store.path, or give both to that user"
-        }
-        _ => "correct store.path, which has to name a file in a directory",
-    }
+    const FULL: [ErrorKind; 3] = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded, ErrorKind::FileTooLarge];
+    let remedies: [(&[ErrorKind], &str); 4] = [
+        (&FULL, "make room on its disk"),
+        (&[ErrorKind::NotFound], "make its directory, or correct store.path"),
+        (&[ErrorKind::ReadOnlyFilesystem], "mount its file system for writing, or correct store.path"),
+        (
+            &[ErrorKind::PermissionDenied],
+            "the user that runs hostwatch has to write file and directory: correct store.path, or give both to that user",
+        ),
+    ];
+    let remedy = remedies.iter().find(|(kinds, _)| kinds.contains(&error.kind()));
+    remedy.map_or("correct store.path, which has to name a file in a directory", |(_, remedy)| remedy)
 }
 
 /// The remedy for an error of the database.
