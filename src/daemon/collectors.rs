@@ -149,7 +149,6 @@ pub(crate) fn plan(account: &AccountSettings, client: Client, horizon_days: u32)
         client,
         schedules: Arc::clone(&account.schedules),
         horizon_days,
-        least_horizon_days: (top_rung_days(account) + 7).min(horizon_days),
         clock: Clock::default(),
         retry_after: account.alert.collector_failing_after / 3,
         awake: Arc::new(|| ()),
@@ -157,11 +156,6 @@ pub(crate) fn plan(account: &AccountSettings, client: Client, horizon_days: u32)
         awaited: watch::channel(BTreeSet::new()).1,
         known: Arc::new(|| None),
     }
-}
-
-/// The highest threshold of an account, in days.
-pub(crate) fn top_rung_days(account: &AccountSettings) -> u32 {
-    account.alert.disconnect_days.iter().copied().max().unwrap_or(0)
 }
 
 /// Counts a client's requests in the metrics of one account.

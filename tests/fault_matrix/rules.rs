@@ -174,9 +174,9 @@ pub fn requests(fault: &Fault, place: &Place) -> Option<(String, u32, u32)> {
         K::Status => {
             let code = fault.code.unwrap_or(503);
             let times = if code >= 500 { 3 } else { 1 };
-            // A refused date halves the horizon: 90, 45, 22 and 21 days.
+            // A refused date halves the horizon: 90, 45, 22, 11, 5, 2 and 1 days.
             let is_refused_date = place.is("expected_balance") && matches!(code, 400 | 404);
-            (code.to_string(), times, if is_refused_date { 4 } else { times })
+            (code.to_string(), times, if is_refused_date { 7 } else { times })
         }
         K::Redirect => ("302".to_owned(), 1, 1),
         K::Reset if fault.bytes.is_none() => ("closed".to_owned(), 3, 3),

@@ -37,7 +37,7 @@ impl Victim {
         let provider = Provider::start(SCENARIO);
         let hostile = Hostile::before(provider.address);
         let smtp = SmtpServer::plain();
-        // The shortest horizon there is: no other is tried where this is too much.
+        // The shortest horizon there is: few others are tried where this is too much.
         let quiet = format!("{}[billing]\nhorizon_days = 21\n", account("quiet", provider.address));
         let mut daemon = Daemon::prepare(&provider, smtp.address, &quiet);
         let config = std::fs::read_to_string(daemon.config()).unwrap();

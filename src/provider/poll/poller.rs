@@ -41,8 +41,6 @@ pub(crate) struct AccountPlan {
     /// The schedules of the collectors that are on. Sites follow their containers.
     pub schedules: Arc<BTreeMap<Collector, Schedule>>,
     pub horizon_days: u32,
-    /// The lowest horizon: with a lower one a threshold could be missed.
-    pub least_horizon_days: u32,
     pub clock: Clock,
     /// The longest time until a failed poll is repeated, if the schedule has no earlier tick.
     pub retry_after: Duration,

@@ -50,10 +50,9 @@ pub(super) async fn ask(
             // A slow provider costs one try a poll, and the next poll begins with the lower value. A refusal costs no
             // time, and a 404 may have another reason than the date: the next poll asks for the whole horizon.
             Ok(Err(error))
-                if days > plan.least_horizon_days
-                    && (is_refused(&error) || (error.wants_less() && too_much.is_none())) =>
+                if days > 1 && (is_refused(&error) || (error.wants_less() && too_much.is_none())) =>
             {
-                days = (days / 2).max(plan.least_horizon_days);
+                days /= 2;
                 if error.wants_less() {
                     *horizon_days = days;
                 }

@@ -2,6 +2,7 @@
 
 mod billing;
 mod charges;
+mod horizon;
 mod paging;
 mod records;
 mod requests;
