@@ -371,7 +371,7 @@ impl<'a> Pages<'a> {
 
 fn with_query(url: &Url, query: &str) -> Url {
     let mut url = url.clone();
-    url.set_query(Some(query).filter(|query| !query.is_empty()));
+    url.set_query(Some(query));
     url
 }
 

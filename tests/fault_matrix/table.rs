@@ -220,7 +220,7 @@ pub const TROUBLES: [Trouble; 27] = [
     Trouble { key: "foreign-next", says: "`next` on another host",
         fault: |place| valued(place, &["next"], &format!("\"{ELSEWHERE}\"")) },
     Trouble { key: "next-loop", says: "`next` to the same page",
-        fault: |place| valued(place, &["next"], "\"?\"") },
+        fault: |place| valued(place, &["next"], "\"?page=1\"") },
     Trouble { key: "lost-rows", says: "a row on neither of two pages",
         fault: |place| Fault { by: Some(1), ..fault(place, FaultKind::ShiftingRows) } },
     Trouble { key: "repeated-rows", says: "a row on both of two pages",

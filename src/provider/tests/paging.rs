@@ -83,12 +83,24 @@ async fn a_next_that_is_a_word_for_none_ends_the_listing() {
     }
 }
 
+/// It is no `next`.
+#[tokio::test]
+async fn a_next_without_a_query_names_no_page() {
+    let junk =
+        ["undefined", "/", "?", "-", "N/A", "0", "about:blank", "javascript:void(0)", "/api/cvds/v1/vms/"];
+    for next in junk {
+        let (all, calls) = read(move |_, _| vm_page(2, next, &[1, 2])).await;
+        assert_eq!((all.unwrap().is_whole(), calls), (true, 1), "{next}");
+        let (paged, calls) =
+            read(move |page, _| vm_page(3, next, if page == 1 { &[1, 2] } else { &[3] })).await;
+        assert_eq!((ids(&paged.unwrap()), calls), (vec![1, 2, 3], 2), "{next}");
+    }
+}
+
 #[tokio::test]
 async fn a_circle_and_an_endless_row_of_pages_are_stopped() {
     let (circle, calls) = read(|page, _| vm_page(9, &format!("?page={}", page % 3 + 1), &[page])).await;
     assert_eq!((failure(circle, &[1, 2, 3]), calls), (ErrorKind::NextLoop(4), 4));
-    let (own, calls) = read(|_, _| vm_page(9, "/api/cvds/v1/vms/", &[1])).await;
-    assert_eq!((failure(own, &[1]), calls), (ErrorKind::NextLoop(1), 1));
     let (endless, calls) = read(|page, _| vm_page(9, &format!("?page={}", page + 1), &[page])).await;
     let all: Vec<u64> = (1..=20).collect();
     assert_eq!((failure(endless, &all), calls), (ErrorKind::TooLarge { limit: 20, unit: "pages" }, 20));

@@ -194,6 +194,7 @@ fn a_page_says_how_many_there_are_and_where_the_next_is() {
         (r#", "next": null"#, NextPage::End),
         (r#", "next": " ""#, NextPage::End),
         (r#", "next": "?page=2""#, NextPage::At("page=2".into())),
+        (r#", "next": "undefined""#, NextPage::Unsaid),
         (r#", "next": 2"#, NextPage::Unsaid),
         ("", NextPage::Unsaid),
     ];

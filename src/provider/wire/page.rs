@@ -42,7 +42,7 @@ impl<T> WirePage<T> {
 pub(crate) enum NextPage {
     /// Null, or another word for none: this was the last page.
     End,
-    /// Missing, or of an unknown form.
+    /// Missing, of an unknown form, or without a query.
     Unsaid,
     /// The query of the next page.
     At(Box<str>),
@@ -55,7 +55,7 @@ impl Wire<'_> for NextPage {
         }
         let address = text.split('#').next().unwrap_or(text);
         let query = address.split_once('?').map_or("", |(_, query)| query);
-        Box::<str>::text(query.trim()).map(Self::At)
+        Some(query.trim()).filter(|query| !query.is_empty()).map(|query| Self::At(query.into()))
     }
 }
 
