@@ -15,6 +15,7 @@ use super::resources::{Container, Resource, Site, Vm};
 use super::snapshot::{
     AccountState, Charges, Collector, CollectorStatus, Listing, PollEnd, Profile, Read, RowCount, Rows,
 };
+use super::sort::Stated as _;
 use super::states::VmState;
 
 /// The observation of one reading. Rows that it did not show are frozen: the reading says nothing of them.
@@ -250,7 +251,7 @@ impl KnownAccount {
     ) -> Vec<Observed> {
         let state = self.state_mut();
         let before = state.sites.get(&container).and_then(|listing| listing.read_at);
-        rows.rows.retain(|site| !is_at_home(state, site.id, container, before));
+        rows.rows.retain(|site| !is_at_home(state, site, container, before));
         for site in &rows.rows {
             let old = state.homes.get(&site.id).copied();
             if old == Some(container) {
@@ -278,20 +279,23 @@ impl KnownAccount {
     }
 }
 
-/// Whether a site that this container lists stays with a container that lists it too. The lower number counts, so that
-/// it is the same one after each poll. `before`: the last reading of this container; an older listing shows nothing, nor
+/// Whether a site that this container lists stays with a container that lists it too. The worse state counts, and of
+/// equally bad ones the lower number, so that it is the same one after each poll. `before`: the last reading of this container; an older listing shows nothing, nor
 /// does that of a container that is missing itself.
 fn is_at_home(
     state: &AccountState,
-    site: SiteId,
+    site: &Site,
     container: ContainerId,
     before: Option<DateTime<Utc>>,
 ) -> bool {
     let is_there =
-        |home: &&ContainerId| **home < container && !state.containers.missing.contains(&home.get());
-    let home = state.homes.get(&site).filter(is_there);
-    home.and_then(|home| state.sites.get(home)).is_some_and(|listing| {
-        listing.complete && listing.read_at >= before && !listing.missing.contains(&site.get())
+        |home: &&ContainerId| **home != container && !state.containers.missing.contains(&home.get());
+    let Some(home) = state.homes.get(&site.id).filter(is_there) else { return false };
+    state.sites.get(home).is_some_and(|listing| {
+        let is_read =
+            listing.complete && listing.read_at >= before && !listing.missing.contains(&site.id.get());
+        let counts = |row: &Site| (row.health(), *home) < (site.health(), container);
+        is_read && listing.get(site.id).is_some_and(counts)
     })
 }
 

@@ -165,6 +165,47 @@ fn a_site_that_two_containers_list_stays_in_the_first_while_that_is_read() {
     assert_eq!((read(2, &[20, 11]), read(2, &[20, 11])), (1, 2), "the first is not read any more");
 }
 
+#[test]
+fn of_a_site_that_two_containers_list_the_worse_state_counts() {
+    // The readings of one minute after the other, and what is known after each: the container and the state.
+    let table: [&[(u64, &str, u64, &str)]; 3] = [
+        &[
+            (1, "Active", 1, "Active"),
+            (2, "Error", 2, "Error"),
+            (1, "Active", 2, "Error"),
+            (2, "Error", 2, "Error"),
+            (1, "Active", 2, "Error"),
+            (2, "Active", 2, "Active"),
+            (1, "Active", 1, "Active"),
+            (2, "Active", 1, "Active"),
+        ],
+        &[
+            (2, "Active", 2, "Active"),
+            (1, "Error", 1, "Error"),
+            (2, "Active", 1, "Error"),
+            (1, "Active", 1, "Active"),
+            (2, "Active", 1, "Active"),
+        ],
+        // The second container is not read any more.
+        &[
+            (1, "Active", 1, "Active"),
+            (2, "Error", 2, "Error"),
+            (1, "Active", 2, "Error"),
+            (1, "Active", 1, "Active"),
+            (1, "Active", 1, "Active"),
+        ],
+    ];
+    for reads in table {
+        let mut known = known();
+        for (minute, &(container, shown, home, state)) in (1..).zip(reads) {
+            let rows = Rows::new(vec![site(11, container, shown)], true);
+            known.apply(Read::Sites(ContainerId::new(container), rows), at() + TimeDelta::minutes(minute));
+            let site = known.state().site(SiteId::new(11)).unwrap();
+            assert_eq!((site.container.get(), site.state.as_str()), (home, state), "{reads:?} {minute}");
+        }
+    }
+}
+
 proptest::proptest! {
     /// After any readings in any order a site is in exactly one place: where a listing shows it.
     #[test]
