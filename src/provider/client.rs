@@ -130,6 +130,7 @@ impl Client {
     /// Notes that each group was read before the start.
     pub(crate) fn was_accepted(&self) {
         self.shared.standings.iter().for_each(|standing| standing.lock().was_accepted());
+        self.shared.tokens.iter().for_each(|desk| desk.was_accepted());
     }
 
     /// A person asks for a poll, perhaps after a payment, or the machine slept: the next poll begins although the last ones

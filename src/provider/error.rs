@@ -28,8 +28,8 @@ pub(crate) enum ErrorKind {
     #[error("{why}; it is asked again {}", again(*retry_in))]
     NotAsked { why: Why, retry_in: Duration },
     /// The hosting token could not be bought.
-    #[error("no token from {text}")]
-    NoToken { text: String, refused: bool },
+    #[error("no token from {place}: {why}")]
+    NoToken { place: String, why: Box<Self> },
     /// An answer without success, with its words.
     #[error("HTTP {0}{1}")]
     Status(u16, String),
@@ -88,6 +88,11 @@ impl ErrorKind {
         if size <= limit { Ok(()) } else { Err(Self::TooLarge { limit, unit }) }
     }
 
+    /// The same; of a purchase of a token that failed, the reason of that.
+    pub(super) fn reason(&self) -> &Self {
+        if let Self::NoToken { why, .. } = self { why } else { self }
+    }
+
     /// A text that may quote the provider.
     pub(super) fn quotation(&mut self) -> Option<&mut String> {
         match self {
@@ -98,8 +103,8 @@ impl ErrorKind {
             | Self::Proxy(text)
             | Self::Closed(text)
             | Self::Status(_, text)
-            | Self::Rejected(_, text)
-            | Self::NoToken { text, .. } => Some(text),
+            | Self::Rejected(_, text) => Some(text),
+            Self::NoToken { why, .. } => why.quotation(),
             Self::Off
             | Self::Setup(_)
             | Self::NotAsked { .. }
@@ -127,12 +132,7 @@ impl ApiError {
 
     /// Whether the credentials were refused, now or in all the last polls.
     pub(crate) fn is_credentials(&self) -> bool {
-        matches!(
-            self.kind,
-            ErrorKind::Rejected(..)
-                | ErrorKind::NotAsked { why: Why::Rejected, .. }
-                | ErrorKind::NoToken { refused: true, .. }
-        )
+        matches!(self.kind.reason(), ErrorKind::Rejected(..) | ErrorKind::NotAsked { why: Why::Rejected, .. })
     }
 
     /// For the expected-balance report: whether a nearer date may succeed.
@@ -143,7 +143,7 @@ impl ApiError {
     /// The failure of the poll, in words for logs and pages.
     pub(crate) fn failure(&self) -> Failure {
         use ErrorKind::*;
-        let kind = match self.kind {
+        let kind = match self.kind.reason() {
             Rejected(403, _) => FailureKind::NeverAccepted,
             _ if self.is_credentials() => FailureKind::Credentials,
             Status(402 | 403, _) | NotAsked { why: Why::Refused, .. } => FailureKind::Refused,
@@ -172,21 +172,23 @@ impl ApiError {
 
     fn remedy(&self) -> Option<&'static str> {
         use ErrorKind::{Connect, NoToken, NotJson, Off, Proxy, Redirect, Status};
+        let reason = self.kind.reason();
         let (address, credentials) = match self.group() {
+            Group::Hosting if matches!(self.kind, NoToken { .. }) => {
+                ("check hosting_token_url", "check hosting_api_key")
+            }
             Group::Hosting => {
                 ("check base_url", "check hosting_token, or hosting_api_key, and hosting_auth_scheme")
             }
             Group::Vm => ("check panel_url", "check vm_api_key"),
             Group::Billing => ("check panel_url", "check billing_username and billing_password"),
         };
-        let is_misplaced = matches!(self.kind, Redirect { .. } | Connect(_) | NotJson(_))
-            || (matches!(self.kind, Status(404, _)) && !self.is_not_found());
+        let is_misplaced = matches!(reason, Redirect { .. } | Connect(_) | NotJson(_))
+            || (matches!(reason, Status(404, _)) && !self.is_not_found());
         if self.kind == Off {
             Some("set its address and credentials")
-        } else if matches!(self.kind, Proxy(_) | Status(407, _)) {
+        } else if matches!(reason, Proxy(_) | Status(407, _)) {
             Some("check proxy")
-        } else if let NoToken { refused, .. } = self.kind {
-            Some(if refused { "check hosting_api_key" } else { "check hosting_token_url" })
         } else if self.is_credentials() {
             Some(credentials)
         } else {

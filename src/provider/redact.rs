@@ -54,7 +54,7 @@ impl Redactor {
 
     /// The error with its quotation redacted, and then cut.
     pub(super) fn hide_in(&self, mut kind: ErrorKind) -> ErrorKind {
-        let is_said = matches!(kind, ErrorKind::Status(..) | ErrorKind::Rejected(..));
+        let is_said = matches!(kind.reason(), ErrorKind::Status(..) | ErrorKind::Rejected(..));
         let most = if is_said { MOST_SAID } else { MOST_CHARACTERS };
         if let Some(text) = kind.quotation().filter(|text| !text.is_empty()) {
             *text = one_line(&self.hide(text), most);

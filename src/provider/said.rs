@@ -1,5 +1,7 @@
 //! The words of an answer without success, for the reason of a failure. Pure.
 
+use std::collections::BTreeMap;
+
 use reqwest::StatusCode;
 use serde_json::Value;
 
@@ -17,7 +19,8 @@ pub(super) fn said(status: u16, body: &[u8]) -> String {
     }
     let body = String::from_utf8_lossy(body);
     let body = body.trim_start_matches('\u{feff}').trim();
-    let text = serde_json::from_str(body).ok().as_ref().and_then(text).unwrap_or(body).to_owned();
+    let text =
+        serde_json::from_str(body).ok().as_ref().and_then(|json| text(json, true)).unwrap_or(body).to_owned();
     let usual = || StatusCode::from_u16(status).ok()?.canonical_reason().map(str::to_lowercase);
     match Some(text).filter(|text| !text.trim().is_empty()).or_else(usual) {
         Some(text) => format!(": {text}"),
@@ -42,13 +45,20 @@ fn title(page: &str) -> Option<&str> {
     Some(page[from..to].trim()).filter(|title| !title.is_empty())
 }
 
-/// The first text of a JSON value, of the best field.
-fn text(json: &Value) -> Option<&str> {
+/// The words of an answer that should have held something else: `: account is blocked`. Its other fields may hold secrets.
+pub(super) fn complaint(answer: &BTreeMap<String, Value>) -> String {
+    let text = FIELDS.iter().filter_map(|&name| answer.get(name)).find_map(|json| text(json, false));
+    text.map_or(String::new(), |text| format!(": {text}"))
+}
+
+/// The first text of a JSON value, of the best field, or else of any.
+fn text(json: &Value, of_any: bool) -> Option<&str> {
     match json {
-        Value::String(text) => Some(text),
-        Value::Array(all) => all.iter().find_map(text),
+        Value::String(text) => Some(text.as_str()).filter(|text| !text.trim().is_empty()),
+        Value::Array(all) => all.iter().find_map(|json| text(json, of_any)),
         Value::Object(fields) => {
-            FIELDS.iter().filter_map(|&name| fields.get(name)).chain(fields.values()).find_map(text)
+            let any = fields.values().filter(|_| of_any);
+            FIELDS.iter().filter_map(|&name| fields.get(name)).chain(any).find_map(|json| text(json, of_any))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }

@@ -22,8 +22,11 @@ use super::error::ErrorKind;
 use super::hosts::Hosts;
 use super::observe::Observer;
 use super::redact::BoughtTokens;
+use super::said::{complaint, said, web_page};
 use super::settings::TokenOffer;
-use super::transport::{AnswerBody, AttemptReport, asked_pause, authorization, code_of, date, failure_of};
+use super::transport::{
+    AnswerBody, AttemptReport, asked_pause, authorization, beginning, code_of, date, failure_of, location,
+};
 use super::web_token;
 use super::wire::tolerant;
 
@@ -53,6 +56,8 @@ pub(super) struct TokenDesk {
 #[derive(Default)]
 struct Held {
     token: Option<Token>,
+    /// Whether a token was ever bought with this key: then 403 is no matter of credentials.
+    sold: bool,
     /// The earliest time of the next purchase.
     not_before: Option<Instant>,
     /// The reason why the last purchase failed.
@@ -132,6 +137,11 @@ impl TokenDesk {
         (!has_ended && (!is_due || !may_buy)).then(|| token.header.clone())
     }
 
+    /// Notes that tokens were bought before the start.
+    pub(super) fn was_accepted(&self) {
+        self.held.lock().sold = true;
+    }
+
     /// Notes that a request with this token was answered.
     pub(super) fn accepted(&self, given: &HeaderValue) {
         if let Some(token) = self.held.lock().token.as_mut().filter(|token| token.header == given) {
@@ -158,7 +168,7 @@ impl TokenDesk {
         let mut report = AttemptReport::open(&self.observer, Group::Hosting);
         let answer = self.post().await.map_err(|kind| {
             report.code = code_of(&kind).to_owned();
-            self.without_token(&kind.to_string(), false)
+            self.without_token(kind)
         })?;
         let status = answer.status();
         report.code = status.as_str().to_owned();
@@ -167,8 +177,7 @@ impl TokenDesk {
             let wait = asked_pause(answer.headers(), now).unwrap_or_default();
             let wait = self.hosts.timing.purchases_apart.max(wait.min(LONGEST_WAIT) / failpoint::haste());
             self.held.lock().not_before = Some(Instant::now() + wait);
-            let refused = matches!(status.as_u16(), 400 | 401 | 403 | 422);
-            return Err(self.without_token(&format!("answered {}", status.as_u16()), refused));
+            return Err(self.without_token(self.refusal(answer).await));
         }
         let token = self.token_in(answer, report).await?;
         self.keep(token, now)
@@ -189,24 +198,40 @@ impl TokenDesk {
             .map_err(|error| failure_of(error, self.hosts.timing.whole, self.has_proxy))
     }
 
+    /// The meaning of an answer without success.
+    async fn refusal(&self, answer: Response) -> ErrorKind {
+        let status = answer.status().as_u16();
+        if answer.status().is_redirection() {
+            return ErrorKind::Redirect { status, to: location(&answer) };
+        }
+        let said = said(status, &beginning(answer).await);
+        match status {
+            400 | 401 | 422 => ErrorKind::Rejected(status, said),
+            403 if !self.held.lock().sold => ErrorKind::Rejected(status, said),
+            _ => ErrorKind::Status(status, said),
+        }
+    }
+
     async fn token_in(&self, response: Response, report: AttemptReport) -> Result<SecretString, ErrorKind> {
         let (whole, limit) = (self.hosts.timing.whole, ANSWER_BYTES);
         let body = AnswerBody { response, whole, came: 0, limit, _place: None, report };
-        let body = body.whole().await.map_err(|kind| self.without_token(&kind.to_string(), false))?;
+        let body = body.whole().await.map_err(|kind| self.without_token(kind))?;
         let field = &self.offer.token_field;
         let Ok(fields) = tolerant::<BTreeMap<String, Value>>(&body) else {
-            return Err(self.without_token("the answer is no JSON object", false));
+            let no_object = || ErrorKind::WrongShape("it is no JSON object".into());
+            return Err(self.without_token(web_page(&body).map_or_else(no_object, ErrorKind::NotJson)));
         };
-        match fields.get(field).and_then(Value::as_str).filter(|token| !token.is_empty()) {
-            Some(token) => Ok(SecretString::from(token)),
-            None => {
-                let names: Vec<&str> = fields.keys().map(String::as_str).take(NAMES).collect();
-                let has = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
-                let why =
-                    format!("the answer has no text in '{field}', but has {has}: set hosting_token_fields");
-                Err(self.without_token(&why, false))
-            }
+        let token = fields.get(field).and_then(Value::as_str).map(str::trim);
+        if let Some(token) = token.filter(|token| !token.is_empty()) {
+            return Ok(SecretString::from(token));
         }
+        let mut why = format!("it has no text in '{field}'");
+        if !fields.contains_key(field) {
+            let names: Vec<&str> = fields.keys().map(String::as_str).take(NAMES).collect();
+            let has = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
+            why += &format!(", but {has}: set hosting_token_fields");
+        }
+        Err(self.without_token(ErrorKind::WrongShape(why + &complaint(&fields))))
     }
 
     fn keep(&self, token: SecretString, now: DateTime<Utc>) -> Result<(), ErrorKind> {
@@ -214,14 +239,15 @@ impl TokenDesk {
         // An end that is past by the clock of its own answer means nothing.
         let life = until.and_then(|until| (until - now).to_std().ok()).filter(|life| !life.is_zero());
         let header = authorization(Group::Hosting, &self.scheme, token.expose_secret());
-        let why = "the token holds a character that no header can";
-        let header = header.ok_or_else(|| self.without_token(why, false))?;
+        let why = || ErrorKind::WrongShape("the token holds a character that no header can".into());
+        let header = header.ok_or_else(|| self.without_token(why()))?;
         let mut bought = self.bought.lock();
         bought.insert(0, token);
         // The previous token may still be quoted.
         bought.truncate(2);
         let mut held = self.held.lock();
         let began = Instant::now();
+        held.sold = true;
         held.token = Some(Token {
             header,
             until,
@@ -233,8 +259,8 @@ impl TokenDesk {
         Ok(())
     }
 
-    fn without_token(&self, why: &str, refused: bool) -> ErrorKind {
-        ErrorKind::NoToken { text: format!("{}: {why}", shown(&self.offer.url)), refused }
+    fn without_token(&self, why: ErrorKind) -> ErrorKind {
+        ErrorKind::NoToken { place: shown(&self.offer.url), why: Box::new(why) }
     }
 }
 

@@ -178,7 +178,7 @@ fn a_bad_flag_writes_nothing() {
         ("--panel-url", "panel", "--panel-url: has no https:// in front"),
         ("--to", "nobody", "--to: 'nobody' is no mail address"),
         ("--vm-api-key-file", "/nowhere/key", "--vm-api-key-file: /nowhere/key cannot be read: No such file"),
-        ("--hosting-api-key-file", wrong, "answered 403; check hosting_api_key"),
+        ("--hosting-api-key-file", wrong, "HTTP 403: missing or [hidden]; check hosting_api_key"),
         ("--smtp-url", "smtp://127.0.0.1:9", "FAIL mail server 127.0.0.1:9: "),
     ] {
         let (code, said) = run(&with(good.clone(), flag, value));
@@ -313,7 +313,11 @@ fn questions_lead_to_the_first_mail() {
     person.answer("Time zone", "UTC\n");
     person.answer("Currency", "RUB\n");
     person.answer("Answer these questions again?", "\n");
-    assert!(flat(&person.shown()).contains("answered 403; check hosting_api_key"), "{}", person.shown());
+    assert!(
+        flat(&person.shown()).contains("HTTP 403: missing or wrong; check hosting_api_key"),
+        "{}",
+        person.shown()
+    );
     for question in
         ["Address of the panel", "API key of the VMs", "User of the billing", "Password of that user"]
     {
