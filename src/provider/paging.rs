@@ -105,7 +105,7 @@ pub(super) async fn read<R: Record<Model: Identified>>(
     if let Some(error) = second.failure.take() {
         // The first reading had all its pages, so the listing is incomplete and has not failed.
         let mut listed = first.judged_with(second);
-        listed.problems.push(format!("$: read again in vain: {error}"));
+        listed.problems.push(format!("read again in vain: {error}"));
         return Ok(listed);
     }
     // A count that two equal readings exceed counts something else than rows.
@@ -158,7 +158,13 @@ impl<'a, T: Identified + Send + 'static> Reading<'a, T> {
             self.counts.extend(page.count.map(|count| (count, page.shown())));
             // Most listings are one page, and waiting rows should hold no spare room.
             self.rows.reserve(page.rows.len());
+            // Some servers show the first page again for any other.
+            let duplicates = self.duplicates;
+            let is_again = self.has_all(&page);
             page.rows.into_iter().for_each(|row| self.take(row));
+            if is_again {
+                self.duplicates = duplicates;
+            }
         }
         Ok(())
     }
@@ -239,12 +245,20 @@ impl<'a, T: Identified + Send + 'static> Reading<'a, T> {
 
 /// The reason why a listing may lack rows.
 fn doubt(shown: u64, rejected: u64, duplicates: u64, total: RowTotal) -> String {
-    let count = match total {
-        Ok(None) => "no count of all rows is given".to_owned(),
-        Ok(Some(count)) => format!("the count is {count}"),
-        Err(why) => why.to_owned(),
+    let rows = |many: u64| if many == 1 { "1 row".to_owned() } else { format!("{many} rows") };
+    let mut said = match total {
+        Ok(Some(count)) if shown < count => format!("{shown} of {} came", rows(count)),
+        Ok(Some(count)) if shown > count => format!("{} came, the count is {count}", rows(shown)),
+        Ok(Some(_)) => format!("{} came", rows(shown)),
+        Ok(None) => format!("{} came, no count of all rows is given", rows(shown)),
+        Err(why) => format!("{} came, {why}", rows(shown)),
     };
-    format!("$: {shown} rows, {rejected} of them undecodable, and {duplicates} came twice; {count}")
+    for (many, what) in [(rejected, "of them unreadable"), (duplicates, "came twice")] {
+        if many > 0 {
+            said += &format!(", {many} {what}");
+        }
+    }
+    said
 }
 
 /// Walks the pages of a listing.

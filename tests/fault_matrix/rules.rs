@@ -220,10 +220,10 @@ pub fn words(fault: &Fault, place: &Place, time_out_seconds: u64) -> Vec<String>
         K::HtmlPage | K::TruncatedJson => vec!["the answer is not JSON".to_owned()],
         K::HugeBody if place.is("expected_balance") => vec![format!("more than {} bytes", 4 << 20)],
         K::HugeBody => vec![format!("more than {} bytes", 32 << 20)],
-        // Of a `next` the query alone is taken, and this one has none: it leads to the first page.
+        // Of a `next` the query alone is taken, and this one leads to the first page.
         K::NullFields if changes(fault, "next") => vec!["the pages go round in a circle".to_owned()],
-        K::NullFields if changes(fault, "count") => vec!["the count is ".to_owned()],
-        K::ShiftingRows => vec!["the count is ".to_owned()],
+        K::NullFields if changes(fault, "count") => vec![" of 99 rows came".to_owned()],
+        K::ShiftingRows => vec![" came".to_owned()],
         K::DuplicateRows => vec!["came twice".to_owned()],
         K::OddBytes => Vec::new(),
         K::WrongTypes => vec!["so the record is left out".to_owned()],

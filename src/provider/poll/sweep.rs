@@ -45,8 +45,9 @@ pub(super) async fn sites(
         async move { client.sites(container).await }
     };
     let take = |sweep: &mut Sweep<'_>, id: ContainerId, read: Result<Listed<Site>, Failure>| match read {
-        Ok(listed) => {
+        Ok(mut listed) => {
             not_found.remove(&id);
+            listed.problems.iter_mut().for_each(|problem| *problem += &format!(" (container {id})"));
             let (part, result) = part_of(listed, |rows| Read::Sites(id, rows));
             sweep.add(part, result);
         }
@@ -198,6 +199,10 @@ impl<'a> Sweep<'a> {
     }
 
     fn add(&mut self, part: UpdatePart, result: PollResult) {
+        // The first problem is the reason why rows are missing.
+        let place = if result == Ok(true) { self.problems.len() } else { 0 };
+        self.problems.splice(place..place, part.problems);
+        self.problems.truncate(PROBLEMS);
         match result {
             Ok(complete) => self.complete &= complete,
             Err(failure) => self.failed(failure),
@@ -205,8 +210,6 @@ impl<'a> Sweep<'a> {
         self.batch_since.get_or_insert_with(Instant::now);
         self.batch.reads.extend(part.reads);
         self.batch.rejected += part.rejected;
-        self.problems.extend(part.problems);
-        self.problems.truncate(PROBLEMS);
     }
 
     fn failed(&mut self, failure: Failure) {

@@ -153,9 +153,34 @@ async fn a_listing_is_complete_only_with_proof() {
         let (read, asked) = read(move |_, _| Reply::json(page)).await;
         let read = read.unwrap();
         assert_eq!((ids(&read).as_slice(), read.is_whole(), asked), (want, complete, calls), "{page}");
-        let told = read.problems.first().is_some_and(|it| it.starts_with("$: ") || it.contains("left out"));
+        let told = read.problems.first().is_some_and(|it| it.contains(" came") || it.contains("left out"));
         assert_eq!(told, !complete, "{page}: {:?}", read.problems);
     }
+}
+
+#[tokio::test]
+async fn a_listing_that_lacks_rows_says_how_many_came() {
+    // (count, rows, the reason)
+    let row = |id: u64| format!(r#"{{"id": {id}, "state": "active"}}"#);
+    let table = [
+        (5, vec![row(1), row(2)], "2 of 5 rows came"),
+        (5, vec![row(1), row(1)], "1 of 5 rows came, 1 came twice"),
+        (2, vec![row(1), row(1)], "1 of 2 rows came, 1 came twice"),
+        (3, vec![row(1), "null".to_owned()], "2 of 3 rows came, 1 of them unreadable"),
+        (1, vec![], "0 of 1 row came"),
+    ];
+    for (count, rows, want) in table {
+        let page = format!(r#"{{"count": {count}, "next": null, "results": [{}]}}"#, rows.join(","));
+        let (read, _) = read(move |_, _| Reply::json(page.as_str())).await;
+        assert_eq!(read.unwrap().problems[0], want);
+    }
+    // Pages that are asked for in vain show no row twice.
+    let server = Server::start(|_, _| {
+        Reply::json(format!(r#"{{"count": 3, "entities": [{}]}}"#, r#"{"id": 1, "state": "Active"}"#))
+    })
+    .await;
+    let listed = client(&server).0.sites(ContainerId::new(7)).await.unwrap();
+    assert_eq!(listed.problems[0], "1 of 3 rows came");
 }
 
 #[tokio::test]
