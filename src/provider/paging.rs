@@ -158,12 +158,11 @@ impl<'a, T: Identified + Send + 'static> Reading<'a, T> {
             self.counts.extend(page.count.map(|count| (count, page.shown())));
             // Most listings are one page, and waiting rows should hold no spare room.
             self.rows.reserve(page.rows.len());
-            // Some servers show the first page again for any other.
-            let duplicates = self.duplicates;
-            let is_again = self.has_all(&page);
+            let names_next = matches!(page.next, NextPage::At(_));
             page.rows.into_iter().for_each(|row| self.take(row));
-            if is_again {
-                self.duplicates = duplicates;
+            // A server that ignores the query shows the same rows on ever more pages.
+            if names_next && self.duplicates > self.rows.len() as u64 {
+                return Err(self.pages.circle());
             }
         }
         Ok(())
@@ -304,7 +303,7 @@ impl<'a> Pages<'a> {
         let Some(url) = self.next.take() else { return Ok(None) };
         let (pages, timing) = (self.asked.len() as u64, &self.client.shared.hosts.timing);
         if !self.asked.insert(url.clone()) {
-            return Err(self.endpoint.error(ErrorKind::NextLoop(pages)));
+            return Err(self.circle());
         }
         self.within(pages + 1, timing.pages, "pages")?;
         self.was_extra = self.is_extra;
@@ -321,6 +320,10 @@ impl<'a> Pages<'a> {
         self.within(self.offset + page.shown(), MOST_ROWS as u64, "rows")?;
         self.advance(&page);
         Ok(Some(page))
+    }
+
+    fn circle(&self) -> ApiError {
+        self.endpoint.error(ErrorKind::NextLoop(self.asked.len() as u64))
     }
 
     fn within(&self, size: u64, limit: u64, unit: &'static str) -> Result<(), ApiError> {

@@ -101,6 +101,8 @@ async fn a_next_without_a_query_names_no_page() {
 async fn a_circle_and_an_endless_row_of_pages_are_stopped() {
     let (circle, calls) = read(|page, _| vm_page(9, &format!("?page={}", page % 3 + 1), &[page])).await;
     assert_eq!((failure(circle, &[1, 2, 3]), calls), (ErrorKind::NextLoop(4), 4));
+    let (same, calls) = read(|page, _| vm_page(9, &format!("?page={}", page + 1), &[1, 2])).await;
+    assert_eq!((failure(same, &[1, 2]), calls), (ErrorKind::NextLoop(3), 3));
     let (endless, calls) = read(|page, _| vm_page(9, &format!("?page={}", page + 1), &[page])).await;
     let all: Vec<u64> = (1..=20).collect();
     assert_eq!((failure(endless, &all), calls), (ErrorKind::TooLarge { limit: 20, unit: "pages" }, 20));
@@ -174,13 +176,13 @@ async fn a_listing_that_lacks_rows_says_how_many_came() {
         let (read, _) = read(move |_, _| Reply::json(page.as_str())).await;
         assert_eq!(read.unwrap().problems[0], want);
     }
-    // Pages that are asked for in vain show no row twice.
+    // Each page is the first one again.
     let server = Server::start(|_, _| {
         Reply::json(format!(r#"{{"count": 3, "entities": [{}]}}"#, r#"{"id": 1, "state": "Active"}"#))
     })
     .await;
     let listed = client(&server).0.sites(ContainerId::new(7)).await.unwrap();
-    assert_eq!(listed.problems[0], "1 of 3 rows came");
+    assert_eq!(listed.problems[0], "1 of 3 rows came, 2 came twice");
 }
 
 #[tokio::test]
