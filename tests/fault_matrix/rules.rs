@@ -222,6 +222,9 @@ pub fn words(fault: &Fault, place: &Place, time_out_seconds: u64) -> Vec<String>
         K::HugeBody => vec![format!("more than {} bytes", 32 << 20)],
         // Of a `next` the query alone is taken, and this one leads to the first page.
         K::NullFields if changes(fault, "next") => vec!["the pages go round in a circle".to_owned()],
+        K::NullFields if changes(fault, "count") && place.is("sites") => {
+            vec![" of 99 rows came (container ".to_owned()]
+        }
         K::NullFields if changes(fault, "count") => vec![" of 99 rows came".to_owned()],
         K::ShiftingRows => vec![" came".to_owned()],
         K::DuplicateRows => vec!["came twice".to_owned()],
