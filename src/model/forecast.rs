@@ -369,10 +369,12 @@ pub(crate) fn foreseen_balance(report: &Report, at: DateTime<Utc>) -> Option<Mon
 }
 
 /// The highest balance that a report of any age foresaw for now, or for its end if that is past. A charge may be late
-/// if the cut-off of the `later` report is where it was; a payment of a day's charge moves it.
+/// if the cut-off of the `later` report is where it was; a payment of a day's charge moves it, or ends it.
 pub(crate) fn highest_foreseen(report: &Report, later: &Report, now: DateTime<Utc>) -> Option<Money> {
-    let dates = disconnect(report).at().zip(disconnect(later).at());
-    let has_moved = dates.is_some_and(|(one, later)| later - one > SAME_DATE);
+    let then = disconnect(later);
+    let is_later =
+        |at| then == Disconnect::NotExpected || then.at().is_some_and(|then| then - at > SAME_DATE);
+    let has_moved = disconnect(report).at().is_some_and(is_later);
     let late = if has_moved { Duration::zero() } else { LATE_CHARGE };
     let end = || report.moments.last().map(|last| last.balance);
     let at = |at| foreseen_balance(report, at).or_else(end);

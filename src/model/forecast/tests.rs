@@ -240,6 +240,8 @@ fn a_charge_that_is_made_within_an_hour_of_its_time_is_no_payment() {
         let at = due + Duration::minutes(minutes);
         assert_eq!(highest_foreseen(&before, &later, at), Some(money(want)), "{minutes} min, {days} d");
     }
+    let clear = report("5000", "10", 30, Edd::Null);
+    assert_eq!(highest_foreseen(&before, &clear, due + Duration::minutes(10)), Some(money("90")));
     let end = highest_foreseen(&before, &before, t("2027-01-01"));
     assert_eq!(end, Some(money("-200")), "of any age");
 }
