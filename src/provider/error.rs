@@ -175,7 +175,7 @@ impl ApiError {
         let reason = self.kind.reason();
         let (address, credentials) = match self.group() {
             Group::Hosting if matches!(self.kind, NoToken { .. }) => {
-                ("check hosting_token_url", "check hosting_api_key")
+                ("check hosting_token_url", "check hosting_api_key and hosting_token_fields")
             }
             Group::Hosting => {
                 ("check base_url", "check hosting_token, or hosting_api_key, and hosting_auth_scheme")

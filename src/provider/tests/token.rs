@@ -160,11 +160,15 @@ async fn a_token_that_nobody_ever_accepted_is_refused_credentials() {
 async fn a_purchase_that_fails_says_why_and_is_not_made_again_at_once() {
     let said = |status, body: &str| Reply::Answer { status, headers: Vec::new(), body: body.into() };
     let table: [(Reply, &str, bool); 13] = [
-        (Reply::status(403), "HTTP 403: no; check hosting_api_key", true),
-        (said(400, "key revoked 12 Nov"), "HTTP 400: key revoked 12 Nov; check hosting_api_key", true),
+        (Reply::status(403), "HTTP 403: no; check hosting_api_key and hosting_token_fields", true),
+        (
+            said(400, "key revoked 12 Nov"),
+            "HTTP 400: key revoked 12 Nov; check hosting_api_key and hosting_token_fields",
+            true,
+        ),
         (
             said(401, r#"{"detail": "the key is unknown"}"#),
-            "HTTP 401: [hidden] is unknown; check hosting_api_key",
+            "HTTP 401: [hidden] is unknown; check hosting_api_key and hosting_token_fields",
             true,
         ),
         (said(402, "pay first"), "HTTP 402: pay first", false),
