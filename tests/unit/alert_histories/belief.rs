@@ -159,11 +159,11 @@ impl Belief {
         self.now = now;
         // A report is read for other reasons too.
         let is_seen = |key: &Key| key.kind == Kind::Disconnect || !is_off(key);
-        for (key, &sign) in evidence.iter().filter(|(key, _)| is_seen(key)) {
-            if key.kind == Kind::CollectorFailing {
-                self.collector(key, sign, now);
-                continue;
-            }
+        let is_of_collector = |key: &Key| key.kind == Kind::CollectorFailing;
+        for (key, &sign) in evidence.iter().filter(|(key, _)| is_seen(key) && is_of_collector(key)) {
+            self.collector(key, sign, now);
+        }
+        for (key, &sign) in evidence.iter().filter(|(key, _)| is_seen(key) && !is_of_collector(key)) {
             // A single report is enough for a cut-off.
             let confirm = if key.kind == Kind::Disconnect { 1 } else { self.confirm };
             let recover = self.recover;
@@ -211,7 +211,8 @@ impl Belief {
     fn collector(&mut self, key: &Key, sign: Sign, now: DateTime<Utc>) {
         let name = key.resource.to_string();
         let collector = Collector::ALL.iter().copied().find(|one| one.as_str() == name).unwrap();
-        if matches!(sign, Sign::Bad | Sign::PerhapsBad) {
+        // Good minutes begin anew after failed polls, with the first reading.
+        if matches!(sign, Sign::Bad | Sign::PerhapsBad) || self.failing.contains_key(&collector) {
             let its = self.all.iter_mut().filter(|(key, _)| key.kind.seen_by() == Some(collector));
             its.for_each(|(_, one)| one.good_since = now);
         }
