@@ -198,6 +198,11 @@ impl Addressee {
         self.first.iter_mut().for_each(First::retry);
     }
 
+    /// Whether the contents of the digest that waits were refused.
+    pub(super) fn refused_digest(&self) -> bool {
+        self.backoff.get(&Lane::Digest).is_some_and(|hold| hold.times == Hold::OF_CONTENTS)
+    }
+
     /// The end of the pause after the server refused us.
     pub(super) fn held_until(&self) -> Option<DateTime<Utc>> {
         self.held.map(|since| since + failpoint::hasten(PROBED_EVERY))

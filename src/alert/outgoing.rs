@@ -262,8 +262,13 @@ impl Log {
         let mut items = Vec::new();
         let is_suspect = |key: &Key| self.entry(key, &to).is_some_and(|entry| entry.refused.is_some());
         let first = self.first(&to).filter(|_| matches!(notice.form, Form::Started(_)));
-        let is_light =
-            matches!(first, Some(First::Refused(_))) || notice.items.iter().any(|item| is_suspect(&item.key));
+        let is_light = match lane {
+            Lane::Digest => self.addressees.get(&to).is_some_and(Addressee::refused_digest),
+            Lane::Money | Lane::Other => {
+                matches!(first, Some(First::Refused(_)))
+                    || notice.items.iter().any(|item| is_suspect(&item.key))
+            }
+        };
         let (told, counted) = notice.items.split_at(notice.told(is_light).len());
         let mut undo = self.count(counted, &to, facts.now);
         for item in told {

@@ -121,13 +121,14 @@ impl Log {
         pause: impl Fn(Option<Hold>) -> Hold,
     ) {
         let (to, lane) = place;
-        for item in &flight.items {
+        // The incidents that a digest lists are owed by other mails.
+        for item in flight.items.iter().filter(|item| flight.undo.contains_key(&item.key)) {
             self.change_entry(&item.key, to, |one| one.refused = Some(pause(one.refused)));
         }
         self.change_addressee(to, |one| {
             one.first = flight.first.map(|first| first.refused(&pause)).or(one.first);
             if flight.digest.is_some() {
-                one.backoff.insert(*lane, Hold { times: u32::MAX, ..pause(None) });
+                one.backoff.insert(*lane, Hold { times: Hold::OF_CONTENTS, ..pause(None) });
             }
         });
     }

@@ -280,8 +280,8 @@ impl KnownAccount {
 }
 
 /// Whether a site that this container lists stays with a container that lists it too. The worse state counts, and of
-/// equally bad ones the lower number, so that it is the same one after each poll. `before`: the last reading of this container; an older listing shows nothing, nor
-/// does that of a container that is missing itself.
+/// equally bad ones the lower number, so that it is the same one after each poll. `before`: the last reading of this
+/// container; an older listing shows nothing, nor does that of a container that is missing itself.
 fn is_at_home(
     state: &AccountState,
     site: &Site,

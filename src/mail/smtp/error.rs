@@ -88,36 +88,37 @@ impl SendError {
             Stage::Connection => "",
             Stage::Login if blame == Blame::Later => "; it may be for a while",
             Stage::Login => "; check the user in email.smtp_url and email.password",
-            Stage::Sender => remedy(&self.reason),
+            Stage::Sender => remedy(&self.reason).unwrap_or(OF_US),
             Stage::Recipient => remedy_of_recipient(blame, &self.reason),
             Stage::Content => remedy_of_content(blame, &self.reason),
         }
     }
 }
 
-/// The remedy for a refusal of us.
-fn remedy(reason: &str) -> &'static str {
+/// The remedy for a refusal of us whose cause the reply names.
+fn remedy(reason: &str) -> Option<&'static str> {
     let wants_login = reason.starts_with("530") || enhanced(reason) == Some((7, 0));
     if wants_login {
-        "; it wants a login or TLS: set a user in email.smtp_url and email.password, or write smtps://"
+        Some("; it wants a login or TLS: set a user in email.smtp_url and email.password, or write smtps://")
     } else if speaks_of_sender(&reason.to_lowercase()) || matches!(enhanced(reason), Some((1, 7 | 8))) {
-        "; check email.from, and whether the login may send as it"
+        Some("; check email.from, and whether the login may send as it")
     } else if enhanced(reason) == Some((5, 2)) || reason.starts_with("504") {
-        "; it refuses the greeting: set email.helo_name to a full host name that it accepts"
+        Some("; it refuses the greeting: set email.helo_name to a full host name that it accepts")
     } else {
-        ANY
+        None
     }
 }
 
-const ANY: &str = "; check email.from, the login, and whether the server takes mail from this machine";
+/// The remedy for a refusal of us without a cause.
+const OF_US: &str = "; check email.from, the login, and whether the server takes mail from this machine";
 
 /// Without a code for its cause, the contents may be refused, or we are.
 fn remedy_of_content(blame: Blame, reason: &str) -> &'static str {
-    match remedy_if(blame, reason) {
-        ANY => {
-            "; it may be what the mail holds, so that plain text is tried next, or this machine or email.from"
-        }
-        remedy => remedy,
+    match blame {
+        Blame::Server => remedy(reason).unwrap_or(
+            "; it may be what the mail holds, so that plain text is tried next, or this machine or email.from",
+        ),
+        Blame::Later | Blame::Address | Blame::Mail => "",
     }
 }
 
@@ -129,10 +130,7 @@ fn remedy_of_recipient(blame: Blame, reason: &str) -> &'static str {
         (Blame::Server, None) if reason.starts_with("550") && !speaks_of_sender(&reason.to_lowercase()) => {
             "; check that this address is right and exists, and whether the server takes mail from this machine"
         }
-        _ => remedy_if(blame, reason),
+        (Blame::Server, _) => remedy(reason).unwrap_or(OF_US),
+        (Blame::Later | Blame::Mail, _) => "",
     }
-}
-
-fn remedy_if(blame: Blame, reason: &str) -> &'static str {
-    if blame == Blame::Server { remedy(reason) } else { "" }
 }

@@ -290,6 +290,19 @@ fn a_first_mail_or_digest_whose_contents_are_refused_is_tried_ever_more_seldom()
 }
 
 #[test]
+fn a_digest_that_is_refused_goes_in_its_light_form_and_the_mails_of_what_it_lists_do_not() {
+    for fate in ["doubts", "rejects"] {
+        let mut world = World::healthy();
+        world.live("to ops, no-reminders, vm1=error, 1h");
+        world.system.log.owe_digest("ops", weekly_digest(world.now));
+        world.live(&format!("everybody {fate}, tick, everybody accepts, vm1=active, 1h"));
+        let tried = world.attempts.iter().map(|(_, mail, _)| (mail.form, mail.is_light));
+        let tried: Vec<_> = tried.skip_while(|(form, _)| *form != "digest").collect();
+        assert_eq!(tried, [("digest", false), ("incidents", false), ("digest", true)], "{fate}");
+    }
+}
+
+#[test]
 fn a_refused_recipient_or_mail_is_tried_again_after_1_2_4_and_at_most_24_hours() {
     // A mail that is refused for its contents is tried once more at once, as text alone.
     let gaps_hours: [&[i64]; 2] = [&[1, 2, 4, 8, 16, 24, 24, 24], &[0, 1, 2, 4, 8, 16, 24, 24, 24]];
