@@ -37,6 +37,8 @@ pub struct Maybe {
     bad_since: DateTime<Utc>,
     /// The time since which it was seen right often enough, without a failed poll or a sleep.
     good_since: DateTime<Utc>,
+    /// A poll failed, or a start or a sleep came, since the last reading: only time between readings is good.
+    was_blind: bool,
     pub may_be_open: bool,
     pub may_be_over: bool,
     /// The last time at which it may have been over; now if it still may be.
@@ -65,6 +67,7 @@ impl Maybe {
             good: (0, 0),
             bad_since: now,
             good_since: now,
+            was_blind: false,
             may_be_open: false,
             may_be_over: true,
             over_until: Some(now),
@@ -159,11 +162,11 @@ impl Belief {
         self.now = now;
         // A report is read for other reasons too.
         let is_seen = |key: &Key| key.kind == Kind::Disconnect || !is_off(key);
-        let is_of_collector = |key: &Key| key.kind == Kind::CollectorFailing;
-        for (key, &sign) in evidence.iter().filter(|(key, _)| is_seen(key) && is_of_collector(key)) {
-            self.collector(key, sign, now);
-        }
-        for (key, &sign) in evidence.iter().filter(|(key, _)| is_seen(key) && !is_of_collector(key)) {
+        for (key, &sign) in evidence.iter().filter(|(key, _)| is_seen(key)) {
+            if key.kind == Kind::CollectorFailing {
+                self.collector(key, sign, now);
+                continue;
+            }
             // A single report is enough for a cut-off.
             let confirm = if key.kind == Kind::Disconnect { 1 } else { self.confirm };
             let recover = self.recover;
@@ -184,7 +187,7 @@ impl Belief {
             if one.good.0 >= recover {
                 one.set_over(true, now);
             }
-            if one.good.1 == recover {
+            if std::mem::take(&mut one.was_blind) || one.good.1 == recover {
                 one.good_since = now;
             }
             if one.good.1 >= recover && (!one.may_flap || now - one.good_since >= QUIET) {
@@ -211,10 +214,9 @@ impl Belief {
     fn collector(&mut self, key: &Key, sign: Sign, now: DateTime<Utc>) {
         let name = key.resource.to_string();
         let collector = Collector::ALL.iter().copied().find(|one| one.as_str() == name).unwrap();
-        // Good minutes begin anew after failed polls, with the first reading.
-        if matches!(sign, Sign::Bad | Sign::PerhapsBad) || self.failing.contains_key(&collector) {
+        if matches!(sign, Sign::Bad | Sign::PerhapsBad) {
             let its = self.all.iter_mut().filter(|(key, _)| key.kind.seen_by() == Some(collector));
-            its.for_each(|(_, one)| one.good_since = now);
+            its.for_each(|(_, one)| one.was_blind = true);
         }
         match sign {
             Sign::Bad => {
@@ -251,7 +253,7 @@ impl Belief {
 
     /// The clock was set: no remembered time may be in the future.
     pub fn wakes(&mut self, now: DateTime<Utc>) {
-        self.all.values_mut().for_each(|one| one.good_since = now);
+        self.all.values_mut().for_each(|one| one.was_blind = true);
         let of_all = self.all.values_mut().flat_map(Maybe::moments);
         // The duration of a failure is counted from the first reading after it.
         self.failing.values_mut().for_each(|(_, since)| *since = None);

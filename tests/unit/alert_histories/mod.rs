@@ -26,7 +26,7 @@ use proptest::prelude::*;
 /// A few histories; `HOSTWATCH_TESTS=all` runs more of them, and another `PROPTEST_RNG_SEED` others. A history that failed
 /// gets a test of its own, as text.
 fn config() -> ProptestConfig {
-    let cases = if super::tools::runs_all() { 1_000 } else { 24 };
+    let cases = if super::tools::runs_all() { 1_700 } else { 24 };
     ProptestConfig { failure_persistence: None, cases, ..ProptestConfig::default() }
 }
 
