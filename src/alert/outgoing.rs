@@ -245,9 +245,8 @@ impl Log {
             refused.is_none_or(|hold| hold.until() <= facts.now || is_news(key, hold.since))
         });
         // Events whose mail was refused because of its contents go apart from others.
-        let is_suspect = |key: &Key| self.entry(key, to).is_some_and(|entry| entry.refused.is_some());
-        if owed.iter().any(|(key, ..)| !is_suspect(key)) {
-            owed.retain(|(key, ..)| !is_suspect(key));
+        if owed.iter().any(|(key, ..)| !self.is_suspect(key, to)) {
+            owed.retain(|(key, ..)| !self.is_suspect(key, to));
         }
         if let Some(since) = self.hold(lane, to, facts.now) {
             let has_news = owed.iter().any(|(key, ..)| is_news(key, since));
@@ -256,19 +255,28 @@ impl Log {
         owed
     }
 
+    /// Whether the newest mail about it was refused because of its contents.
+    fn is_suspect(&self, key: &Key, to: &str) -> bool {
+        self.entry(key, to).is_some_and(|entry| entry.refused.is_some())
+    }
+
+    /// Whether the contents of the last mail of this form, or about one of these incidents, were refused.
+    fn is_light(&self, notice: &Notice, to: &str) -> bool {
+        match notice.form {
+            Form::Digest(_) => self.addressees.get(to).is_some_and(Addressee::refused_digest),
+            Form::Started(_) if matches!(self.first(to), Some(First::Refused(_))) => true,
+            Form::Started(_) | Form::News | Form::Summary(_) | Form::Test => {
+                notice.items.iter().any(|item| self.is_suspect(&item.key, to))
+            }
+        }
+    }
+
     /// Notes the recipient's knowledge after the mail, and that the mail is on its way.
     fn launch(&mut self, place: (String, Lane), id: &str, notice: Notice, facts: &Facts<'_>) -> Outgoing {
         let (to, lane) = place.clone();
         let mut items = Vec::new();
-        let is_suspect = |key: &Key| self.entry(key, &to).is_some_and(|entry| entry.refused.is_some());
         let first = self.first(&to).filter(|_| matches!(notice.form, Form::Started(_)));
-        let is_light = match lane {
-            Lane::Digest => self.addressees.get(&to).is_some_and(Addressee::refused_digest),
-            Lane::Money | Lane::Other => {
-                matches!(first, Some(First::Refused(_)))
-                    || notice.items.iter().any(|item| is_suspect(&item.key))
-            }
-        };
+        let is_light = self.is_light(&notice, &to);
         let (told, counted) = notice.items.split_at(notice.told(is_light).len());
         let mut undo = self.count(counted, &to, facts.now);
         for item in told {
