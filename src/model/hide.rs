@@ -5,7 +5,7 @@
 const SHORTEST_CUT: usize = 8;
 
 /// The text with `[hidden]` in place of each secret of at least `least` octets, also where the text has it
-/// percent-encoded, decoded or cut.
+/// percent-encoded, as JSON has it, decoded or cut.
 pub(crate) fn hidden<'a>(text: &str, secrets: impl IntoIterator<Item = &'a str>, least: usize) -> String {
     let secrets: Vec<&str> = secrets.into_iter().collect();
     // A percent sign right before a secret would swallow its first digits, so the text as written comes first.
@@ -24,21 +24,32 @@ fn written(text: &str) -> Octets {
     text.bytes().map(|octet| if octet == b'+' { b' ' } else { octet }).zip(0..).collect()
 }
 
-/// The octets after percent-decoding, repeated until none is encoded.
+/// The octets after percent-decoding and without the escapes of JSON, repeated as long as there are any.
 fn decoded(text: &str) -> Octets {
-    let digit = |octet: u8| char::from(octet).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let mut octets = Octets::new();
     for octet in written(text) {
         octets.push(octet);
-        while let &[.., (b'%', start), (high, _), (low, _)] = octets.as_slice()
-            && let (Some(high), Some(low)) = (digit(high), digit(low))
-        {
-            octets.truncate(octets.len() - 3);
-            let one = high << 4 | low;
+        while let Some((length, one)) = escaped(&octets) {
+            let start = octets[octets.len() - length].1;
+            octets.truncate(octets.len() - length);
             octets.push((if one == b'+' { b' ' } else { one }, start));
         }
     }
     octets
+}
+
+/// The length of the escape at the end of a text, and the octet that it stands for.
+fn escaped(octets: &[(u8, usize)]) -> Option<(usize, u8)> {
+    let digit = |octet: u8| char::from(octet).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let of_digits = |high, low| Some(digit(high)? << 4 | digit(low)?);
+    match *octets {
+        [.., (b'\\', _), (b'u', _), (b'0', _), (b'0', _), (high, _), (low, _)] => {
+            Some((6, of_digits(high, low)?))
+        }
+        [.., (b'%', _), (high, _), (low, _)] => Some((3, of_digits(high, low)?)),
+        [.., (b'\\', _), (mark @ (b'/' | b'"' | b'\\'), _)] => Some((2, mark)),
+        _ => None,
+    }
 }
 
 fn without(text: &str, octets: &Octets, secrets: &[Octets]) -> String {
@@ -92,6 +103,8 @@ mod tests {
             (token, "/bot123456%3AAAtoken-SECRET_1", "/bot123456%3A[hidden]"),
             (token, "AAtoken%2DSECRET%5f1 is none", "[hidden] is none"),
             ("ab12cd34", "%ab12cd34", "%[hidden]"),
+            ("s/ECR\"ET\\9", r#"{"no":"s\/ECR\"ET\\9"}"#, r#"{"no":"[hidden]"}"#),
+            ("s/ECRET&<9", r#"{"no":"s\u002fECRET\u0026\u003C9"}"#, r#"{"no":"[hidden]"}"#),
             ("пароль-1", "с %D0%BF%d0%B0роль-1, пароль-1я", "с [hidden], [hidden]я"),
             ("\u{ff}ecret-1", "é%c3%bfecret-1é", "é[hidden]é"),
             // Words, and what is as short as one.
@@ -114,7 +127,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn a_whole_secret_is_shown_in_no_text(text in ".{0,30}|[%0-9A-Fa-f+é]{0,40}", secret in "[%0-9a-fé]{4,12}") {
+        fn a_whole_secret_is_shown_in_no_text(text in r".{0,30}|[%0-9A-Fa-f+é\\u/]{0,40}", secret in r"[%0-9a-fé\\u/]{4,12}") {
             let shown = hidden(&format!("{text}{secret}{text}"), [secret.as_str()], 4);
             assert!(!shown.contains(&secret), "{shown}");
         }
