@@ -68,9 +68,10 @@ impl Witness {
                     }
                     for id in SITES {
                         let homes = self.homes.entry(id).or_default();
-                        let before = homes.len();
-                        homes.retain(|&home| left(home));
-                        if rows.is_empty() || homes.is_empty() || homes.len() < before {
+                        let is_missed = homes.iter().any(|&home| !left(home));
+                        // One listing may have missed a container, whose rows then go on to count.
+                        homes.retain(|home| self.absent[home] < 2);
+                        if rows.is_empty() || homes.is_empty() || is_missed {
                             let last = self.last_homes.get(&id);
                             let twice = last.is_some_and(|home| self.absent[home] >= 2);
                             let sign = if twice { Sign::GoneTwice } else { Sign::Perhaps };
