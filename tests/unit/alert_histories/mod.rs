@@ -147,16 +147,11 @@ fn every_problem_is_known(life: &Life, last: &Truth, calm: DateTime<Utc>) {
                     continue;
                 }
                 for to in life.auditor.recipients(kind) {
-                    let inbox = &life.auditor.inbox;
-                    let knows = |key: &Key| {
-                        inbox.reads_as_wrong(&to, key)
-                            || inbox.is_listed(&to, key)
-                            || inbox.is_unsure(&to, key)
-                    };
-                    // The next mail of a cause that this recipient knows names it.
-                    let cause = life.world.cause(kind, &id.to_string()).and_then(|cause| cause.parse().ok());
-                    let is_known = knows(&key) || home.iter().chain(&cause).any(knows);
-                    assert!(is_known, "{to} does not know that {key} is {state}: {:#?}", inbox.of(&to, &key));
+                    let is_known = knows(life, &to, &key)
+                        || home.iter().any(|home| knows(life, &to, home))
+                        || knows_cause(life, &to, &key);
+                    let heard = life.auditor.inbox.of(&to, &key);
+                    assert!(is_known, "{to} does not know that {key} is {state}: {heard:#?}");
                 }
             }
         }
@@ -177,6 +172,17 @@ fn every_problem_is_known(life: &Life, last: &Truth, calm: DateTime<Utc>) {
     }
 }
 
+fn knows(life: &Life, to: &str, key: &Key) -> bool {
+    let inbox = &life.auditor.inbox;
+    inbox.reads_as_wrong(to, key) || inbox.is_listed(to, key) || inbox.is_unsure(to, key)
+}
+
+/// The next mail of a cause that this recipient knows names it.
+fn knows_cause(life: &Life, to: &str, key: &Key) -> bool {
+    let cause = key.id().and_then(|id| life.world.cause(key.kind, &id.to_string()));
+    cause.and_then(|cause| cause.parse().ok()).is_some_and(|cause| knows(life, to, &cause))
+}
+
 /// A recipient who reads only the mails, in the order of their arrival, knows the true state.
 fn the_last_word_is_true(life: &Life, calm: DateTime<Utc>) {
     for (to, key, heard) in life.auditor.inbox.last_words() {
@@ -187,7 +193,7 @@ fn the_last_word_is_true(life: &Life, calm: DateTime<Utc>) {
         }
         let is_told = life.auditor.recipients(key.kind).iter().any(|one| one == to);
         let is_true = match heard.event.is_end() {
-            true => maybe.may_be_over || !is_told,
+            true => maybe.may_be_over || !is_told || knows_cause(life, to, key),
             false => maybe.may_be_open || may_have_lapsed(&maybe, calm),
         };
         assert!(
