@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
 
 use super::common::Common;
 use crate::alert::{Debts, Facts, History, Incident, Log, Past, Phase};
 use crate::http::Remember;
+use crate::model::AccountName;
 use crate::model::mails::OutboxSummary;
-use crate::model::{AccountName, OwnVm};
 use crate::store::Store;
-use crate::view::incidents::{Mails, ServerError};
+use crate::view::incidents::ServerError;
 use crate::view::{Alerting, IncidentRow};
 
 /// Past incidents, for the page. The store is locked for one reading.
@@ -33,7 +33,7 @@ pub(super) fn say_returned(aside: Option<&Path>) {
 impl Common {
     /// Replaces the incidents of these accounts.
     pub(super) fn show_incidents(&self, accounts: &BTreeSet<AccountName>, log: &Log, facts: &Facts<'_>) {
-        self.write(|alerting| {
+        self.show(|alerting| {
             for account in accounts {
                 let its = || facts.engine.incidents_of(account);
                 self.own.incidents(account.as_str(), &counts(its()));
@@ -52,51 +52,15 @@ impl Common {
         let outbox = OutboxSummary::of(debts);
         self.own.outbox(&outbox);
         self.undelivered_since.set(undelivered_since(debts, last_sent));
-        self.write_mails(|mails| {
+        self.show(|Alerting { mails, .. }| {
             mails.outbox = Some(outbox);
             mails.last_mail_at = last_sent;
             mails.server_error = ServerError::of(debts);
         });
     }
 
-    /// Shows the watched VM that this daemon runs on.
-    pub(super) fn show_home(&self, home: Option<&OwnVm>) {
-        let words = home.map(|home| {
-            let name = home.vm_name.as_deref().unwrap_or_default();
-            format!("VM {} \"{name}\" of account {}", home.vm, home.account)
-        });
-        self.write_mails(|mails| mails.lives_on = words);
-    }
-
-    /// Shows whether an outside service watches this daemon.
-    pub(super) fn show_heartbeat(&self, is_set: bool) {
-        self.write_mails(|mails| mails.without_heartbeat = !is_set);
-    }
-
-    /// Shows the difference between this machine's clock and the provider's.
-    pub(super) fn show_clock(&self, difference: Option<(TimeDelta, bool)>) {
-        self.write(|alerting| alerting.clock = difference);
-    }
-
-    /// Shows whether the store's file fails.
-    pub(super) fn show_store(&self, fails: bool) {
-        if self.alerting.get().store_fails != fails {
-            self.write(|alerting| alerting.store_fails = fails);
-        }
-        self.own.store_usable(!fails);
-    }
-
-    /// Changes the state of mail delivery, if that makes a difference.
-    fn write_mails(&self, change: impl FnOnce(&mut Mails)) {
-        let shown = self.alerting.get();
-        let mut mails = shown.mails.clone();
-        change(&mut mails);
-        if mails != shown.mails {
-            self.write(|alerting| alerting.mails = mails);
-        }
-    }
-
-    fn write(&self, change: impl FnOnce(&mut Alerting)) {
+    /// Changes what is shown.
+    pub(super) fn show(&self, change: impl FnOnce(&mut Alerting)) {
         let mut alerting = (*self.alerting.get()).clone();
         change(&mut alerting);
         self.alerting.set(alerting);

@@ -9,7 +9,7 @@ use super::super::publish::say_returned;
 use super::{Pipeline, story};
 use crate::alert::{Digest, Engine};
 use crate::model::freshness::attempted;
-use crate::model::{AccountName, LastReport, OwnVm, lives_on};
+use crate::model::{AccountName, LastReport, lives_on};
 use crate::store::{KEEP_INCIDENTS, Store, StoreError};
 
 /// A digest is not made if it would be later than this. The next one covers its time, too.
@@ -33,8 +33,6 @@ pub(in crate::daemon) struct Housekeeping {
     pub(super) reports_to_keep: BTreeSet<AccountName>,
     /// The store refused the last commit. This is logged once.
     failing: bool,
-    /// The watched VM that is this machine.
-    home: Option<OwnVm>,
     file_tried: Option<DateTime<Utc>>,
     pruned: Option<DateTime<Utc>>,
     /// The last time that a server took a mail.
@@ -94,7 +92,11 @@ impl Pipeline {
     /// Notes whether this machine is a watched VM: if that VM goes down, the daemon mails nobody.
     fn check_home(&mut self) {
         let home = lives_on(&self.common.snapshot.get(), &self.addresses);
-        if home == self.housekeeping.home {
+        let words = home.as_ref().map(|home| {
+            let name = home.vm_name.as_deref().unwrap_or_default();
+            format!("VM {} \"{name}\" of account {}", home.vm, home.account)
+        });
+        if words == self.common.alerting.get().mails.lives_on {
             return;
         }
         if let Some(home) = &home {
@@ -105,8 +107,7 @@ impl Pipeline {
                 "this machine is one of the watched VMs: when it goes down nobody is mailed; set heartbeat.url so that somebody notices"
             );
         }
-        self.common.show_home(home.as_ref());
-        self.housekeeping.home = home;
+        self.common.show(|shown| shown.mails.lives_on = words);
     }
 
     /// The work of each day.
@@ -231,7 +232,11 @@ impl Pipeline {
     /// Logs once that the store fails, and once that it works again.
     pub(super) fn note_store_result(&mut self, result: Result<(), StoreError>) {
         let in_file = !self.common.store.lock().is_in_memory();
-        self.common.show_store(result.is_err() || !in_file);
+        let fails = result.is_err() || !in_file;
+        if self.common.alerting.get().store_fails != fails {
+            self.common.show(|shown| shown.store_fails = fails);
+        }
+        self.common.own.store_usable(!fails);
         match result {
             Ok(()) if self.housekeeping.failing => {
                 self.housekeeping.failing = false;

@@ -25,14 +25,12 @@ pub(in crate::daemon) struct Looking {
     since: Option<Instant>,
     /// The time was certain once.
     sure: bool,
-    /// The last message about the clocks.
-    clock_said: Option<(TimeDelta, bool)>,
 }
 
 impl Looking {
     /// The state at the start.
     pub(in crate::daemon) fn new(wall: DateTime<Utc>, steady: Instant) -> Self {
-        Self { wall, steady, since: Some(steady), sure: false, clock_said: None }
+        Self { wall, steady, since: Some(steady), sure: false }
     }
 
     /// Whether this loop did not run for a while, or the wall clock was set, since the last call.
@@ -138,9 +136,9 @@ impl Pipeline {
 
     /// Reports once, in log and page, that the clocks differ, and once that they agree again.
     pub(super) fn say_difference(&mut self) {
-        let difference = self.common.clock.difference();
+        let (difference, shown) = (self.common.clock.difference(), self.common.alerting.get().clock);
         let kind = |said: Option<(TimeDelta, bool)>| said.map(|(_, decides)| decides);
-        if kind(difference) != kind(self.looking.clock_said) {
+        if kind(difference) != kind(shown) {
             match difference {
                 Some((ahead, decides)) => {
                     let words = words::clock(ahead, decides, Language::En);
@@ -149,9 +147,8 @@ impl Pipeline {
                 None => tracing::info!("this machine's clock agrees with the provider's again"),
             }
         }
-        if difference != self.looking.clock_said {
-            self.common.show_clock(difference);
-            self.looking.clock_said = difference;
+        if difference != shown {
+            self.common.show(|shown| shown.clock = difference);
         }
     }
 }

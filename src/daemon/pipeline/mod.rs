@@ -290,7 +290,7 @@ impl Pipeline {
 
     /// Puts a configuration in force, at the start and at a reload.
     pub(super) fn follow(&mut self, settings: &Settings) {
-        self.common.show_heartbeat(settings.heartbeat_url.is_some());
+        self.common.show(|shown| shown.mails.without_heartbeat = settings.heartbeat_url.is_none());
         self.encoder.configure(settings.state_series);
         let profiles = || settings.accounts.iter().map(|account| &account.profile);
         let names: Vec<AccountName> = self.known.keys().cloned().collect();
