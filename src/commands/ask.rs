@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::config_error::ConfigErrors;
-use crate::daemon::control::{self, Reply, Request};
+use crate::daemon::control::{self, Asked, Reply, Request};
 use crate::provider::{http_client, innermost};
 
 /// The longest wait for the daemon, which answers from memory.
@@ -78,11 +78,8 @@ impl DaemonSocket {
         request: &Request,
         store: Option<&Path>,
     ) -> Result<Result<Reply, String>, AskError> {
-        let json = match store {
-            Some(store) => serde_json::to_string(&request.clone().addressed(store)),
-            None => serde_json::to_string(request),
-        };
-        let json = json.map_err(|error| AskError::Setup(error.to_string()))?;
+        let asked = Asked { store: store.map(control::whole), request: request.clone() };
+        let json = serde_json::to_string(&asked).map_err(|error| AskError::Setup(error.to_string()))?;
         let answer = self.send("/control/v1", Some(json), request.patience()).await?;
         let unread =
             |_| AskError::Unanswered { place: self.to_string(), cause: "of another release?".to_owned() };

@@ -11,7 +11,7 @@ use crate::alert::{Debts, Facts, History, Incident, Log, Past, Phase};
 use crate::http::Remember;
 use crate::model::AccountName;
 use crate::model::mails::OutboxSummary;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 use crate::view::incidents::ServerError;
 use crate::view::{Alerting, IncidentRow};
 
@@ -31,6 +31,15 @@ pub(super) fn say_returned(aside: Option<&Path>) {
 }
 
 impl Common {
+    /// Has a store that is in memory go on in its file, if that can be used again.
+    pub(super) fn return_to_file(&self, now: DateTime<Utc>) -> Result<(), StoreError> {
+        let mut store = self.store.lock();
+        if store.is_in_memory() {
+            say_returned(store.return_to_file(now)?.as_deref());
+        }
+        Ok(())
+    }
+
     /// Replaces the incidents of these accounts.
     pub(super) fn show_incidents(&self, accounts: &BTreeSet<AccountName>, log: &Log, facts: &Facts<'_>) {
         self.show(|alerting| {

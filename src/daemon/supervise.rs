@@ -12,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::liveness::{Ended, Tasks};
 use super::pipeline::STORE_GONE;
-use super::publish::say_returned;
 use super::reload::Reloader;
 use super::watchdog::{notify, reloading};
 use crate::clock;
@@ -103,16 +102,11 @@ impl Running {
 
     /// Writes a store that is in memory to its file, since memory ends with the process.
     fn keep(&self) {
-        let mut store = self.reloader.common.store.lock();
-        if !store.is_in_memory() {
-            return;
-        }
-        match store.return_to_file(clock::now()) {
-            Ok(aside) => say_returned(aside.as_deref()),
-            Err(error) => tracing::error!(
+        if let Err(error) = self.reloader.common.return_to_file(clock::now()) {
+            tracing::error!(
                 %error,
                 "the store still cannot be used: what it kept in memory is lost, and mails since may come twice"
-            ),
+            );
         }
     }
 }

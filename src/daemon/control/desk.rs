@@ -36,13 +36,14 @@ const FAILED: &str = "the daemon failed at this; its log may say why";
 impl Control for Desk {
     fn answer<'a>(&'a self, request: &'a str) -> Answering<'a> {
         Box::pin(async move {
-            let (request, store) = serde_json::from_str::<Asked>(request).ok()?.parts();
-            let answer = match store {
-                Some(store) => match self.is_about_ours(store).await {
-                    Ok(()) => self.ask(request).await,
-                    Err(refused) => Err(refused),
-                },
-                None => self.ask(request).await,
+            let Asked { store, request } = serde_json::from_str(request).ok()?;
+            let is_ours = match store {
+                Some(store) => self.is_about_ours(store).await,
+                None => Ok(()),
+            };
+            let answer = match is_ours {
+                Ok(()) => self.ask(request).await,
+                Err(refused) => Err(refused),
             };
             // Every answer can be written as JSON.
             serde_json::to_string(&answer).ok()

@@ -9,6 +9,6 @@ mod records;
 mod socket;
 
 pub(super) use desk::{Desk, Question};
-pub(crate) use protocol::{Reply, Request};
+pub(crate) use protocol::{Asked, Reply, Request, whole};
 pub(crate) use records::{World, answer as answer_from, answer_from_store};
 pub(crate) use socket::{open, path, places, short};

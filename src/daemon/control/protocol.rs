@@ -62,37 +62,16 @@ pub(crate) enum Request {
     },
 }
 
-/// A request and the store that it is about.
+/// A request as it is sent.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Addressed {
-    store: String,
-    request: Request,
-}
-
-/// A request as it arrives. A client of another sort may name no store.
-#[derive(Deserialize)]
-#[serde(untagged)]
-pub(super) enum Asked {
-    Addressed(Addressed),
-    Bare(Request),
-}
-
-impl Asked {
-    /// The request, and its store if it names one.
-    pub(super) fn parts(self) -> (Request, Option<PathBuf>) {
-        match self {
-            Self::Addressed(Addressed { store, request }) => (request, Some(store.into())),
-            Self::Bare(request) => (request, None),
-        }
-    }
+pub(crate) struct Asked {
+    /// The store whose daemon is meant, if only that one may answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) store: Option<PathBuf>,
+    pub(crate) request: Request,
 }
 
 impl Request {
-    /// The request for the daemon of this store alone.
-    pub(crate) fn addressed(self, store: &Path) -> Addressed {
-        Addressed { store: whole(store).to_string_lossy().into_owned(), request: self }
-    }
-
     /// Whether the request reads or writes the store.
     pub(crate) fn is_of_the_store(&self) -> bool {
         !matches!(self, Self::Health | Self::Reload | Self::Poll { .. })

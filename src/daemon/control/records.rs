@@ -210,6 +210,8 @@ impl World<'_> {
         }
         let facts = Facts::new(self.engine, self.snapshot, self.muted, usize::MAX, self.now);
         self.log.let_go(&recipient, key.as_ref(), &facts);
+        let incident = key.map_or_else(|| "all".to_owned(), |key| key.to_string());
+        tracing::info!(recipient, incident, "dropped from the outbox");
         Ok(Reply::Done(decided::dropped(&recipient, &keys)))
     }
 

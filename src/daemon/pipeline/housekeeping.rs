@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use chrono::{DateTime, Duration, NaiveDate, Utc};
 use chrono_tz::Tz;
 
-use super::super::publish::say_returned;
 use super::{Pipeline, story};
 use crate::alert::{Digest, Engine};
 use crate::model::freshness::attempted;
@@ -59,7 +58,9 @@ impl Pipeline {
         let (now, mut has_its_file) = (self.now, true);
         if self.housekeeping.file_tried.is_none_or(|tried| now - tried >= FILE_EVERY || now < tried) {
             self.housekeeping.file_tried = Some(now);
-            self.return_to_file(now);
+            if let Err(error) = self.common.return_to_file(now) {
+                tracing::debug!(%error, "the store still cannot be used");
+            }
             has_its_file = self.common.store.lock().is_in_place();
         }
         let result = self.owe_digests(now);
@@ -216,17 +217,6 @@ impl Pipeline {
         // The new store may lack everything that the file held.
         self.housekeeping.reports_to_keep.extend(self.known.keys().cloned());
         self.save()
-    }
-
-    fn return_to_file(&self, now: DateTime<Utc>) {
-        let mut store = self.common.store.lock();
-        if !store.is_in_memory() {
-            return;
-        }
-        match store.return_to_file(now) {
-            Ok(aside) => say_returned(aside.as_deref()),
-            Err(error) => tracing::debug!(%error, "the store still cannot be used"),
-        }
     }
 
     /// Logs once that the store fails, and once that it works again.

@@ -70,7 +70,7 @@ impl Pipeline {
         }
         if self.looking.since.is_some_and(|since| steady.saturating_duration_since(since) >= AWAITED_FOR) {
             // Mails wait no longer. Only a clock that is sure corrects moments ahead of it.
-            self.senders.forget_quiet();
+            self.senders.quiet.clear();
             self.for_all_accounts(|known| known.stop_looking());
             self.have_looked();
         }
@@ -93,7 +93,7 @@ impl Pipeline {
 
     fn wake(&mut self) {
         self.engine.wake(self.now);
-        self.senders.forget_quiet();
+        self.senders.quiet.clear();
         if self.common.clock.is_sure() {
             self.follow_clock();
         }
@@ -104,7 +104,7 @@ impl Pipeline {
     fn follow_clock(&mut self) {
         self.engine.is_sure_of(self.now);
         self.log.wake(self.now);
-        self.senders.forget_quiet();
+        self.senders.quiet.clear();
     }
 
     /// All collectors have polled again: everything that time alone makes due is sent at once.
@@ -113,7 +113,7 @@ impl Pipeline {
         if self.is_looking() && all() {
             self.looking.since = None;
             // First mails waited for these polls.
-            self.senders.forget_quiet();
+            self.senders.quiet.clear();
             self.look_at_time();
         }
     }

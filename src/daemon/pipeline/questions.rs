@@ -6,8 +6,6 @@ use super::Pipeline;
 impl Pipeline {
     pub(super) fn answer(&mut self, question: Question) {
         let Question { request, reply } = question;
-        let dropped =
-            if let Request::Drop { to, key } = &request { Some((to.clone(), key.clone())) } else { None };
         let changes_debts = matches!(request, Request::Retry { .. } | Request::Drop { .. });
         let (snapshot, debts) = (self.common.snapshot.get(), self.debts());
         let answer = {
@@ -23,10 +21,6 @@ impl Pipeline {
             };
             answer_from(world, request)
         };
-        if let (Some((recipient, key)), true) = (dropped, answer.is_ok()) {
-            let incident = key.unwrap_or_else(|| "all".to_owned());
-            tracing::info!(recipient, incident, "dropped from the outbox");
-        }
         // The client may have gone.
         let _ = reply.send(answer);
         let taken = self.take_decisions();

@@ -72,11 +72,6 @@ impl Senders {
         self.holds.values_mut().for_each(ServerHold::shorten);
     }
 
-    /// The clock was set: recipients that were quiet until a time may not be.
-    pub(super) fn forget_quiet(&mut self) {
-        self.quiet.clear();
-    }
-
     /// Whether this server gets no mail now: it could not be used, or one mail is finding out whether it can be
     /// used again.
     fn is_closed(&self, way: &Way, now: DateTime<Utc>) -> bool {
