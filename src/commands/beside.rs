@@ -58,7 +58,7 @@ impl Beside {
     /// The status of the running daemon, if it watches the accounts of the configuration.
     pub(super) async fn known(&self) -> Option<Status> {
         let (_, json) = self.status(None).await.ok()?;
-        let status = Status::read(&json).ok()?;
+        let status = serde_json::from_slice::<Status>(&json).ok()?;
         self.watches_others(&status).is_none().then_some(status)
     }
 

@@ -18,7 +18,7 @@ pub(super) async fn run(args: ListArgs) -> Result<Answer> {
 pub(super) async fn show(args: &ListArgs, account: Option<&str>) -> Result<Status> {
     let beside = Beside::of(&args.config.file);
     let (daemon, json) = beside.status(account).await?;
-    let mut status = Status::read(&json).with_context(|| {
+    let mut status = serde_json::from_slice::<Status>(&json).with_context(|| {
         format!(
             "what {daemon} answered is no status that this version knows; is the daemon of another version?"
         )

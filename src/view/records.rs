@@ -18,13 +18,7 @@ use crate::view::IncidentRow;
 /// The time zones of accounts, by name.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Zones(BTreeMap<AccountName, Tz>);
-
-impl FromIterator<(AccountName, Tz)> for Zones {
-    fn from_iter<I: IntoIterator<Item = (AccountName, Tz)>>(zones: I) -> Self {
-        Self(zones.into_iter().collect())
-    }
-}
+pub(crate) struct Zones(pub(crate) BTreeMap<AccountName, Tz>);
 
 impl Zones {
     /// The zone of an account. An unknown account gets the zone that all accounts share.

@@ -110,14 +110,6 @@ impl Status {
         }
     }
 
-    /// Reads the answer of a daemon.
-    ///
-    /// # Errors
-    /// If it is no status that this version can read.
-    pub(crate) fn read(json: &[u8]) -> Result<Self, serde_json::Error> {
-        serde_json::from_slice(json)
-    }
-
     /// The words for an answer from a daemon that watches other accounts than these; `None` if it watches
     /// these.
     pub(crate) fn watches_others(&self, meant: &BTreeSet<AccountName>) -> Option<String> {

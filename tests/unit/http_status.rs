@@ -20,7 +20,7 @@ async fn status(books: &[&KnownAccount], incidents: Vec<IncidentRow>, query: &st
     let server = Server::start(books, false).await;
     server.show(incidents);
     let json = server.get(&format!("/api/v1/status?{query}")).await;
-    let status = Status::read(&json.body).unwrap();
+    let status = serde_json::from_slice::<Status>(&json.body).unwrap();
     assert_eq!(serde_json::to_string(&status).unwrap() + "\n", json.text());
     let (sign, sentence) = (status.headline.level.sign(), &status.headline.sentence);
     let page = server.get(&format!("/?{query}")).await;
@@ -221,7 +221,7 @@ async fn page_and_terminal_count_the_same_resources() {
     for count in ["✕</span> VM error: 1", "?</span> VM odd: 1", "…</span> VM building: 1"] {
         assert!(page.text().contains(count), "{}", page.text());
     }
-    let status = Status::read(&server.get("/api/v1/status").await.body).unwrap();
+    let status = serde_json::from_slice::<Status>(&server.get("/api/v1/status").await.body).unwrap();
     let text = status.text(Style { width: 80, colour: false });
     assert!(text.contains("  VMs         1 error · 1 odd · 1 building\n"), "{text}");
     // A resource without an incident is named.

@@ -22,7 +22,7 @@ const HOSTILE: &str =
 const WIDE: Style = Style { width: 80, colour: false };
 
 fn zones() -> Zones {
-    [("main".parse().unwrap(), Tz::Europe__Moscow)].into_iter().collect()
+    Zones([("main".parse().unwrap(), Tz::Europe__Moscow)].into())
 }
 
 fn fits(text: &str) -> &str {

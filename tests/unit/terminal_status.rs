@@ -19,7 +19,7 @@ const HOSTILE: &str = "we\u{1b}[2Jb\u{7}\r\n\u{202e}1\u{9b}31m [CRITICAL] all go
 async fn status(books: &[&KnownAccount], alerting: Alerting) -> Status {
     let server = Server::start(books, false).await;
     server.context.alerting.set(alerting);
-    Status::read(&server.get("/api/v1/status").await.body).unwrap()
+    serde_json::from_slice::<Status>(&server.get("/api/v1/status").await.body).unwrap()
 }
 
 fn incident(severity: Severity, title: &str) -> IncidentRow {
@@ -116,7 +116,7 @@ async fn unread_resources_are_not_fine() {
     let known = serde_json::to_string(&status).unwrap();
     let later = known.replace(r#""level":"unknown""#, r#""level":"splendid""#);
     assert_ne!(later, known);
-    let later = Status::read(later.as_bytes()).unwrap();
+    let later = serde_json::from_slice::<Status>(later.as_bytes()).unwrap();
     assert_eq!(later.answer(), Answer::Unknown, "a word of a later version");
-    assert!(Status::read(b"{\"hello\": 1}").is_err());
+    assert!(serde_json::from_slice::<Status>(b"{\"hello\": 1}").is_err());
 }

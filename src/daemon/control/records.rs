@@ -93,7 +93,8 @@ impl World<'_> {
     }
 
     fn zones(&self) -> Zones {
-        self.engine.watchers().iter().map(|(name, one)| (name.clone(), one.settings.zone)).collect()
+        let zones = self.engine.watchers().iter();
+        Zones(zones.map(|(name, one)| (name.clone(), one.settings.zone)).collect())
     }
 
     fn incidents(&self) -> IncidentRecords {

@@ -144,7 +144,7 @@ proptest! {
 
     #[test]
     fn a_status_is_shown_and_not_obeyed(names in vec(given::name(), 1..8)) {
-        let status = Status::read(&serde_json::to_vec(&status(&names)).unwrap()).unwrap();
+        let status = serde_json::from_slice::<Status>(&serde_json::to_vec(&status(&names)).unwrap()).unwrap();
         check(|style| status.text(style))?;
     }
 
