@@ -177,8 +177,7 @@ impl Pipeline {
         failure: Option<&SendFailure>,
     ) {
         let incident = story::several(self.log.in_mail(to, lane));
-        let result = failure.map(|failure| (failure.attempt(), failure.error.as_str()));
-        self.log_result(way, to, mail, incident.as_deref(), result);
+        self.log_result(way, to, mail, incident.as_deref(), failure);
         if let Some(failure) = failure.filter(|failure| failure.is_of_server()) {
             self.note_unusable(way, failure);
         } else if self.senders.holds.remove(way).is_some() {
@@ -242,29 +241,27 @@ impl Pipeline {
         recipient: &str,
         mail: &Rendered,
         incident: Option<&str>,
-        failure: Option<(Attempt, &str)>,
+        failure: Option<&SendFailure>,
     ) {
         let Rendered { message_id, subject, .. } = mail;
-        let counted = match failure {
-            None => {
-                tracing::info!(recipient, incident, subject, message_id, "mail sent");
-                Notification::Sent
-            }
-            Some((Attempt::Away, _)) => Notification::Retry,
-            Some((Attempt::Held | Attempt::InDoubt, error)) => {
-                tracing::warn!(recipient, incident, subject, message_id, %error, "{} takes no mail from us; the mail waits", way.words());
-                Notification::Retry
-            }
-            Some((Attempt::RecipientRefused | Attempt::MailRefused, error)) => {
-                tracing::error!(recipient, incident, subject, message_id, %error, "mail refused");
-                Notification::Refused
-            }
-            Some((Attempt::Sent | Attempt::Deferred | Attempt::ReplyLost, error)) => {
-                tracing::warn!(recipient, incident, subject, message_id, %error, "mail will be tried again");
-                Notification::Retry
-            }
+        let Some(failure @ SendFailure { error, .. }) = failure else {
+            tracing::info!(recipient, incident, subject, message_id, "mail sent");
+            return self.common.own.notification(Notification::Sent);
         };
-        self.common.own.notification(counted);
+        match failure.attempt() {
+            Attempt::Away => {}
+            Attempt::Held | Attempt::InDoubt => {
+                tracing::warn!(recipient, incident, subject, message_id, %error, "{} takes no mail from us; the mail waits", way.words());
+            }
+            Attempt::RecipientRefused | Attempt::MailRefused => {
+                tracing::error!(recipient, incident, subject, message_id, %error, "mail refused");
+            }
+            Attempt::Sent | Attempt::Deferred | Attempt::ReplyLost => {
+                tracing::warn!(recipient, incident, subject, message_id, %error, "mail will be tried again");
+            }
+        }
+        let is_refusal = failure.is_refusal();
+        self.common.own.notification(if is_refusal { Notification::Refused } else { Notification::Retry });
     }
 
     /// Forgets recipients whose webhook, chat or mail server left the configuration: they are owed nothing.
