@@ -10,9 +10,9 @@ use crate::daemon::control::{Reply, Request};
 
 pub(super) async fn run(file: &Path) -> Result<()> {
     let answer = Beside::of(file).ask(&Request::Health).await?;
-    let Ok(Reply::Health(health)) = answer else { bail!("the daemon does not say how it is") };
-    if !health.stuck.is_empty() {
-        bail!("the daemon answers, but its loops are stuck: {}; restart it", health.stuck.join(", "));
+    let Ok(Reply::Health { stuck }) = answer else { bail!("the daemon does not say how it is") };
+    if !stuck.is_empty() {
+        bail!("the daemon answers, but its loops are stuck: {}; restart it", stuck.join(", "));
     }
     print("hostwatch runs; all of its loops work\n")
 }

@@ -68,7 +68,7 @@ pub(super) async fn show(list: &ListArgs, request: Request) -> Result<()> {
         Reply::Outbox(all) => laid_out(json, screen, &all, OutboxRecords::text)?,
         Reply::Silences(all) => laid_out(json, screen, &all, SilenceRecords::text)?,
         Reply::Why(why) => laid_out(json, screen, &*why, WhyRecord::text)?,
-        Reply::Health(_) | Reply::Polled(_) | Reply::Done(_) => return Err(unfit()),
+        Reply::Health { .. } | Reply::Polled(_) | Reply::Done(_) => return Err(unfit()),
     };
     print(&text)
 }

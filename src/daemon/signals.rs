@@ -2,16 +2,15 @@
 //! something. The limits still apply.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::model::{AccountName, Collector};
 
-/// The accounts whose collectors take requests. Clones share it.
-#[derive(Clone, Default, Debug)]
-pub(super) struct PollRequests(Arc<Mutex<BTreeMap<AccountName, Requests>>>);
+/// The accounts whose collectors take requests.
+#[derive(Default, Debug)]
+pub(super) struct PollRequests(Mutex<BTreeMap<AccountName, Requests>>);
 
 /// Requests to the collectors of one account.
 #[derive(Default, Debug)]

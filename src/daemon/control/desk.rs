@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, Utc};
 use tokio::sync::{mpsc, oneshot};
 
-use super::protocol::{Asked, DaemonHealth, POLL_AT_MOST, Reply, Request, whole};
+use super::protocol::{Asked, POLL_AT_MOST, Reply, Request, whole};
 use crate::daemon::common::Common;
 use crate::daemon::pipeline::Message;
 use crate::http::{self, Answering, Control, Reload};
@@ -74,7 +74,10 @@ impl Desk {
     async fn ask(&self, request: Request) -> Result<Reply, String> {
         match request {
             Request::Poll { account } => self.poll(account.as_deref()).await,
-            Request::Health => Ok(Reply::Health(self.health())),
+            Request::Health => {
+                let stuck = self.common.liveness.stuck();
+                Ok(Reply::Health { stuck: stuck.into_iter().map(str::to_owned).collect() })
+            }
             Request::Reload => match http::reload(&self.reload).await {
                 Ok(said) => Ok(Reply::Done(said.to_owned())),
                 Err((_, why)) => Err(why),
@@ -90,11 +93,6 @@ impl Desk {
             | Request::Retry { .. }
             | Request::Drop { .. }) => self.ask_pipeline(other).await,
         }
-    }
-
-    fn health(&self) -> DaemonHealth {
-        let stuck = self.common.liveness.stuck().into_iter().map(str::to_owned).collect();
-        DaemonHealth { stuck }
     }
 
     /// Asks the pipeline, which answers between two of its messages.

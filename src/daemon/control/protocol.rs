@@ -113,7 +113,10 @@ pub(crate) fn whole(store: &Path) -> PathBuf {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Reply {
-    Health(DaemonHealth),
+    /// `stuck`: the loops that have not run for too long.
+    Health {
+        stuck: Vec<String>,
+    },
     /// The collectors that did not finish in time.
     Polled(Vec<(AccountName, Collector)>),
     Incidents(IncidentRecords),
@@ -122,11 +125,4 @@ pub(crate) enum Reply {
     Why(Box<WhyRecord>),
     /// It was done: a sentence, and lines below it.
     Done(String),
-}
-
-/// The state of the daemon itself.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct DaemonHealth {
-    /// Loops that have not run for too long.
-    pub stuck: Vec<String>,
 }
