@@ -13,7 +13,6 @@ use super::{forms, words};
 use crate::alert::{Debts, Event, Incident, Silence};
 use crate::model::mails::SentMail;
 use crate::model::{AccountName, Language};
-use crate::view::IncidentRow;
 
 /// The time zones of accounts, by name.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -47,17 +46,6 @@ pub(crate) struct IncidentRecords {
     pub time_zones: Zones,
     #[serde(flatten)]
     pub incidents: IncidentList,
-}
-
-impl IncidentRecords {
-    /// The records, the worst first.
-    pub(crate) fn of<'a>(
-        rows: impl Iterator<Item = &'a IncidentRow>,
-        zones: Zones,
-        now: DateTime<Utc>,
-    ) -> Self {
-        Self { generated_at: now, time_zones: zones, incidents: IncidentList::of(rows, now) }
-    }
 }
 
 /// The answer of `hostwatch outbox`.

@@ -11,6 +11,7 @@ use crate::alert::{
 use crate::model::mails::SentMail;
 use crate::terminal::Style;
 use crate::view::IncidentRow;
+use crate::view::incidents::IncidentList;
 use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecords, Zones};
 use crate::view::why::{DecisionRecord, Facts, WhyRecord};
 use account::*;
@@ -49,9 +50,14 @@ fn incidents_the_worst_first() {
     let mut over = row(Kind::VmStuck, Severity::Warning, Phase::Resolved, "VM db-1 stuck");
     over.resolved_at = Some(read_at());
     let open = row(Kind::VmError, Severity::Critical, Phase::Firing, &format!("VM {HOSTILE} in error"));
-    let records = IncidentRecords::of([over, known, open].iter(), zones(), read_at());
+    let records = |rows: &[IncidentRow]| IncidentRecords {
+        generated_at: read_at(),
+        time_zones: zones(),
+        incidents: IncidentList::of(rows.iter(), read_at()),
+    };
+    let none = records(&[]);
+    let records = records(&[over, known, open]);
     insta::assert_snapshot!("records_incidents_80", fits(&records.text(WIDE)));
-    let none = IncidentRecords::of(std::iter::empty(), zones(), read_at());
     assert_eq!(none.text(WIDE), "No open incidents\n");
     assert!(records.text(Style { width: 80, colour: true }).contains("\u{1b}[1;31m✕"));
 }

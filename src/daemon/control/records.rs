@@ -9,6 +9,7 @@ use super::protocol::{Reply, Request};
 use crate::alert::{AlertSettings, Debts, Engine, Facts, Incident, Key, Kind, Log, Muted, Target, Watcher};
 use crate::model::{AccountName, Snapshot};
 use crate::store::{Restored, Store, StoreError};
+use crate::view::incidents::IncidentList;
 use crate::view::records::{IncidentRecords, OutboxRecords, SilenceRecords, Zones};
 use crate::view::why::{self, DecisionRecord, WhyRecord};
 use crate::view::{IncidentRow, decided, lookup, reasons};
@@ -101,7 +102,8 @@ impl World<'_> {
         let facts = self.facts();
         let rows: Vec<IncidentRow> =
             self.engine.incidents.values().filter_map(|one| IncidentRow::of(one, self.log, &facts)).collect();
-        IncidentRecords::of(rows.iter(), self.zones(), self.now)
+        let incidents = IncidentList::of(rows.iter(), self.now);
+        IncidentRecords { generated_at: self.now, time_zones: self.zones(), incidents }
     }
 
     /// The incident with this key, or with this name or number if only one has it.
