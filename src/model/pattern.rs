@@ -2,29 +2,22 @@
 
 /// `*` matches any run of characters and `?` one; other characters match themselves, in the same case.
 pub(crate) fn matches_pattern(pattern: &str, name: &str) -> bool {
-    let (mut pattern, mut name) = (pattern.chars(), name.chars());
-    // The pattern behind the last `*`, and the rest of the name behind the characters that it has taken so far.
-    let mut star = None;
-    loop {
-        let (mut pattern_left, mut name_left) = (pattern.clone(), name.clone());
-        match (pattern_left.next(), name_left.next()) {
-            (Some('*'), _) => {
-                star = Some((pattern_left.clone(), name.clone()));
-                pattern = pattern_left;
+    let name: Vec<char> = name.chars().collect();
+    // At each number of characters: whether the pattern so far matches that many of the name.
+    let mut matches = vec![false; name.len() + 1];
+    matches[0] = true;
+    for want in pattern.chars() {
+        if want == '*' {
+            let shortest = matches.iter().position(|&is_match| is_match).unwrap_or(matches.len());
+            matches[shortest..].fill(true);
+        } else {
+            for (at, &is) in name.iter().enumerate().rev() {
+                matches[at + 1] = matches[at] && (want == '?' || want == is);
             }
-            (None, None) => return true,
-            (Some(want), Some(is)) if want == '?' || want == is => {
-                (pattern, name) = (pattern_left, name_left);
-            }
-            _ => {
-                let Some((after_star, taken)) = &mut star else { return false };
-                if taken.next().is_none() {
-                    return false;
-                }
-                (pattern, name) = (after_star.clone(), taken.clone());
-            }
+            matches[0] = false;
         }
     }
+    matches[name.len()]
 }
 
 #[cfg(test)]

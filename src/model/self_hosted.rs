@@ -50,20 +50,14 @@ pub(crate) fn site_of<'a>(snapshot: &'a Snapshot, domain: &str) -> Option<(&'a A
 }
 
 fn in_account(state: &AccountState, own: &[IpAddr]) -> Option<OwnVm> {
-    let matched = |text: Option<&str>| {
-        let address = text?.trim().parse::<IpAddr>().ok()?.to_canonical();
-        own.contains(&address).then_some(address)
-    };
-    let listed = state.vms.rows.iter().find_map(|vm| {
-        let ips = vm.ips.iter().flatten();
-        ips.filter_map(|ip| matched(ip.address.as_deref())).map(|address| (vm.id, address)).next()
-    });
+    let of_vms =
+        state.vms.rows.iter().flat_map(|vm| vm.ips.iter().flatten().map(move |ip| (vm.id, &ip.address)));
     // The listing of addresses may have one that the VM's own record lacks.
-    let found = listed.or_else(|| {
-        let mut ips = state.ips.rows.iter();
-        ips.find_map(|ip| Some((ip.vm?, matched(ip.address.as_deref())?)))
-    });
-    let (vm, address) = found?;
+    let listed = state.ips.rows.iter().filter_map(|ip| Some((ip.vm?, &ip.address)));
+    let (vm, address) = of_vms.chain(listed).find_map(|(vm, text)| {
+        let address = text.as_deref()?.trim().parse::<IpAddr>().ok()?.to_canonical();
+        own.contains(&address).then_some((vm, address))
+    })?;
     let vm_name = state.vms.get(vm).and_then(|vm| vm.name.clone());
     Some(OwnVm { account: state.profile.name.clone(), vm, vm_name, address })
 }
