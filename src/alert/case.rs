@@ -1,8 +1,6 @@
 //! The question "what does this recipient have to hear of this incident?" as a value, and its answers: an event
 //! that is owed, or the reason why none is.
 
-use std::fmt;
-
 use chrono::{DateTime, Utc};
 
 use super::cut_off::CutOff;
@@ -77,35 +75,51 @@ impl Due {
 }
 
 /// The reason why nothing is owed.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, strum::Display)]
 pub(crate) enum Why {
     /// The resource is fine.
+    #[strum(to_string = "it is not wrong")]
     Fine,
     /// The incident is not confirmed.
+    #[strum(to_string = "it is not confirmed yet")]
     Pending,
     /// The resource was seen right again, but not often enough.
+    #[strum(to_string = "it was seen right again, not often enough yet")]
     Recovering,
     /// The first mail will list it.
+    #[strum(to_string = "the first mail will list it")]
     FirstMail,
+    #[strum(to_string = "it or its cause is read first")]
     NotRead,
+    #[strum(to_string = "it cannot be read now")]
     Unread,
+    #[strum(to_string = "it is silenced")]
     Silenced,
+    #[strum(to_string = "the mail about {0} covers it")]
     Explained(Key),
     /// The recipient knows.
+    #[strum(to_string = "this recipient knows")]
     Told,
     /// Somebody acknowledged the incident.
+    #[strum(to_string = "it is acknowledged")]
     Acknowledged,
     /// Other recipients are told of the beginning first.
+    #[strum(to_string = "others are told first")]
     Escalation,
     /// The recipient left the configuration.
+    #[strum(to_string = "this is no recipient")]
     Left,
     /// Somebody dropped the mail by hand.
+    #[strum(to_string = "somebody dropped it by hand")]
     Dropped,
     /// A mail of the same kind went out within a day.
+    #[strum(to_string = "a mail of this kind went out within a day")]
     ToldToday,
     /// The mail about the cut-off, which is owed, will say it.
+    #[strum(to_string = "the mail about the cut-off will say it")]
     SameReport,
     /// The end could not be mailed for a week.
+    #[strum(to_string = "its end could not be told for a week")]
     Lapsed,
 }
 
@@ -123,29 +137,6 @@ impl Why {
                 | Self::SameReport
                 | Self::Lapsed
         )
-    }
-}
-
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Fine => "it is not wrong",
-            Self::Pending => "it is not confirmed yet",
-            Self::Recovering => "it was seen right again, not often enough yet",
-            Self::FirstMail => "the first mail will list it",
-            Self::NotRead => "it or its cause is read first",
-            Self::Unread => "it cannot be read now",
-            Self::Silenced => "it is silenced",
-            Self::Explained(key) => return write!(f, "the mail about {key} covers it"),
-            Self::Told => "this recipient knows",
-            Self::Acknowledged => "it is acknowledged",
-            Self::Escalation => "others are told first",
-            Self::Left => "this is no recipient",
-            Self::Dropped => "somebody dropped it by hand",
-            Self::ToldToday => "a mail of this kind went out within a day",
-            Self::SameReport => "the mail about the cut-off will say it",
-            Self::Lapsed => "its end could not be told for a week",
-        })
     }
 }
 

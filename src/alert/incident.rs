@@ -26,6 +26,7 @@ pub(crate) enum Phase {
     /// Over: seen right again.
     Resolved,
     /// Over: the resource is gone.
+    #[strum(serialize = "resolved")]
     Removed,
     /// Nothing watches it any more, so nobody knows whether it is over.
     Unwatched,
@@ -34,12 +35,7 @@ pub(crate) enum Phase {
 impl Phase {
     /// The word for it in metrics, commands and pages.
     pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Removed => "resolved",
-            Self::Pending | Self::Firing | Self::Recovering | Self::Resolved | Self::Unwatched => {
-                self.into_str()
-            }
-        }
+        self.into_str()
     }
 
     /// Whether the incident is open: firing, or not recovered yet.
@@ -211,50 +207,43 @@ impl Incident {
     /// The transitions: phase × verdict.
     fn step(&mut self, verdict: Verdict, subject: Subject, reading: &Reading, settings: &AlertSettings) {
         use Phase::{Firing, Pending, Recovering, Removed, Resolved, Unwatched};
+        let is_same = matches!(&verdict, Verdict::Bad { value, .. } if *value == self.value);
+        if let Verdict::Bad { value, .. } = &verdict {
+            if !is_same || !self.is_seen_wrong() {
+                self.severity = settings.severity_of(&self.key, value);
+            }
+            (self.subject, self.value) = (subject, value.clone());
+        }
         match (self.phase, verdict) {
             (_, Verdict::Frozen)
+            | (Firing, Verdict::Bad { .. })
             | (Resolved | Removed, Verdict::Good | Verdict::Gone { .. })
             | (Resolved | Removed | Unwatched, Verdict::Other | Verdict::Unwatched(_)) => {}
             // It is over as it was told. The next bad reading is the first one.
             (Unwatched, Verdict::Good | Verdict::Gone { .. }) => self.streak = 1,
             // It was confirmed before, and no reading showed it right since. Somebody may still wait for the end.
-            (Unwatched, Verdict::Bad { value, .. })
+            (Unwatched, Verdict::Bad { .. })
                 if self.streak == 0 && self.ended.is_some_and(|ended| reading.at - ended < LAPSE) =>
             {
-                self.severity = settings.severity_of(&self.key, &value);
-                (self.subject, self.value) = (subject, value);
                 self.run_since = reading.at;
                 self.open(Cause::WatchedAgain, reading.at);
             }
-            (Resolved | Removed | Unwatched, Verdict::Bad { hold, value }) => {
-                (self.phase, self.subject, self.value) = (Pending, subject, value);
-                self.severity = settings.severity_of(&self.key, &self.value);
-                self.begin_run(reading);
+            (Resolved | Removed | Unwatched, Verdict::Bad { hold, .. }) => {
+                (self.phase, self.run_since, self.streak) = (Pending, reading.at, 1);
                 self.confirm(hold, reading.at, settings);
             }
-            (Pending, Verdict::Bad { hold, value }) => {
-                if value != self.value {
-                    self.severity = settings.severity_of(&self.key, &value);
-                    (self.value, self.run_since) = (value, reading.at);
+            (Pending, Verdict::Bad { hold, .. }) => {
+                if !is_same {
+                    self.run_since = reading.at;
                 }
                 self.streak += 1;
                 self.confirm(hold, reading.at, settings);
             }
+            (Recovering, Verdict::Bad { .. }) => {
+                (self.phase, self.streak, self.why) = (Firing, 0, Cause::WrongAgain);
+            }
             (Pending, Verdict::Good | Verdict::Gone { .. } | Verdict::Unwatched(_) | Verdict::Other) => {
                 (self.phase, self.why) = (Resolved, Cause::Unconfirmed);
-            }
-            (Firing, Verdict::Bad { value, .. }) => {
-                if value != self.value {
-                    self.severity = settings.severity_of(&self.key, &value);
-                }
-                (self.subject, self.value) = (subject, value);
-            }
-            (Recovering, Verdict::Bad { value, .. }) => {
-                if value != self.value {
-                    self.severity = settings.severity_of(&self.key, &value);
-                }
-                (self.phase, self.streak, self.why) = (Firing, 0, Cause::WrongAgain);
-                (self.subject, self.value) = (subject, value);
             }
             (Firing | Recovering, Verdict::Other) => {
                 (self.phase, self.streak) = (Firing, 0);
@@ -307,10 +296,6 @@ impl Incident {
         self.end(Phase::Resolved, reading.at, why);
     }
 
-    fn begin_run(&mut self, reading: &Reading) {
-        (self.run_since, self.streak) = (reading.at, 1);
-    }
-
     fn confirm(&mut self, hold: std::time::Duration, at: DateTime<Utc>, settings: &AlertSettings) {
         let (polls, seen) = (settings.confirm_polls, self.streak);
         let held = (at - self.run_since).to_std().unwrap_or_default();
@@ -332,9 +317,7 @@ impl Incident {
     /// Takes in one more reading that shows it right. A flapping incident recovers by time.
     fn recover(&mut self, polls: u32, phase: Phase, why: Cause, reading: &Reading, settings: &AlertSettings) {
         if self.phase == Phase::Firing {
-            self.phase = Phase::Recovering;
-            self.begin_run(reading);
-            self.streak = 0;
+            (self.phase, self.run_since, self.streak) = (Phase::Recovering, reading.at, 0);
         }
         let needed = settings.recover_polls;
         // It counts as right since the first of the readings that suffice.
