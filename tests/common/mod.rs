@@ -643,15 +643,6 @@ pub struct Received {
     pub raw: Vec<u8>,
 }
 
-impl Received {
-    /// The date in the mail.
-    pub fn dated(&self) -> chrono::DateTime<chrono::Utc> {
-        let raw = String::from_utf8_lossy(&self.raw);
-        let date = raw.lines().find_map(|line| line.strip_prefix("Date: ")).unwrap();
-        chrono::DateTime::parse_from_rfc2822(date).unwrap().to_utc()
-    }
-}
-
 /// All mails that the server took.
 pub fn received(smtp: &SmtpServer) -> Vec<Received> {
     smtp.seen().accepted().into_iter().map(|mail| read(&mail.raw)).collect()

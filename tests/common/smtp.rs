@@ -39,7 +39,6 @@ pub enum Stage {
     Data,
     /// It sent the mail and its dot.
     Dot,
-    Noop,
     Rset,
     Quit,
 }
@@ -355,7 +354,6 @@ impl Session {
                 self.do_act(act, "250 2.1.5 ok").await
             }
             "DATA" => self.data(line).await,
-            "NOOP" => self.answer(Stage::Noop, line, "250 ok").await,
             "RSET" => self.answer(Stage::Rset, line, "250 ok").await,
             "QUIT" => {
                 self.answer(Stage::Quit, line, "221 bye").await?;

@@ -47,12 +47,10 @@ impl Vitals {
                 connections.insert(columns[9].to_owned(), port);
             }
         }
-        let status = std::fs::read_to_string(format!("{process}/status")).unwrap();
-        let threads = status.lines().find_map(|line| line.strip_prefix("Threads:")).unwrap();
         Self {
             descriptors: targets.len() - connections.len(),
             connections: connections.into_values().collect(),
-            threads: threads.trim().parse().unwrap(),
+            threads: usize::try_from(daemon.status_of_process("Threads")).unwrap(),
         }
     }
 }

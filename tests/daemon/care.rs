@@ -154,33 +154,6 @@ fn one_digest_a_date_without_gap() {
     assert_eq!(digests().len(), dates.len(), "each date once: {dates:?}");
 }
 
-#[test]
-fn a_digest_and_a_reminder_wait_apart() {
-    let (mut clock, provider, smtp) = (Clock::new(), Provider::start(SCENARIO), SmtpServer::plain());
-    let daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
-    wait_for(&smtp, STARTED);
-    provider.set_vm(10001, "error");
-    wait_for(&smtp, &opened(10001));
-    daemon.owes_nothing();
-    smtp.on(Stage::Rcpt, Act::reply("451 4.7.1 greylisted"));
-    for (from, to) in
-        [("digest = \"\"", "digest = \"* * * * * *\""), ("digest = \"* * * * * *\"", "digest = \"\"")]
-    {
-        daemon.configure(from, to);
-        assert_eq!(daemon.request("POST", "/-/reload").0, 200);
-        until("the digest waits", || daemon.outbox().contains("greylisted"));
-    }
-    clock.pass(Duration::hours(25));
-    until("the reminder is owed", || daemon.outbox().contains("reminder:1"));
-    smtp.forget_rules();
-    ok(&daemon, &["outbox", "retry", "all"]);
-    wait_for(&smtp, "main/vm_error/10001 reminder:1");
-    daemon.owes_nothing();
-    let told = told_to(&smtp, OPS);
-    let digests = told.iter().filter(|pair| pair.starts_with("main/vm_error/10001 digest:")).count();
-    assert_eq!(digests, 1, "{told:?}");
-}
-
 /// By key, schedule, rule, name and state. The end of watching is one mail, and a problem that is watched again
 /// and still there is mailed again.
 #[test]
@@ -239,23 +212,4 @@ fn unwatched_incidents_end_once_and_begin_anew() {
     assert_eq!((times("opened"), times("unwatched"), times("resolved")), (5, 4, 0), "{told:?}");
     provider.set_vm(10001, "active");
     wait_for(&smtp, "main/vm_error/10001 resolved");
-}
-
-/// Changed at a start.
-#[test]
-fn a_removed_account_has_no_open_incidents() {
-    let (provider, smtp, mut daemon) = watching("");
-    provider.set_vm(10001, "error");
-    wait_for(&smtp, "main/vm_error/10001 opened");
-    provider.lasts_days(5);
-    wait_for(&smtp, "main/disconnect/account rung:7");
-    assert_eq!(daemon.stop(), 0);
-    daemon.configure("[accounts.main]", "[accounts.other]");
-    daemon.run();
-    wait_for(&smtp, "other/vm_error/10001 opened");
-    for key in ["main/vm_error/10001", "main/disconnect/account"] {
-        wait_for(&smtp, &format!("{key} unwatched"));
-        assert!(!ok(&daemon, &["incidents"]).lines().any(|line| line.trim() == key), "{key}");
-    }
-    assert!(!daemon.page().contains("account=\"main\""));
 }

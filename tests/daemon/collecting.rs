@@ -1,4 +1,4 @@
-//! Polls that need more than their schedule: containers that vanish, clocks that differ, machines that slept.
+//! Polls that need more than their schedule: clocks that differ, machines that slept.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -16,33 +16,6 @@ const BALANCE: &str = "/api/v1/expected_balance/";
 fn told(smtp: &SmtpServer, what: &str) -> Vec<String> {
     let pairs = received(smtp).into_iter().flat_map(|mail| mail.pairs);
     pairs.filter(|pair| pair.contains(what)).collect()
-}
-
-/// A container that vanishes between two calls is no failure.
-#[test]
-fn sites_may_vanish_with_their_container() {
-    let provider = Provider::start("time_zone = \"UTC\"\nvms = 1\ncontainers = 2\nsites = 4\n");
-    let smtp = SmtpServer::plain();
-    let daemon = Daemon::start(&provider, smtp.address);
-    wait_for(&smtp, STARTED);
-    let sites = Fault::new(FaultKind::Status, "/api/v2/hosting/containers/302/virtualhosts/");
-    provider.has(Fault { code: Some(404), count: Some(2), ..sites });
-    until("its sites are read again", || {
-        let mut requests = provider.simulator.requests();
-        requests.retain(|entry| entry.path.starts_with("/api/v2/hosting/containers/302/"));
-        let unread = requests.iter().filter(|entry| entry.status == 404).count();
-        unread == 2 && requests.last().is_some_and(|entry| entry.status == 200)
-    });
-    provider.say(r#"{"container": 302}"#, "remove_container");
-    until("its series to vanish", || {
-        !daemon.page().contains("hosting_container_info{account=\"main\",container=\"302\"")
-    });
-    provider.all_polled(2);
-    assert!(
-        !daemon.log.lines().iter().any(|line| line.contains("message=\"cannot read\"")),
-        "{:#?}",
-        daemon.log.lines()
-    );
 }
 
 /// A provider that is down knows the time as well.

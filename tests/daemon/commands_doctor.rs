@@ -126,21 +126,6 @@ fn failures_name_their_remedy() {
 }
 
 #[test]
-fn a_daemon_without_mail_is_found() {
-    let provider = Provider::start(SCENARIO);
-    let mut daemon = Daemon::prepare(&provider, ([127, 0, 0, 1], 1).into(), "");
-    daemon.mails_nobody();
-    let (_, text, error) = daemon.command(&["doctor"]);
-    assert_eq!(check(&text, "daemon").0, "-", "{text} {error}");
-    daemon.run();
-    let (code, text, error) = daemon.command(&["doctor"]);
-    assert_eq!(code, 0, "{text} {error}");
-    assert_eq!(check(&text, "daemon").0, "ok", "{text}");
-    assert!(check(&text, "daemon").1.starts_with("running, answers at"), "{text}");
-    assert_eq!(daemon.stop(), 0);
-}
-
-#[test]
 fn check_config_finds_unread_credentials() {
     let provider = Provider::start(SCENARIO);
     let mut daemon = Daemon::prepare(&provider, ([127, 0, 0, 1], 1).into(), "");

@@ -99,22 +99,3 @@ fn stale_data_leave_metrics_and_page() {
         !daemon.page().contains("hosting_vm_info{")
     });
 }
-
-/// A 404 may mean that the date is too far away, or nothing at all.
-#[test]
-fn a_404_shortens_the_horizon_of_its_own_poll_alone() {
-    let (provider, smtp) = (Provider::start(SCENARIO), SmtpServer::plain());
-    let path = "/api/v1/expected_balance/";
-    let mut daemon = Daemon::prepare(&provider, smtp.address, "");
-    daemon.environment.push(("HOSTWATCH_HASTE", "30".to_owned()));
-    let asked = || {
-        let requests = provider.simulator.requests();
-        let dates = requests.iter().filter_map(|entry| Some(entry.path.strip_prefix(path)?.to_owned()));
-        dates.collect::<Vec<_>>()
-    };
-    provider.fails(path, 404);
-    daemon.run();
-    until("a second poll is over", || asked().len() > 14);
-    let dates = asked();
-    assert_eq!(dates[..7], dates[7..14], "90, 45, 22, 11, 5, 2 and 1 days");
-}

@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use common::smtp::{Act, Setup, SmtpServer, Stage};
+use common::smtp::SmtpServer;
 use common::*;
 
 #[test]
@@ -65,48 +65,4 @@ fn healthy_broken_restarted_repaired() {
     assert_eq!(daemon.stop(), 0);
     let secrets = ["hosting-token", "vm-api-key", "billing-password"];
     assert!(daemon.log.lines().iter().all(|line| secrets.iter().all(|secret| !line.contains(secret))));
-}
-
-#[test]
-fn mails_wait_for_their_server() {
-    let provider = Provider::start(SCENARIO);
-    // A port that nobody listens on; later the server starts there.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut daemon = Daemon::prepare(&provider, ([127, 0, 0, 1], port).into(), "");
-    daemon.environment.push(("HOSTWATCH_HASTE", "30".to_owned()));
-    daemon.run();
-    daemon.log.wait("the mail server cannot be used");
-    provider.set_vm(10001, "error");
-    daemon.shows(r#"hosting_vm_state{account="main",vm="10001",state="error"} 1"#);
-    daemon.shows("hostwatch_outbox_messages{state=\"queued\"} 1");
-    // After a kill the mail is still owed.
-    daemon.kill();
-    let smtp = SmtpServer::start(Setup { port, ..Setup::default() });
-    smtp.once(Stage::Rcpt, Act::reply("451 later"));
-    daemon.run();
-    // The first mail could not leave before.
-    wait_for(&smtp, "main/vm_error/10001 started");
-    provider.all_polled(2);
-    let pairs: Vec<String> = received(&smtp).into_iter().flat_map(|mail| mail.pairs).collect();
-    assert_eq!(pairs, ["main/vm_error/10001 started"]);
-    daemon.shows("hostwatch_outbox_messages{state=\"held\"} 0");
-}
-
-/// Another program holds the store, so the start takes as long as the test wants.
-#[test]
-fn a_reload_that_is_asked_for_during_the_start_comes_after_it() {
-    let (_provider, _smtp, mut daemon) = watching("");
-    assert_eq!(daemon.stop(), 0);
-    let store = rusqlite::Connection::open(daemon.directory.path().join("hostwatch.db")).unwrap();
-    store.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE").unwrap();
-    let mut command = std::process::Command::new(binary());
-    command.args(["run", "--web.listen-address=127.0.0.1:0"]);
-    daemon.begin(command);
-    // To open the file and close it here would end the lock of this process.
-    let locked = format!("FLOCK  ADVISORY  WRITE {} ", daemon.id());
-    until("it has locked its store", || std::fs::read_to_string("/proc/locks").unwrap().contains(&locked));
-    daemon.signal("HUP");
-    drop(store);
-    daemon.has_begun();
-    daemon.log.wait("configuration reloaded");
 }

@@ -84,14 +84,6 @@ impl World {
         received(&self.smtp).into_iter().filter(of_it).nth(before).unwrap()
     }
 
-    /// Moves the clock to a moment, and lets the reports of that time come.
-    pub(crate) fn go(&mut self, at: DateTime<Utc>) {
-        // Waits first, since a running conversation would time out.
-        self.daemon.owes_nothing();
-        self.clock.pass(at - self.clock.now());
-        self.billing.polled();
-    }
-
     fn nothing_after(&self, before: usize) {
         self.billing.polled();
         let told = self.told("disconnect");
@@ -180,38 +172,4 @@ fn amounts_outlive_a_restart() {
     assert!(mail.text.contains("as of "), "{}", mail.text);
     let (_, page) = world.daemon.request("GET", "/");
     assert!(page.contains("236"), "{page}");
-}
-
-/// The events that the recipient of escalations was told of.
-fn boss(world: &World) -> Vec<String> {
-    told_to(&world.smtp, "boss@example.com")
-}
-
-#[test]
-fn a_near_cut_off_escalates_despite_acks() {
-    let cut_off = |start: DateTime<Utc>| start + Duration::hours(6 * 24);
-    let extra = "[alerts]\nescalate_to = [\"boss@example.com\"]\n";
-    let mut world = World::new(extra, |start| report(start, 60, Some(cut_off(start))));
-    world.next(0, "rung:7");
-    let (code, ..) = world.daemon.command(&["ack", "main/disconnect/account", "--comment", "Ann pays"]);
-    assert_eq!(code, 0);
-    assert_eq!(boss(&world), Vec::<String>::new());
-    let day = |days: i64| cut_off(world.start) - Duration::days(days) + Duration::minutes(5);
-    let (last_safe, next) = (day(4), day(3));
-    for (at, event, before) in [(last_safe, "escalated", 0), (next, "rung:3", 1)] {
-        world.go(at);
-        until(event, || boss(&world).len() > before);
-        assert_eq!(boss(&world)[before], format!("main/disconnect/account {event}"));
-    }
-    // It stays a problem.
-    assert_eq!(world.daemon.command(&["ack", "main/disconnect/account"]).0, 0);
-    until("the status knows", || {
-        let (code, status, _) = world.daemon.command(&["status"]);
-        code == 1 && status.starts_with("✕ Cut-off ") && status.contains(", acknowledged ")
-    });
-    let mail = flat(&wait_for(&world.smtp, "main/disconnect/account escalated").text);
-    assert!(mail.contains("he last day on which a payment arrives in time has come"), "{mail}");
-    world.billing.says(report(world.start, 5000, None));
-    until("the end is told", || boss(&world).len() > 2);
-    assert_eq!(boss(&world)[2..], ["main/disconnect/account resolved"]);
 }

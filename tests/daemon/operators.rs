@@ -128,6 +128,25 @@ fn a_hangup_during_the_start_ends_nothing() {
     assert_eq!(daemon.stop(), 0);
 }
 
+/// Another program holds the store, so the start takes as long as the test wants.
+#[test]
+fn a_reload_that_is_asked_for_during_the_start_comes_after_it() {
+    let (_provider, _smtp, mut daemon) = watching("");
+    assert_eq!(daemon.stop(), 0);
+    let store = rusqlite::Connection::open(daemon.directory.path().join("hostwatch.db")).unwrap();
+    store.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE").unwrap();
+    let mut command = Command::new(binary());
+    command.args(["run", "--web.listen-address=127.0.0.1:0"]);
+    daemon.begin(command);
+    // To open the file and close it here would end the lock of this process.
+    let locked = format!("FLOCK  ADVISORY  WRITE {} ", daemon.id());
+    until("it has locked its store", || fs::read_to_string("/proc/locks").unwrap().contains(&locked));
+    daemon.signal("HUP");
+    drop(store);
+    daemon.has_begun();
+    daemon.log.wait("configuration reloaded");
+}
+
 #[test]
 fn a_variable_that_is_no_text_is_named() {
     let (_provider, _smtp, daemon) = stopped();

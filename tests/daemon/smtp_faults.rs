@@ -24,7 +24,7 @@ const STAGES: [Stage; 8] = [
     Stage::Data,
     Stage::Dot,
 ];
-const CODES: [&str; 4] = ["421 4.0.0", "451 4.0.0", "550 5.7.1", "552 5.2.3"];
+const CODES: [&str; 3] = ["451 4.0.0", "550 5.7.1", "552 5.2.3"];
 
 /// A healthy daemon that has sent its first mail, with the outbox's delays divided by `haste`.
 fn healthy(haste: u32, extra: &str) -> (Provider, SmtpServer, Daemon) {

@@ -8,14 +8,14 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use certificates::Authority;
 use common::smtp::SmtpServer;
-use common::{Daemon, Provider, SCENARIO, until};
+use common::{Daemon, Provider, SCENARIO, outcome, until};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
@@ -118,27 +118,9 @@ fn tls_and_passwords_follow_their_file() {
 
 /// The error of a command that must fail at once.
 fn refused(daemon: &Daemon, command: &mut Command) -> String {
-    let command = command.env_clear().current_dir(daemon.directory.path()).stderr(Stdio::piped());
-    let mut child = Kept(command.spawn().unwrap());
-    let mut code = None;
-    until("it ends by itself", || {
-        code = child.0.try_wait().unwrap();
-        code.is_some()
-    });
-    assert_eq!(code.unwrap().code(), Some(1));
-    let mut said = String::new();
-    child.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    said
-}
-
-/// A process that ends with the test.
-struct Kept(Child);
-
-impl Drop for Kept {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+    let (code, _, error) = outcome(command.env_clear().current_dir(daemon.directory.path()));
+    assert_eq!(code, 1, "{error}");
+    error
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The parts that keep a daemon trustworthy for years: the heartbeat, systemd's watchdog, reloads that leave
-//! unchanged parts alone, secrets that are replaced while it runs. The real binary throughout.
+//! unchanged parts alone. The real binary throughout.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -168,75 +168,4 @@ fn a_reload_keeps_unchanged_parts() {
     daemon.configure("vm_api_key = \"vm-api-key\"", "vm_api_key = \"wrong\"");
     assert_eq!(daemon.request("POST", "/-/reload").0, 200);
     wait_for(&smtp, "main/credentials_rejected/vm opened");
-    // An account that comes and goes.
-    let second = account("second", provider.address);
-    let file = daemon.config();
-    let first = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, format!("{first}{second}")).unwrap();
-    daemon.signal("HUP");
-    until("its series", || daemon.page().contains("hosting_containers{account=\"second\""));
-    std::fs::write(&file, first).unwrap();
-    daemon.signal("HUP");
-    until("no series of it", || !daemon.page().contains("account=\"second\""));
-}
-
-#[test]
-fn a_replaced_secret_is_read() {
-    let provider = Provider::start(SCENARIO);
-    let smtp = SmtpServer::plain();
-    let mut daemon = hasty(&provider, &smtp, "");
-    let secret = daemon.directory.path().join("vm.key");
-    std::fs::write(&secret, "wrong\n").unwrap();
-    let line = format!("vm_api_key_file = \"{}\"", secret.display());
-    daemon.configure("vm_api_key = \"vm-api-key\"", &line);
-    daemon.run();
-    daemon.log.wait("message=\"cannot read\"");
-    std::fs::write(&secret, "vm-api-key\n").unwrap();
-    daemon.log.wait("a file of secrets or of the web configuration has changed");
-    daemon.log.wait("configuration reloaded");
-    daemon.shows(r#"hostwatch_collector_success{account="main",collector="vms"} 1"#);
-}
-
-#[test]
-fn after_a_sleep_rungs_follow_the_clock() {
-    let (mut clock, provider, smtp) = (clock::Clock::new(), Provider::start(SCENARIO), SmtpServer::plain());
-    provider.lasts_days(10);
-    let daemon = Daemon::start_by(&clock, &provider, smtp.address, "");
-    wait_for(&smtp, "main/disconnect/account rung:14");
-    daemon.owes_nothing();
-    let seconds = |name: &str| -> i64 {
-        let value =
-            daemon.page().lines().find_map(|line| line.strip_prefix(name)?.split_once(' ')?.1.parse().ok());
-        value.map_or(0, |value: f64| value as i64)
-    };
-    let cut_off = || seconds("hosting_billing_disconnect_timestamp_seconds{");
-    until("the date on the page", || cut_off() > 0);
-    let cut_off = chrono::DateTime::from_timestamp(cut_off(), 0).unwrap();
-    // By the clock before the sleep, the next rung falls due a moment later.
-    clock.pass(cut_off - chrono::Duration::days(7) - chrono::Duration::seconds(100) - clock.now());
-    daemon.log.wait("everything is looked at again");
-    // The provider is down, and nothing tells the time.
-    drop(provider);
-    daemon.log.wait("cannot read");
-    let failed = || -> u64 {
-        let page = daemon.page();
-        let failures = page.lines().filter(|line| {
-            line.starts_with("hostwatch_collector_polls_total{") && line.contains("result=\"failure\"")
-        });
-        failures.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum()
-    };
-    let before = failed();
-    clock.set(chrono::Duration::days(2));
-    for turn in 1..=3 {
-        let is_told =
-            || received(&smtp).iter().flat_map(|mail| &mail.pairs).any(|pair| pair.ends_with(" rung:7"));
-        until("polls that fail", || is_told() || failed() >= before + turn * 3);
-        clock.pass(chrono::Duration::seconds(50));
-    }
-    let mail = wait_for(&smtp, "main/disconnect/account rung:7");
-    // The clock before the sleep differs by two days.
-    assert!((clock.now() - mail.dated()).abs() < chrono::Duration::hours(1), "{}", mail.dated());
-    // For two days no poll ran; failures are timed from the waking on.
-    let told = received(&smtp);
-    assert!(told.iter().flat_map(|mail| &mail.pairs).all(|pair| !pair.contains("failing")), "{told:?}");
 }

@@ -1,6 +1,5 @@
 //! The daemon under attack, and the checks of its memory, its log and its other collectors.
 
-use std::path::Path;
 use std::time::Duration;
 
 use super::bodies::Endpoint;
@@ -54,7 +53,7 @@ impl Victim {
         victim.is_well(&Endpoint::ALL);
         let info = |line: &&str| line.starts_with("hosting_") && line.contains("_info{account=\"main\"");
         victim.known = victim.daemon.page().lines().filter(info).map(str::to_owned).collect();
-        victim.base_mib = status_mib(victim.daemon.id(), "VmRSS");
+        victim.base_mib = victim.mib("VmRSS");
         victim
     }
 
@@ -106,11 +105,14 @@ impl Victim {
 
     /// The highest memory since the last call, beyond its base.
     pub fn peak_mib(&self) -> u64 {
-        let id = self.daemon.id();
-        let peak = status_mib(id, "VmHWM").saturating_sub(self.base_mib);
+        let peak = self.mib("VmHWM").saturating_sub(self.base_mib);
         // Resets the mark.
-        std::fs::write(Path::new("/proc").join(id.to_string()).join("clear_refs"), "5").unwrap();
+        std::fs::write(format!("/proc/{}/clear_refs", self.daemon.id()), "5").unwrap();
         peak
+    }
+
+    fn mib(&self, name: &str) -> u64 {
+        self.daemon.status_of_process(name) / 1024
     }
 
     /// Fails if the attack took more memory than promised, or affected other parts.
@@ -155,11 +157,4 @@ pub fn complete(account: &str, endpoint: Endpoint, value: u8) -> String {
 fn line(what: &str, account: &str, endpoint: Endpoint, value: u8) -> String {
     let collector = endpoint.collector();
     format!("hostwatch_collector_{what}{{account=\"{account}\",collector=\"{collector}\"}} {value}")
-}
-
-/// A line of `/proc/ID/status` in MiB.
-pub fn status_mib(id: u32, name: &str) -> u64 {
-    let text = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).unwrap();
-    line.trim().trim_end_matches(" kB").trim().parse::<u64>().unwrap() / 1024
 }

@@ -170,7 +170,3 @@ def apply(change, contents, names):
         content = contents[change.file]
         content.extend(bytes(max(0, change.offset - len(content))))
         content[change.offset : change.offset + len(change.data)] = change.data
-
-
-def is_store(name):
-    return name.startswith(STORE)

@@ -19,8 +19,6 @@ CALLS = {
     76: "truncate", 77: "ftruncate", 82: "rename", 83: "mkdir", 86: "link", 87: "unlink", 257: "openat", 263: "unlinkat",
     264: "renameat", 277: "sync_file_range", 285: "fallocate", 296: "pwritev", 316: "renameat2", 328: "pwritev2",
 }
-WITH_FD = {"write", "pwrite64", "writev", "connect", "sendto", "sendmsg", "fsync", "fdatasync", "ftruncate",
-           "sync_file_range", "fallocate", "pwritev", "pwritev2"}
 PATH_ARGUMENTS = {"truncate": (0,), "rename": (0, 1), "mkdir": (0,), "link": (0, 1), "unlink": (0,), "openat": (1,),
                   "unlinkat": (1,), "renameat": (1, 3), "renameat2": (1, 3)}
 SYNCS = ("fsync", "fdatasync")

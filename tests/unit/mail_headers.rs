@@ -15,34 +15,6 @@ fn one() -> Notice {
 }
 
 #[test]
-fn a_pair_for_each_incident_in_the_order_of_the_notice() {
-    let other = item(Kind::ResourceGone, "vm:8", "VM state x", Event::Opened);
-    let items = vec![item(Kind::VmError, 17, "VM web-1", Event::Opened), of_account("shop", other)];
-    let rendered = mail(&notice(Form::News, items), &Snapshot::default());
-    let pairs: Vec<(String, String)> = headers_in_order(&rendered);
-    let want = [
-        ("X-Hostwatch-Incident", "main/vm_error/17"),
-        ("X-Hostwatch-Event", "opened"),
-        ("X-Hostwatch-Incident", "shop/resource_gone/vm:8"),
-        ("X-Hostwatch-Event", "opened"),
-    ];
-    assert_eq!(pairs, want.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    assert_eq!(headers(&rendered, "List-Id"), ["<main.shop.hostwatch.example.com>"]);
-
-    let facts = Started { resources: 43, ..Started::default() };
-    let rendered = mail(&notice(Form::Started(facts), vec![]), &snapshot([&full("main")]));
-    let want = [("X-Hostwatch-Incident", "main/started/account"), ("X-Hostwatch-Event", "started")];
-    assert_eq!(headers_in_order(&rendered), want.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    assert_eq!(rendered.subject, "[INFO] Watching 43 resources; everything is fine (main)");
-}
-
-fn headers_in_order(rendered: &crate::mail::Rendered) -> Vec<(String, String)> {
-    let message = parse(rendered);
-    let raw = message.headers_raw().filter(|(name, _)| name.starts_with("X-Hostwatch"));
-    raw.map(|(name, value)| (name.to_owned(), value.trim().to_owned())).collect()
-}
-
-#[test]
 fn replies_refer_to_the_mails_that_began_the_threads_the_worst_last() {
     let over = |id: u64, thread: Option<&str>| {
         let item = item(Kind::VmError, id, &format!("VM web-{id}"), Event::Resolved);

@@ -84,12 +84,6 @@ fn providers(put: &mut impl FnMut(&str, Form, Vec<Item>, &KnownAccount)) {
 
 fn others(put: &mut impl FnMut(&str, Form, Vec<Item>, &KnownAccount)) {
     let main = full("main");
-    put(
-        "a VM, no longer watched",
-        Form::News,
-        vec![item(Kind::VmError, 17, "VM web-1", Event::Unwatched)],
-        &main,
-    );
     let of = |event, cut_off: CutOff| disconnect(event, Severity::Critical, Some(cut_off));
     put("overdue, no longer watched", Form::News, vec![of(Event::Unwatched, gone())], &main);
     put(
@@ -131,7 +125,6 @@ fn cut_offs(put: &mut impl FnMut(&str, Form, Vec<Item>, &KnownAccount)) {
     let mut silent = book(profile("main"));
     silent.apply(Read::ExpectedBalance(report("455", "10")), read_at() - Duration::hours(26));
     let past = |event| disconnect(event, Severity::Critical, Some(cut_off("2026-02-28T11:00:00")));
-    put("past, not readable", Form::News, vec![past(Event::Rung(0))], &silent);
     let day = "2026-03-01".parse().unwrap();
     put("past, still not readable", Form::News, vec![past(Event::Overdue(day))], &silent);
     let off = Some(cut_off("2026-02-25T11:00:00"));
@@ -163,7 +156,6 @@ fn ends(put: &mut impl FnMut(&str, Form, Vec<Item>, &KnownAccount)) {
     for (lasted, episodes) in [(Duration::hours(25), 1), (Duration::minutes(20), 3)] {
         let over = |event| Item { episodes, ..ago(lasted, disconnect(event, Severity::Critical, None)) };
         put(&format!("missed {episodes} times"), Form::News, vec![over(Event::WasDown)], &main);
-        put("and told", Form::News, vec![over(Event::Resolved)], &main);
     }
     let mut paid = full("main");
     let report = Report { edd: Edd::At(t("2026-04-10T11:00:00")), ..report("400.50", "10.00") };
@@ -200,7 +192,6 @@ fn digests() -> Vec<(String, String)> {
     let event = Event::Digest("2026-03-01".parse().unwrap());
     let open = disconnect(event, Severity::Critical, Some(cut_off("2026-03-10T11:00:00")));
     let table = [
-        ("well", main(), vec![]),
         ("over", main(), vec![overview::over_since(now(), error())]),
         ("an error", main(), vec![error()]),
         ("an error and an acknowledged one", main(), vec![error(), quiet()]),

@@ -703,18 +703,3 @@ fn the_decisions_of_people_are_read_back() {
     assert!(store.take_back_ack(&vm(7)).unwrap() && !store.take_back_ack(&vm(7)).unwrap());
     assert_eq!(store.silences(now()).unwrap(), Muted::default());
 }
-
-#[test]
-fn decisions_that_are_written_anew_stay_as_they_were() {
-    let mut store = Store::in_memory().unwrap();
-    let until = now() + Duration::hours(2);
-    let over = store.silence("main/*", until, "over", now()).unwrap();
-    store.silence("main/vm_*/*", until, "moving", now()).unwrap();
-    assert!(store.end_silence(over, now()).unwrap());
-    store.acknowledge(&vm(7), 3, "Ann", now()).unwrap();
-    let muted = store.silences(now()).unwrap();
-    let mut new = Store::in_memory().unwrap();
-    new.decided(&muted).unwrap();
-    assert_eq!(new.silences(now()).unwrap(), muted);
-    assert!(!new.end_silence(over, now()).unwrap(), "its number is of no other silence");
-}

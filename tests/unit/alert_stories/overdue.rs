@@ -91,10 +91,7 @@ fn the_deletion_of_data_takes_the_place_of_that_day_s_mail_and_ends_the_mails() 
 fn an_overdue_account_is_told_once_on_each_of_its_own_days() {
     for (zone, cut_off) in [
         (chrono_tz::Asia::Vladivostok, "2026-03-03T06:00:00Z"),
-        (chrono_tz::America::Los_Angeles, "2026-03-03T06:00:00Z"),
         // Clocks change within the week.
-        (chrono_tz::America::New_York, "2026-03-07T04:30:00Z"),
-        (chrono_tz::Africa::Casablanca, "2026-03-20T23:30:00Z"),
         (chrono_tz::Europe::Berlin, "2026-03-27T22:30:00Z"),
     ] {
         let cut_off = moment(cut_off);

@@ -395,18 +395,8 @@ pub(super) fn name() -> AccountName {
 fn profile() -> Profile {
     let collectors =
         [Collector::Vms, Collector::Containers, Collector::Sites, Collector::ExpectedBalance].into();
-    Profile {
-        name: name(),
-        currency: "RUB".into(),
-        time_zone: Some(chrono_tz::UTC),
-        lead_days: 3,
-        tightest_rung: 1,
-        vm_memory_unit_bytes: None,
-        collectors,
-        stale_after: BTreeMap::new(),
-        guide: Default::default(),
-        language: Default::default(),
-    }
+    let usual = crate::unit::account::profile("main");
+    Profile { time_zone: Some(chrono_tz::UTC), collectors, stale_after: BTreeMap::new(), ..usual }
 }
 
 fn watchers(settings: &AlertSettings, to: &[String]) -> BTreeMap<AccountName, Watcher> {

@@ -215,11 +215,3 @@ proptest! {
         check(&mail(&notice(Form::News, vec![dark]), &account::snapshot([&book])));
     }
 }
-
-/// Found by a long run: mail programs decoded a name in the form of an encoded word (RFC 2047), with its line
-/// breaks.
-#[test]
-fn a_name_is_no_encoded_word() {
-    let names = ["=?utf-8?q?=0D=0AX:_y?=\r\n".to_owned(), "=\u{200b}?utf-8?b?4oCu?=".to_owned()];
-    mails(&names).iter().for_each(check);
-}
