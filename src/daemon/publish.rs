@@ -12,7 +12,7 @@ use crate::http::Remember;
 use crate::model::AccountName;
 use crate::model::mails::OutboxSummary;
 use crate::store::{Store, StoreError};
-use crate::view::incidents::ServerError;
+use crate::view::incidents::{Mails, ServerError};
 use crate::view::{Alerting, IncidentRow};
 
 /// Past incidents, for the page. The store is locked for one reading.
@@ -61,11 +61,12 @@ impl Common {
         let outbox = OutboxSummary::of(debts);
         self.own.outbox(&outbox);
         self.undelivered_since.set(undelivered_since(debts, last_sent));
-        self.show(|Alerting { mails, .. }| {
-            mails.outbox = Some(outbox);
-            mails.last_mail_at = last_sent;
-            mails.server_error = ServerError::of(debts);
-        });
+        let shown = self.alerting.get().mails.clone();
+        let server_error = ServerError::of(debts);
+        let mails = Mails { outbox: Some(outbox), last_mail_at: last_sent, server_error, ..shown.clone() };
+        if mails != shown {
+            self.show(|shown| shown.mails = mails);
+        }
     }
 
     /// Changes what is shown.
