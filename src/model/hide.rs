@@ -4,12 +4,16 @@
 /// The shortest beginning of a secret that is hidden where the rest is missing.
 const SHORTEST_CUT: usize = 8;
 
-/// The text with `[hidden]` in place of each secret of at least `least` octets, also where the text has it
-/// percent-encoded, as JSON has it, decoded or cut.
+/// The most octets of a text that are looked at; nobody is shown more of it.
+const LONGEST: usize = 64 << 10;
+
+/// The beginning of the text with `[hidden]` in place of each secret of at least `least` octets. A secret may be
+/// percent-encoded, escaped as in JSON, decoded or cut.
 pub(crate) fn hidden<'a>(text: &str, secrets: impl IntoIterator<Item = &'a str>, least: usize) -> String {
     let secrets: Vec<&str> = secrets.into_iter().collect();
     // A percent sign right before a secret would swallow its first digits, so the text as written comes first.
-    [written, decoded].into_iter().fold(text.to_owned(), |text, octets_of| {
+    let shown = text[..text.floor_char_boundary(LONGEST)].to_owned();
+    [written, decoded].into_iter().fold(shown, |text, octets_of| {
         let secrets = secrets.iter().map(|secret| octets_of(secret));
         let secrets: Vec<Octets> = secrets.filter(|secret| secret.len() >= least.max(1)).collect();
         without(&text, &octets_of(&text), &secrets)
@@ -118,6 +122,12 @@ mod tests {
         for (secret, said, want) in table {
             assert_eq!(hidden(said, ["other-secret", secret], 5), want, "{secret} in {said}");
         }
+    }
+
+    #[test]
+    fn a_secret_is_hidden_where_the_longest_text_ends() {
+        let text = "é".repeat(LONGEST / 2 - 4) + "secret-of-the-house" + &"é".repeat(LONGEST);
+        assert_eq!(hidden(&text, ["secret-of-the-house"], 4), "é".repeat(LONGEST / 2 - 4) + "[hidden]");
     }
 
     #[test]
