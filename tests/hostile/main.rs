@@ -97,6 +97,7 @@ const CASES: &[Case] = &[
     Case { name: "a number of 31 MiB", on: &[Endpoint::Vms, Endpoint::ExpectedBalance], answer: |_| streamed(|out| bodies::repeat(out, b"7", LONG)), want: |_| Fails },
     Case { name: "a name of a member of 31 MiB", on: ALL, answer: |_| long("{%:1}", LONG), want: |_| Fails },
     Case { name: "bytes that are no UTF-8", on: VMS, answer: |_| streamed(|out| bodies::repeat(out, b"\xff\xfe", LONG / 2)), want: |_| Fails },
+    Case { name: "NUL bytes", on: VMS, answer: |_| streamed(|out| bodies::repeat(out, b"\0", LONG)), want: |_| Fails },
     Case { name: "nothing", on: ALL, answer: |_| json(""), want: |_| Fails },
     Case { name: "half a million members", on: VMS, answer: |_| streamed(|out| { out.write_all(b"{")?; for name in 0..500_000 { write!(out, "\"{name:x}\":1e999,")?; } out.write_all(b"\"x\":1}") }), want: |_| Fails },
     Case { name: "another 33 MiB", on: &[Endpoint::Vms, Endpoint::Charges], answer: |endpoint| many(endpoint, "                ", 2 << 20), want: |_| Fails },
@@ -120,7 +121,9 @@ const CASES: &[Case] = &[
     Case { name: "a quoted decimal of 400 digits", on: &[Endpoint::Charges, Endpoint::ExpectedBalance], answer: |endpoint| one_more(endpoint, &endpoint.row("903", "").replace(r#""1""#, &format!(r#""0.{}e1""#, "3".repeat(400)))), want: |_| Reads },
     Case { name: "an amount of 1e999", on: &[Endpoint::Charges, Endpoint::ExpectedBalance], answer: |endpoint| one_more(endpoint, &endpoint.row("903", "").replace(r#""1""#, "1e999")), want: |endpoint| if endpoint == Endpoint::ExpectedBalance { Odd("moment.amount") } else { Rejects } },
     Case { name: "a moment in the year 99999", on: REPORT, answer: |endpoint| one_more(endpoint, &endpoint.row("903", "").replace("2026-12", "99999-12")), want: |_| Rejects },
+    Case { name: "a moment in the year −1", on: REPORT, answer: |endpoint| one_more(endpoint, &endpoint.row("903", "").replace("2026-12", "-0001-12")), want: |_| Rejects },
     Case { name: "a charge in the year 99999", on: CHARGES, answer: |endpoint| one_more(endpoint, &endpoint.row("903", "").replace("2026-11", "99999-11")), want: |_| Rejects },
+    Case { name: "a charge in the year −1", on: CHARGES, answer: |endpoint| one_more(endpoint, &endpoint.row("903", "").replace("2026-11", "-0001-11")), want: |_| Rejects },
     // One odd field.
     Case { name: "1e999 in a field", on: ALL, answer: |endpoint| json(in_field(endpoint, "1e999")), want: counted },
     Case { name: "NaN in a field", on: ALL, answer: |endpoint| json(in_field(endpoint, "NaN")), want: counted },
@@ -128,7 +131,9 @@ const CASES: &[Case] = &[
     Case { name: "lists 100,000 deep in a field", on: ALL, answer: |endpoint| deep(&in_field(endpoint, "%"), DEEP), want: counted },
     Case { name: "a name of 31 MiB", on: LISTS, answer: |endpoint| long(&in_field(endpoint, "%"), LONG), want: counted },
     Case { name: "a created date in the year 99999", on: &[Endpoint::Containers], answer: |endpoint| json(member(endpoint, r#","created":"99999-12-31T23:59:59Z""#)), want: |_| Odd("container.created") },
+    Case { name: "an updated date in the year −1", on: &[Endpoint::Sites], answer: |endpoint| json(member(endpoint, r#","updated":"-0001-01-01T00:00:00Z""#)), want: |_| Odd("site.updated") },
     Case { name: "a cut-off in the year 99999", on: REPORT, answer: |endpoint| json(endpoint.page_of(&[endpoint.row("9", "")]).replace(r#""edd":null"#, r#""edd":"99999-01-01T00:00:00""#)), want: |_| Odd("report.edd") },
+    Case { name: "a cut-off in the year −1", on: REPORT, answer: |endpoint| json(endpoint.page_of(&[endpoint.row("9", "")]).replace(r#""edd":null"#, r#""edd":"-0001-01-01T00:00:00""#)), want: |_| Odd("report.edd") },
     Case { name: "a balance of 400 digits", on: REPORT, answer: |endpoint| json(endpoint.page_of(&[endpoint.row("9", "")]).replace(r#""expected_balance":"9""#, &format!(r#""expected_balance":"{}""#, "9".repeat(400)))), want: |_| Odd("report.expected_balance") },
     Case { name: "sizes past every integer", on: VMS, answer: |endpoint| json(member(endpoint, r#","memsize":340282366920938463463374607431768211456"#)), want: |_| Odd("vm.memsize") },
     Case { name: "half a letter in a name", on: LISTS, answer: |endpoint| json(in_field(endpoint, r#""\ud800""#)), want: |_| Reads },
@@ -152,6 +157,8 @@ const CASES: &[Case] = &[
     Case { name: "a packing nobody asked for", on: ALL, answer: |endpoint| packed(&endpoint.page_of(&[endpoint.row("901", "")]), "br", 1), want: |_| Fails },
     // Heads.
     Case { name: "a length too long", on: ALL, answer: |endpoint| head("Content-Length: 1000000\r\n", &member(endpoint, "")), want: |_| Fails },
+    Case { name: "a length too short", on: ALL, answer: |endpoint| head("Content-Length: 10\r\n", &member(endpoint, "")), want: |_| Fails },
+    Case { name: "a chunk shorter than it says", on: ALL, answer: |_| head("Transfer-Encoding: chunked\r\n", "ffff\r\n{}\r\n0\r\n\r\n"), want: |_| Fails },
     Case { name: "a chunk of 16 EiB", on: ALL, answer: |_| head("Transfer-Encoding: chunked\r\n", "ffffffffffffffff\r\n{}"), want: |_| Fails },
     Case { name: "a redirect to an address of 200 KiB", on: ALL, answer: |_| raw(format!("HTTP/1.1 302 Found\r\nLocation: http://x/{}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", "x".repeat(200 << 10))), want: |_| Fails },
 ];
@@ -159,6 +166,9 @@ const CASES: &[Case] = &[
 /// Heads that are no answer. Each is asked for three times, so a poll takes some five seconds.
 #[rustfmt::skip]
 const HEADS: &[Case] = &[
+    Case { name: "a length of 2^64", on: ALL, answer: |_| head("Content-Length: 18446744073709551616\r\n", "{}"), want: |_| Fails },
+    Case { name: "two lengths", on: ALL, answer: |_| head("Content-Length: 2\r\nContent-Length: 3\r\n", "{} "), want: |_| Fails },
+    Case { name: "a negative length", on: ALL, answer: |_| head("Content-Length: -1\r\n", "{}"), want: |_| Fails },
     Case { name: "a header of many GiB", on: ALL, answer: |_| endless("X: ", b"x"), want: |_| Fails },
     Case { name: "headers without end", on: ALL, answer: |_| endless("", b"X: y\r\n"), want: |_| Fails },
     Case { name: "a status line without end", on: ALL, answer: |_| std::sync::Arc::new(|_, out| { out.write_all(b"HTTP/1.1 200 ")?; bodies::repeat(out, b"x", 1 << 32) }), want: |_| Fails },
