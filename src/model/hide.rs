@@ -1,5 +1,5 @@
-//! Hides secrets in foreign texts. An answer may quote a request as it was sent, with other percent-encoding, or
-//! cut. Pure.
+//! Hides secrets in foreign texts. An answer may quote a request as it was sent, with other percent-encoding, with
+//! JSON's escapes, or cut. Pure.
 
 /// The shortest beginning of a secret that is hidden where the rest is missing.
 const SHORTEST_CUT: usize = 8;
