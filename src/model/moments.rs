@@ -10,46 +10,42 @@ use rust_decimal::Decimal;
 use super::charge_moment::{ChargeMoment, is_in_place, settle};
 use super::money::Money;
 
-/// The number of moments in a block.
+/// The maximum number of moments in a block.
 const BLOCK: usize = 256;
-/// The maximum number of decimal places in the short form.
-const MOST_PLACES: u32 = 6;
+/// The short form has fewer decimal places.
+const PLACES: u64 = 8;
 
 /// Charge moments in blocks, each readable by itself. If a report adds up, each balance is the one before less
 /// the amount, and the provider's flag follows from the balance. Then a moment is three numbers: the seconds
-/// since the one before, the distance from its order to this one, and the amount. Any other moment is kept
-/// whole.
-#[derive(Clone, Default)]
+/// since the one before, the distance from its order to this one, and the amount. Any other moment begins a
+/// block.
+#[derive(Clone, Default, PartialEq)]
 pub(crate) struct Moments {
-    /// The blocks; only the last may have room. Reports with the same forecast share them.
+    /// Reports with the same forecast share them.
     blocks: Arc<Vec<Block>>,
-    /// The moments that were pushed last, less than a block. The list is empty once all moments are there,
-    /// since it takes ten times as much room.
-    tail: Vec<ChargeMoment>,
+    /// The moment that was pushed last.
+    last: Option<ChargeMoment>,
 }
 
 #[derive(Clone, PartialEq)]
 struct Block {
-    first: ChargeMoment,
+    /// The number of moments before it.
+    start: usize,
     len: usize,
-    /// The decimal places of the amounts.
-    places: u32,
+    first: ChargeMoment,
     /// All moments but the first.
-    short: Box<[u8]>,
-    /// The moments that have no short form.
-    whole: Box<[ChargeMoment]>,
+    short: Vec<u8>,
 }
 
 impl Moments {
     /// The number of moments.
     pub(crate) fn len(&self) -> usize {
-        let full = self.blocks.len().saturating_sub(1) * BLOCK;
-        self.blocks.last().map_or(0, |last| full + last.len) + self.tail.len()
+        self.blocks.last().map_or(0, Block::end)
     }
 
     /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.blocks.is_empty()
     }
 
     /// The moment at this place.
@@ -59,24 +55,24 @@ impl Moments {
 
     /// The first one; the earliest if they are sorted.
     pub(crate) fn first(&self) -> Option<ChargeMoment> {
-        self.get(0)
+        self.blocks.first().map(|block| block.first)
     }
 
     /// The last one; the latest if they are sorted.
     pub(crate) fn last(&self) -> Option<ChargeMoment> {
-        self.get(self.len().checked_sub(1)?)
+        self.last
     }
 
     /// All moments in their order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = ChargeMoment> + Clone + '_ {
-        self.blocks.iter().flat_map(Block::iter).chain(self.tail.iter().copied())
+        self.blocks.iter().flat_map(Block::iter)
     }
 
     /// The moments from this index on.
     pub(crate) fn iter_from(&self, start: usize) -> impl Iterator<Item = ChargeMoment> + '_ {
-        let blocks = (start / BLOCK).min(self.blocks.len());
-        let rest = self.blocks[blocks..].iter().flat_map(Block::iter).chain(self.tail.iter().copied());
-        rest.skip(start - blocks * BLOCK)
+        let rest = &self.blocks[self.blocks.partition_point(|block| block.end() <= start)..];
+        let skipped = rest.first().map_or(0, |block| start - block.start);
+        rest.iter().flat_map(Block::iter).skip(skipped)
     }
 
     /// The number of moments up to `until`, if they are sorted.
@@ -91,23 +87,26 @@ impl Moments {
 
     /// Adds a moment.
     pub(crate) fn push(&mut self, moment: ChargeMoment) {
-        if self.tail.is_empty()
-            && let Some(short) = Arc::make_mut(&mut self.blocks).pop_if(|last| last.len < BLOCK)
-        {
-            self.tail.extend(short.iter());
+        let short = self.last.and_then(|last| shortened(&last, &moment));
+        self.last = Some(moment);
+        let start = self.len();
+        let blocks = Arc::make_mut(&mut self.blocks);
+        if let Some(block) = blocks.last_mut() {
+            if let Some(short) = short.filter(|_| block.len < BLOCK) {
+                short.into_iter().for_each(|number| put(&mut block.short, number));
+                block.len += 1;
+                return;
+            }
+            block.short.shrink_to_fit();
         }
-        self.tail.push(moment);
-        if self.tail.len() == BLOCK {
-            Arc::make_mut(&mut self.blocks).push(Block::of(&self.tail));
-            self.tail.clear();
-        }
+        blocks.push(Block { start, len: 1, first: moment, short: Vec::new() });
     }
 
     /// Changes the moments as a plain list, which costs a copy.
     pub(crate) fn edit(&mut self, change: impl FnOnce(&mut Vec<ChargeMoment>)) {
         let mut list = self.iter().collect();
         change(&mut list);
-        *self = list.into();
+        *self = list.into_iter().collect();
     }
 
     /// Sorts by time. Moments of one time are sorted so that their balances add up, and these price each charge
@@ -117,17 +116,15 @@ impl Moments {
         if !is_priced || !self.iter().is_sorted_by(is_in_place) {
             self.edit(|list| settle(list));
         }
-        self.close();
+        self.shrink();
     }
 
-    /// Makes a block of the last moments. More can be pushed afterwards.
-    fn close(&mut self) {
-        let tail = std::mem::take(&mut self.tail);
-        if tail.is_empty() {
-            return;
-        }
+    /// Gives back the room that no moment takes. More can be pushed afterwards.
+    fn shrink(&mut self) {
         let blocks = Arc::make_mut(&mut self.blocks);
-        blocks.push(Block::of(&tail));
+        if let Some(last) = blocks.last_mut() {
+            last.short.shrink_to_fit();
+        }
         blocks.shrink_to_fit();
     }
 
@@ -148,94 +145,53 @@ impl Moments {
 
     fn partition(&self, earlier: impl Fn(DateTime<Utc>) -> bool) -> usize {
         // The block with the edge is the last one that begins before it.
-        let blocks = self.blocks.partition_point(|block| earlier(block.first.at)).saturating_sub(1);
-        let start = blocks * BLOCK;
+        let block = self.blocks.partition_point(|block| earlier(block.first.at)).saturating_sub(1);
+        let start = self.blocks.get(block).map_or(0, |block| block.start);
         start + self.iter_from(start).take_while(|moment| earlier(moment.at)).count()
     }
 }
 
 impl Block {
-    fn of(moments: &[ChargeMoment]) -> Self {
-        let decimals = moments.iter().map(|moment| moment.amount.decimal().normalize().scale());
-        let places = decimals.filter(|&places| places <= MOST_PLACES).max().unwrap_or(0);
-        let mut short = Vec::with_capacity(moments.len() * 6);
-        let mut whole = Vec::new();
-        for pair in moments.windows(2) {
-            let (before, moment) = (&pair[0], &pair[1]);
-            match Step::between(before, moment, places).filter(|step| step.from(before, places) == *moment) {
-                Some(step) => step.write(&mut short),
-                None => {
-                    put(&mut short, WHOLE);
-                    whole.push(*moment);
-                }
-            }
-        }
-        Self { first: moments[0], len: moments.len(), places, short: short.into(), whole: whole.into() }
+    /// The number of moments up to its last one.
+    fn end(&self) -> usize {
+        self.start + self.len
     }
 
     fn iter(&self) -> impl Iterator<Item = ChargeMoment> + Clone + '_ {
         let mut short = &*self.short;
-        let mut whole = self.whole.iter();
         let mut before = self.first;
         let rest = std::iter::from_fn(move || {
             if short.is_empty() {
                 return None;
             }
-            before = match take(&mut short) {
-                WHOLE => *whole.next()?,
-                seconds => Step::read(seconds, &mut short).from(&before, self.places),
-            };
+            before = next(&before, std::array::from_fn(|_| take(&mut short)));
             Some(before)
         });
         std::iter::once(self.first).chain(rest)
     }
 }
 
-/// The mark of a moment that is kept whole, in place of the seconds. Seconds are stored plus one.
-const WHOLE: u64 = 0;
-
-/// The differences between one moment and the next.
-struct Step {
-    seconds: u64,
-    /// The order's index plus one; 0 for none.
-    order: i64,
-    amount: i64,
+/// The short form of the moment after this one: the seconds between them, the distance between their orders, and the
+/// amount with its decimal places. `None` if that does not tell all of it.
+fn shortened(before: &ChargeMoment, moment: &ChargeMoment) -> Option<[u64; 3]> {
+    let seconds = u64::try_from((moment.at - before.at).num_seconds()).ok()?;
+    let amount = moment.amount.decimal().normalize();
+    let (mantissa, places) = (i32::try_from(amount.mantissa()).ok()?, u64::from(amount.scale()));
+    let short = [seconds, zigzag(place(moment) - place(before)), zigzag(mantissa.into()) * PLACES + places];
+    (places < PLACES && next(before, short) == *moment).then_some(short)
 }
 
-impl Step {
-    /// `None` if the numbers are too large. The result may still lose something, so the caller checks.
-    fn between(before: &ChargeMoment, moment: &ChargeMoment, places: u32) -> Option<Self> {
-        let amount = moment.amount.decimal().normalize();
-        let factor = 10_i128.pow(places.checked_sub(amount.scale())?);
-        Some(Self {
-            seconds: u64::try_from((moment.at - before.at).num_seconds()).ok()?,
-            order: place(moment) - place(before),
-            amount: i64::try_from(amount.mantissa().checked_mul(factor)?).ok()?,
-        })
-    }
-
-    fn from(&self, before: &ChargeMoment, places: u32) -> ChargeMoment {
-        let amount = Money::new(Decimal::new(self.amount, places));
-        let balance = before.balance - amount;
-        let seconds = i64::try_from(self.seconds).ok().and_then(TimeDelta::try_seconds).unwrap_or_default();
-        ChargeMoment {
-            at: before.at.checked_add_signed(seconds).unwrap_or(before.at),
-            amount,
-            balance,
-            positive: Some(balance.is_positive()),
-            order: u32::try_from(place(before).wrapping_add(self.order) - 1).ok(),
-        }
-    }
-
-    fn write(&self, out: &mut Vec<u8>) {
-        put(out, self.seconds + 1);
-        put(out, zigzag(self.order));
-        put(out, zigzag(self.amount));
-    }
-
-    /// Reads the numbers behind the seconds.
-    fn read(seconds: u64, from: &mut &[u8]) -> Self {
-        Self { seconds: seconds - 1, order: unzigzag(take(from)), amount: unzigzag(take(from)) }
+/// The moment after this one, from its short form.
+fn next(before: &ChargeMoment, [seconds, order, amount]: [u64; 3]) -> ChargeMoment {
+    let amount = Money::new(Decimal::new(unzigzag(amount / PLACES), (amount % PLACES) as u32));
+    let balance = before.balance - amount;
+    let seconds = i64::try_from(seconds).ok().and_then(TimeDelta::try_seconds).unwrap_or_default();
+    ChargeMoment {
+        at: before.at.checked_add_signed(seconds).unwrap_or(before.at),
+        amount,
+        balance,
+        positive: Some(balance.is_positive()),
+        order: u32::try_from(place(before).wrapping_add(unzigzag(order)) - 1).ok(),
     }
 }
 
@@ -279,21 +235,8 @@ impl FromIterator<ChargeMoment> for Moments {
     fn from_iter<I: IntoIterator<Item = ChargeMoment>>(moments: I) -> Self {
         let mut all = Self::default();
         moments.into_iter().for_each(|moment| all.push(moment));
-        all.close();
+        all.shrink();
         all
-    }
-}
-
-impl From<Vec<ChargeMoment>> for Moments {
-    fn from(moments: Vec<ChargeMoment>) -> Self {
-        moments.into_iter().collect()
-    }
-}
-
-impl PartialEq for Moments {
-    fn eq(&self, other: &Self) -> bool {
-        let same_blocks = self.blocks == other.blocks && self.tail == other.tail;
-        same_blocks || self.iter().eq(other.iter())
     }
 }
 
@@ -344,12 +287,12 @@ mod tests {
                 ChargeMoment { amount, balance: left, order, ..moment(i64::from(index / 8), "0", "1") }
             })
             .collect();
-        let moments = Moments::from(all.clone());
+        let moments = all.iter().copied().collect::<Moments>();
         assert_eq!(moments.iter().collect::<Vec<_>>(), all);
         assert_eq!((moments.len(), moments.is_empty()), (1000, false));
         assert_eq!((Moments::default().len(), Moments::default().is_empty()), (0, true));
         assert_eq!(moments.iter_from(500).collect::<Vec<_>>(), all[500..]);
-        assert!(moments.blocks.iter().all(|block| block.whole.is_empty() && block.places == 3));
+        assert_eq!(moments.blocks.len(), 4);
         let bytes: usize = moments.blocks.iter().map(|block| block.short.len()).sum();
         assert!(bytes < 5 * all.len(), "{bytes}");
     }
@@ -357,13 +300,15 @@ mod tests {
     #[test]
     fn a_short_report_takes_little_and_can_grow_after_it_was_sorted() {
         let all: Vec<ChargeMoment> = (0..700).map(|at| moment(at, "1", "1")).collect();
+        let unused = |block: &Block| block.short.capacity() - block.short.len();
+        let room = |moments: &Moments| moments.blocks.iter().map(unused).sum::<usize>();
         for sorted in [0, 1, 255, 256, 257, 300, 512] {
             let mut moments = Moments::default();
             all[..sorted].iter().for_each(|&one| moments.push(one));
             moments.sort();
-            assert_eq!((moments.tail.capacity(), moments.len()), (0, sorted));
+            assert_eq!((room(&moments), moments.len()), (0, sorted));
             moments.move_orders(&[1]);
-            assert_eq!((moments.tail.capacity(), moments.len()), (0, sorted), "moved");
+            assert_eq!((room(&moments), moments.len()), (0, sorted), "moved");
             moments.move_orders(&[1, 0]);
             all[sorted..].iter().for_each(|&one| moments.push(one));
             assert_eq!(moments.len(), all.len(), "{sorted}");

@@ -29,7 +29,7 @@ pub(crate) fn report(balance: &str, per_day: &str, days: i64, edd: Edd) -> Repor
         edd,
         error: None,
         expected_balance: Some(left),
-        moments: moments.into(),
+        moments: moments.into_iter().collect(),
         orders: orders.collect(),
         made: None,
         moments_rejected: 0,

@@ -199,7 +199,7 @@ fn report(bill: Bill, now: DateTime<Utc>) -> Report {
         edd,
         error: None,
         expected_balance: Some(left),
-        moments: moments.into(),
+        moments: moments.into_iter().collect(),
         orders: vec![Arc::new(order)],
         made: None,
         moments_rejected: 0,

@@ -18,7 +18,7 @@ fn ten_days(balance: &str, charges: &[(i64, &str)]) -> Report {
     Report {
         date: Some(start() + Duration::days(10)),
         expected_balance: Some(left),
-        moments: moments.into(),
+        moments: moments.into_iter().collect(),
         ..rich()
     }
 }

@@ -30,7 +30,7 @@ fn charged(charges: &[(i64, &str)], tariff: &str, days: i64) -> Report {
     Report {
         date: Some(start() + Duration::days(days)),
         expected_balance: Some(left),
-        moments: moments.into(),
+        moments: moments.into_iter().collect(),
         orders: vec![Arc::new(order)],
         ..rich()
     }

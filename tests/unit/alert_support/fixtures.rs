@@ -75,7 +75,7 @@ fn charged_daily(from: DateTime<Utc>, now: DateTime<Utc>, mut left: Money, edd: 
         edd,
         error: None,
         expected_balance: Some(left),
-        moments: moments.into(),
+        moments: moments.into_iter().collect(),
         orders: Vec::new(),
         made: None,
         moments_rejected: 0,

@@ -40,7 +40,7 @@ impl Bill {
     fn report(&self, now: DateTime<Utc>, order: Option<&OrderState>) -> Report {
         let mut report = bill(self.from.unwrap_or(now), now, self.kopecks, self.edd);
         if !self.has_charges {
-            report.moments = Vec::new().into();
+            report.moments = crate::model::Moments::default();
             report.expected_balance = Some(roubles(self.kopecks));
         }
         report.orders.extend(order.map(|state| {

@@ -229,7 +229,7 @@ fn build(
         edd,
         error: (odd == 0).then(|| "no data".into()),
         expected_balance: if odd > 5 { Some(left) } else { expected },
-        moments: moments.into(),
+        moments: moments.into_iter().collect(),
         orders,
         made: None,
         moments_rejected: u64::from(odd == 1),
