@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use super::case::{Due, Role, Why};
 use super::due;
 use super::facts::{Facts, is_money};
-use super::flight::{First, HOUR, Lane};
+use super::flight::{Addressee, HOUR, Lane};
 use super::incident::{Incident, Phase};
 use super::key::Key;
 use super::kind::{Event, Kind, Severity};
@@ -47,7 +47,7 @@ impl Log {
             return Ok(None);
         }
         if is_first && !self.has_first_mail(to, facts) {
-            self.change_addressee(to, |one| one.first = None);
+            self.change_addressee(to, Addressee::forget_first);
             return Ok(None);
         }
         if !is_ready {
@@ -94,7 +94,8 @@ impl Log {
         is_ready: bool,
     ) -> Result<Option<Notice>, Lane> {
         let lane = Lane::Digest;
-        let owed = self.addressees.get(to).and_then(|one| one.digest.clone());
+        let addressee = self.addressees.get(to).filter(|one| one.is_fit(lane, facts.now));
+        let owed = addressee.and_then(|one| one.digest.clone());
         // After a start or a sleep a digest waits for the first readings, as all mails do.
         let Some(digest) = owed.filter(|_| !facts.is_looking() && self.hold(lane, to, facts.now).is_none())
         else {
@@ -134,11 +135,10 @@ impl Log {
     /// Whether the first mail is owed and can leave. After a start or a sleep it waits for the first readings,
     /// as all mails do.
     fn is_first_due(&self, to: &str, facts: &Facts<'_>) -> bool {
-        let is_due = |first| match first {
-            First::Owed(_) => true,
-            First::Refused(hold) => hold.until() <= facts.now,
-        };
-        self.first(to).is_some_and(is_due) && facts.recipients().any(|one| one == to) && !facts.is_looking()
+        let is_due = |one: &Addressee| one.first.is_some() && one.is_fit(Lane::Other, facts.now);
+        self.addressees.get(to).is_some_and(is_due)
+            && facts.recipients().any(|one| one == to)
+            && !facts.is_looking()
     }
 
     /// Whether a recipient gets the mail about the first start. A recipient that only rules name gets mails

@@ -6,13 +6,12 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::flight::{Addressee, First, Flight};
+use super::flight::{Addressee, Flight};
 use super::incident::LAPSE;
 use super::key::Key;
 use super::kind::Event;
 use super::log::Log;
 use super::notice::Digest;
-use super::notified::Hold;
 
 /// The debts to one recipient, and the state of its deliveries. `hostwatch outbox --json` prints them.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -91,11 +90,7 @@ impl Log {
         let candidates = self.candidates.get(to).into_iter().flatten();
         let entries = candidates.filter_map(|key| self.entry(key, to));
         let refused = entries.filter_map(|one| one.refused);
-        let first = match self.first(to) {
-            Some(First::Refused(hold)) => Some(hold.until()),
-            Some(First::Owed(_)) | None => None,
-        };
-        let all = again.chain(holds).chain(refused.map(|hold| hold.until())).chain(first);
+        let all = again.chain(holds).chain(refused.map(|hold| hold.until()));
         all.filter(|at| *at >= now).min()
     }
 
@@ -116,8 +111,7 @@ impl Log {
         };
         let owed: Vec<OwedEvent> = candidates.filter_map(event).collect();
         let addressee = self.addressees.get(&recipient);
-        let first = self.first(&recipient);
-        let first = first.map(|(First::Owed(since) | First::Refused(Hold { since, .. }))| since);
+        let first = addressee.and_then(|one| one.first);
         let flying =
             self.flights.iter().filter(|((other, _), _)| *other == recipient).map(|(_, flight)| flight);
         let keys = |flight: &Flight| flight.items.iter().map(|item| item.key.clone()).collect();

@@ -41,8 +41,8 @@ pub(crate) struct Flight {
     pub items: Vec<Flown>,
     /// The log's entries as they were before this mail.
     pub undo: BTreeMap<Key, Notified>,
-    /// The state of the first mail before this mail.
-    pub first: Option<First>,
+    /// In a first mail: the time since when it is owed.
+    pub first: Option<DateTime<Utc>>,
     /// The digest in this mail; it is owed again if the mail does not arrive.
     pub digest: Option<Digest>,
     pub first_try: DateTime<Utc>,
@@ -63,48 +63,12 @@ pub(crate) struct Flown {
     pub event_key: String,
 }
 
-/// The beginning of the time in which the server refuses mails to a recipient for good. Mails to other recipients of its
-/// accounts name it.
+/// A recipient that the server refuses for good, since when and why. Mails to other recipients of its accounts name it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(crate) struct Unreached {
-    pub since: DateTime<Utc>,
-    pub error: String,
-}
-
-/// The same, as another recipient reads it.
-#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct NotReached {
     pub recipient: String,
     pub since: DateTime<Utc>,
     pub error: String,
-}
-
-/// The first mail to a recipient, until it was told.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(crate) enum First {
-    Owed(DateTime<Utc>),
-    /// The server refused the contents of the first mail: it is owed again after the hold, in its light form. Other mails
-    /// do not wait for it.
-    Refused(Hold),
-}
-
-impl First {
-    /// The server refused its contents: the pause after that is made from the one before.
-    pub(super) fn refused(self, hold: impl FnOnce(Option<Hold>) -> Hold) -> Self {
-        let before = if let Self::Refused(hold) = self { Some(hold) } else { None };
-        Self::Refused(hold(before))
-    }
-
-    pub(super) fn retry(&mut self) {
-        if let Self::Refused(hold) = self {
-            hold.times = 0;
-        }
-    }
-
-    pub(super) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
-        let (Self::Owed(at) | Self::Refused(Hold { since: at, .. })) = self;
-        std::iter::once(at)
-    }
 }
 
 /// The state of deliveries to one recipient: a row of the store.
@@ -117,17 +81,20 @@ pub(crate) struct Addressee {
     pub(super) held: Option<DateTime<Utc>>,
     /// Temporary failures of the last attempts, by lane.
     pub(super) backoff: BTreeMap<Lane, Hold>,
+    /// The server refused the contents of the first mail (of the lane for others) or of the digest: it is owed again after
+    /// the hold, in its light form. Other mails do not wait for it.
+    pub(super) unfit: BTreeMap<Lane, Hold>,
     /// Times of the mails of the last hour. Mails about money do not count.
     pub(super) sent: Vec<DateTime<Utc>>,
     /// Whether the hourly limit held something back, so that the next mail is a summary.
     pub(super) limited: bool,
     /// The last error, until a mail arrives.
     pub(super) error: Option<String>,
-    pub(super) unreached: Option<Unreached>,
+    pub(super) unreached: Option<NotReached>,
     /// The time of the last mail that may not have arrived, since all replies to it were lost.
     pub(super) unsure_since: Option<DateTime<Utc>>,
-    /// The first mail, until it was told.
-    pub first: Option<First>,
+    /// The time since when the first mail is owed.
+    pub first: Option<DateTime<Utc>>,
     /// The digest that is owed to this recipient.
     pub digest: Option<Digest>,
 }
@@ -195,12 +162,18 @@ impl Addressee {
     pub(super) fn retry(&mut self) {
         (self.refused, self.held) = (None, None);
         self.backoff.clear();
-        self.first.iter_mut().for_each(First::retry);
+        self.unfit.values_mut().for_each(|hold| hold.times = 0);
     }
 
-    /// Whether the contents of the digest that waits were refused.
-    pub(super) fn refused_digest(&self) -> bool {
-        self.backoff.get(&Lane::Digest).is_some_and(|hold| hold.times == Hold::OF_CONTENTS)
+    /// Whether the first mail or the digest of this lane may leave, as far as its contents go.
+    pub(super) fn is_fit(&self, lane: Lane, now: DateTime<Utc>) -> bool {
+        self.unfit.get(&lane).is_none_or(|hold| hold.until() <= now)
+    }
+
+    /// The first mail is owed no longer.
+    pub(super) fn forget_first(&mut self) {
+        self.first = None;
+        self.unfit.remove(&Lane::Other);
     }
 
     /// The end of the pause after the server refused us.
@@ -211,21 +184,27 @@ impl Addressee {
     /// The moments from which on a mail may leave again, or the hourly limit allows the next one.
     pub(super) fn holds(&self) -> impl Iterator<Item = DateTime<Utc>> {
         let backoff = self.backoff.values().map(Hold::soon);
+        let unfit = self.unfit.values().map(Hold::until);
         let limits = self.sent.iter().filter(move |_| self.limited).map(|at| *at + HOUR);
-        self.refused.iter().map(Hold::until).chain(backoff).chain(self.held_until()).chain(limits)
+        self.refused
+            .iter()
+            .map(Hold::until)
+            .chain(backoff)
+            .chain(unfit)
+            .chain(self.held_until())
+            .chain(limits)
     }
 
     pub(super) fn moments(&mut self) -> impl Iterator<Item = &mut DateTime<Utc>> {
         let refused = self.refused.iter_mut().map(|hold| &mut hold.since);
-        let backoff = self.backoff.values_mut().map(|one| &mut one.since);
+        let holds = self.backoff.values_mut().chain(self.unfit.values_mut()).map(|one| &mut one.since);
         let unreached = self.unreached.iter_mut().map(|one| &mut one.since);
-        let first = self.first.iter_mut().flat_map(First::moments);
         refused
             .chain(&mut self.held)
-            .chain(backoff)
+            .chain(holds)
             .chain(&mut self.sent)
             .chain(&mut self.unsure_since)
             .chain(unreached)
-            .chain(first)
+            .chain(&mut self.first)
     }
 }

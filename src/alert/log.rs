@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use super::case::{Case, Due, Role, Why};
 use super::due;
 use super::facts::{Facts, is_money};
-use super::flight::{Addressee, First, Flight, Lane};
+use super::flight::{Addressee, Flight, Lane};
 use super::incident::Incident;
 use super::key::Key;
 use super::kind::{Kind, Severity};
@@ -40,14 +40,19 @@ impl Log {
         let recipients: BTreeSet<&String> = facts.recipients().collect();
         let everybody: BTreeSet<&String> = facts.everybody().collect();
         // A recipient that left the configuration is owed no first mail and no digest.
-        self.addressees
-            .change_all(|to| !recipients.contains(&to), |one| (one.first, one.digest) = (None, None));
+        self.addressees.change_all(
+            |to| !recipients.contains(&to),
+            |one| {
+                (one.first, one.digest) = (None, None);
+                one.unfit.clear();
+            },
+        );
         self.addressees.change_all(|to| !everybody.contains(&to), |one| one.unsure_since = None);
         if !self.is_started && facts.engine.all_attempted(facts.snapshot) {
             self.is_started = true;
             for to in recipients {
                 if self.has_first_mail(to, facts) {
-                    self.change_addressee(to, |one| one.first = Some(First::Owed(facts.now)));
+                    self.change_addressee(to, |one| one.first = Some(facts.now));
                 }
             }
             self.tidings.has_news = true;
@@ -135,8 +140,10 @@ impl Log {
         before
     }
 
-    pub(super) fn first(&self, to: &str) -> Option<First> {
-        self.addressees.get(to)?.first
+    /// Whether other mails wait for the first one. Once its contents were refused, they do not.
+    fn awaits_first(&self, to: &str) -> bool {
+        let waits = |one: &Addressee| one.first.is_some() && !one.unfit.contains_key(&Lane::Other);
+        self.addressees.get(to).is_some_and(waits)
     }
 
     pub(super) fn change_addressee(&mut self, to: &str, change: impl FnOnce(&mut Addressee)) {
@@ -254,7 +261,7 @@ impl Log {
             cut_off: facts.cut_off(key),
             entry,
             role: self.role(incident, to, facts),
-            started: self.is_started && !matches!(self.first(to), Some(First::Owed(_))),
+            started: self.is_started && !self.awaits_first(to),
             evidence: facts.evidence(incident),
             cause_reaches: cause.is_some_and(|cause| {
                 // A silence of the cause does not take back a mail that went out.

@@ -116,9 +116,6 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// The number of failures that stands for the refused contents of a digest: its pause is the longest.
-    pub(super) const OF_CONTENTS: u32 = u32::MAX;
-
     /// The pause after `before`, which ended at `until`. News that was tried within that pause makes it no longer.
     pub(crate) fn after(before: Option<Self>, now: DateTime<Utc>, until: fn(&Self) -> DateTime<Utc>) -> Self {
         let times = before.map_or(0, |before| before.times.saturating_add(u32::from(until(&before) <= now)));

