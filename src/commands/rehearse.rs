@@ -176,7 +176,7 @@ mod tests {
         let real = report("5000", "10", 90, Edd::Null);
         let supposed = lasting(&real, 9, now);
         assert_eq!(disconnect(&supposed), Disconnect::At { at: t("2026-03-10T12:00:00"), computed: false });
-        assert_eq!(forecast::first_unpaid(&supposed), Some(t("2026-03-11T11:00:00")), "the next charge");
+        assert_eq!(supposed.moments.first_unpaid(), Some(t("2026-03-11T11:00:00")), "the next charge");
         assert_eq!(forecast::does_not_add_up(&supposed), None);
         assert_eq!(bare(20, now).date, Some(t("2026-03-22T12:00:00")), "a day beyond the cut-off");
         let watcher = Watcher { settings: AlertSettings::defaults().into(), to: vec!["ops".into()] };

@@ -6,7 +6,6 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 use super::billing::{Edd, Report};
-use super::charge_moment::ChargeMoment;
 use super::ids::OrderId;
 use super::money::Money;
 
@@ -193,7 +192,7 @@ pub(crate) fn disconnect(report: &Report) -> Disconnect {
     if let Edd::At(at) = report.edd {
         return Disconnect::At { at, computed: false };
     }
-    if let Some(at) = first_unpaid(report) {
+    if let Some(at) = report.moments.first_unpaid() {
         return Disconnect::At { at, computed: true };
     }
     match (is_used_up(report), report.edd) {
@@ -201,11 +200,6 @@ pub(crate) fn disconnect(report: &Report) -> Disconnect {
         (_, Edd::Null) if all_clear(report, None).is_ok() => Disconnect::NotExpected,
         _ => Disconnect::Unknown,
     }
-}
-
-/// The first moment that uses the balance up.
-pub(crate) fn first_unpaid(report: &Report) -> Option<DateTime<Utc>> {
-    report.moments.iter().find(ChargeMoment::cuts_off).map(|moment| moment.at)
 }
 
 /// Whether a report proves that no cut-off is ahead. The report must reach the known date (`known`), or without
@@ -222,7 +216,7 @@ pub(crate) fn all_clear(report: &Report, known: Option<DateTime<Utc>>) -> Result
     if !report.expected_balance.is_some_and(Money::is_positive) && !owes_nothing(report) {
         return Err(Doubt::ExpectedBalance);
     }
-    if let Some(at) = first_unpaid(report) {
+    if let Some(at) = report.moments.first_unpaid() {
         return Err(Doubt::Moment(at));
     }
     if report.moments_rejected > 0 {
@@ -325,7 +319,7 @@ pub(crate) fn cost_per_day(report: &Report, from: DateTime<Utc>) -> Option<Money
 
 /// The moment at which the charges will use the balance up. `None` if the balance is used up already.
 pub(crate) fn used_up_at(report: &Report) -> Option<DateTime<Utc>> {
-    if is_used_up(report) == Some(true) { None } else { first_unpaid(report) }
+    if is_used_up(report) == Some(true) { None } else { report.moments.first_unpaid() }
 }
 
 /// The moment at which the charges will use the balance up, if it is more than a day from the report's own date.

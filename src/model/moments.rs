@@ -25,6 +25,7 @@ pub(crate) struct Moments {
     blocks: Arc<Vec<Block>>,
     /// The moment that was pushed last.
     last: Option<ChargeMoment>,
+    first_unpaid: Option<DateTime<Utc>>,
 }
 
 #[derive(Clone, PartialEq)]
@@ -63,6 +64,11 @@ impl Moments {
         self.last
     }
 
+    /// The time of the first one that uses the balance up. Every look at a cut-off asks for it.
+    pub(crate) fn first_unpaid(&self) -> Option<DateTime<Utc>> {
+        self.first_unpaid
+    }
+
     /// All moments in their order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = ChargeMoment> + Clone + '_ {
         self.blocks.iter().flat_map(Block::iter)
@@ -89,6 +95,7 @@ impl Moments {
     pub(crate) fn push(&mut self, moment: ChargeMoment) {
         let short = self.last.and_then(|last| shortened(&last, &moment));
         self.last = Some(moment);
+        self.first_unpaid = self.first_unpaid.or_else(|| moment.cuts_off().then_some(moment.at));
         let start = self.len();
         let blocks = Arc::make_mut(&mut self.blocks);
         if let Some(block) = blocks.last_mut() {

@@ -225,7 +225,7 @@ fn reports_that_do_not_add_up_are_noticed() {
 #[test]
 fn charges_use_up_no_balance_that_is_used_up_already() {
     let used_up = report("-5", "10", 5, Edd::At(t("2026-03-09T11:00:00")));
-    assert!(first_unpaid(&used_up).is_some());
+    assert!(used_up.moments.first_unpaid().is_some());
     assert_eq!((used_up_at(&used_up), date_by_charges(&used_up)), (None, None));
 }
 

@@ -171,7 +171,7 @@ proptest! {
         let kept = paid(&report, required);
         prop_assert!(up_to(&kept).iter().all(Step::leaves_something));
         prop_assert_eq!(forecast::top_up_required(&kept, now(), days), Some(Money::ZERO));
-        prop_assert!(forecast::first_unpaid(&kept).is_none_or(|at| at > until || at <= now()));
+        prop_assert!(kept.moments.first_unpaid().is_none_or(|at| at > until || at <= now()));
         if required > Money::ZERO && !up_to(&report).is_empty() {
             let short = paid(&report, required - Money::SMALLEST);
             prop_assert!(!up_to(&short).iter().all(Step::leaves_something), "{} is too much", required);
@@ -183,7 +183,7 @@ proptest! {
     #[test]
     fn the_cut_off_is_that_of_the_oracle(report in given::report()) {
         let unpaid = steps(&report).into_iter().find(Step::cuts_off).map(|step| step.at);
-        prop_assert_eq!(forecast::first_unpaid(&report), unpaid);
+        prop_assert_eq!(report.moments.first_unpaid(), unpaid);
         let now_is_gone = before_all(&report).is_some_and(|balance| balance <= Decimal::ZERO)
             && !owes_nothing(&report);
         let proven = report.error.is_none() && report.moments_rejected == 0 && report.edd == Edd::Null
@@ -214,7 +214,7 @@ proptest! {
         let balance = if made.is_empty() { before_all(&report) } else { balance };
         prop_assert_eq!(forecast::balance_now(&settled).map(Money::decimal), balance);
         let unpaid = ahead.iter().find(|step| step.cuts_off()).map(|step| step.at);
-        prop_assert_eq!(forecast::first_unpaid(&settled), unpaid);
+        prop_assert_eq!(settled.moments.first_unpaid(), unpaid);
         let since = made.first().map(|first| first.at).filter(|_| has_all(&report, now()));
         prop_assert_eq!(settled.made.map(|(since, _)| since), since);
         prop_assert_eq!(settled.clone().at(now()), settled);
@@ -224,7 +224,7 @@ proptest! {
     fn a_payment_never_brings_the_cut_off_nearer(report in given::report(), more in given::amount()) {
         let report = Report { edd: Edd::Null, ..honest(report) };
         let more = more.max(-more);
-        let (before, after) = (forecast::first_unpaid(&report), forecast::first_unpaid(&paid(&report, more)));
+        let (before, after) = (report.moments.first_unpaid(), paid(&report, more).moments.first_unpaid());
         let is_no_nearer = match before {
             Some(before) => after.is_none_or(|after| after >= before),
             None => after.is_none(),
