@@ -87,7 +87,8 @@ fn over(case: &Case<'_>, told: &Told) -> Due {
             Due::Tell(event, incident.why.clone())
         };
     }
-    let is_missed = told.episode < episode && owed.is_some_and(|owed| owed.episode <= episode);
+    let is_missed =
+        told.episode < episode && owed.is_some_and(|owed| owed.episode <= episode && !owed.is_an_end());
     if is_missed && case.role == Role::To && incident.phase != Phase::Unwatched {
         if !case.started {
             return nothing(Why::FirstMail);

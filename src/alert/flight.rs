@@ -162,7 +162,12 @@ impl Addressee {
     pub(super) fn retry(&mut self) {
         (self.refused, self.held) = (None, None);
         self.backoff.clear();
-        self.unfit.values_mut().for_each(|hold| hold.times = 0);
+        self.unfit.clear();
+    }
+
+    /// The pause after the server refused us is over. Whether the server takes mail is not known before the next one.
+    pub(super) fn probe(&mut self, now: DateTime<Utc>) {
+        self.held = self.held.map(|since| since.min(now - failpoint::hasten(PROBED_EVERY)));
     }
 
     /// Whether the first mail or the digest of this lane may leave, as far as its contents go.

@@ -200,6 +200,9 @@ impl Log {
             let owed = entry.owed.get_or_insert_with(new);
             if event.is_some() && owed.event.as_ref() != event {
                 self.tidings.has_news = true;
+                if owed.is_an_end() {
+                    (owed.episode, owed.began) = (episode, began);
+                }
                 (owed.event, owed.event_since) = (event.cloned(), now);
             }
         } else if !is_wait {
@@ -242,8 +245,8 @@ impl Log {
     }
 
     /// Lets the first mail of each recipient find out at once whether the server takes mail from us again.
-    pub(crate) fn probe(&mut self) {
-        self.addressees.change_all(|_| true, |one| one.held = None);
+    pub(crate) fn probe(&mut self, now: DateTime<Utc>) {
+        self.addressees.change_all(|_| true, |one| one.probe(now));
     }
 
     /// An incident and a recipient, with all facts that the decision depends on.

@@ -94,6 +94,13 @@ pub(crate) struct Owed {
     pub event_since: DateTime<Utc>,
 }
 
+impl Owed {
+    /// Whether the end of what the recipient was told is owed. It leaves no episode untold.
+    pub(super) fn is_an_end(&self) -> bool {
+        self.event.as_ref().is_some_and(|event| event.is_end() && *event != Event::WasDown)
+    }
+}
+
 /// Pauses after temporary failures.
 const PAUSES: [Duration; 5] = [
     Duration::seconds(30),

@@ -89,16 +89,14 @@ impl Log {
                 return Ok(None);
             }
             let keys: BTreeSet<Key> = flight.undo.keys().cloned().collect();
-            // Of a mail that is outdated in part, or of yesterday, the rest is owed again.
             let is_given_up = flight.lost_replies > SAME_BYTES_AGAIN;
-            let rest = flight
-                .items
-                .iter()
-                .filter(|item| !is_given_up && self.still_of(item, flight, to, facts) != Still::Over);
+            // Of a mail that is outdated in part, or of yesterday, the rest is owed again.
+            let is_so = |item: &Flown| self.still_of(item, flight, to, facts) != Still::Over;
+            let items = flight.items.iter().map(|item| (item.key.clone(), is_so(item)));
             // The words of a mail that perhaps did not arrive go into the next one.
-            let said = flight.says().filter(|_| !is_given_up);
-            let rest: Vec<Key> = rest.map(|item| &item.key).chain(said).cloned().collect();
-            self.forget_bytes(&place, &rest, facts);
+            let said = flight.says().map(|key| (key.clone(), true));
+            let unsure = items.chain(said).filter(|_| !is_given_up).collect();
+            self.forget_bytes(&place, unsure, facts);
             self.note(&keys, facts);
         }
         let notice = match lane {
@@ -186,12 +184,14 @@ impl Log {
         lost.iter().for_each(|place| self.take_back(place));
     }
 
-    /// A mail whose reply was lost is not sent again. It counts as told, except for these incidents.
-    fn forget_bytes(&mut self, place: &(String, Lane), rest: &[Key], facts: &Facts<'_>) {
+    /// A mail whose reply was lost is not sent again. It counts as told; of the incidents in `unsure` only perhaps, and
+    /// what it said of them is owed again if it still holds.
+    fn forget_bytes(&mut self, place: &(String, Lane), unsure: Vec<(Key, bool)>, facts: &Facts<'_>) {
         let Some(mut flight) = self.flights.remove(place) else { return };
-        for key in rest {
-            if let Some(before) = flight.undo.remove(key) {
-                self.put_back(key, &place.0, before, true);
+        for (key, holds) in unsure {
+            if let Some(before) = flight.undo.remove(&key) {
+                let owed = before.owed.clone().filter(|_| holds);
+                self.put_back(&key, &place.0, Notified { owed, ..before }, true);
             }
         }
         if facts.everybody().any(|one| *one == place.0) {

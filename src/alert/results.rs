@@ -23,6 +23,8 @@ impl Log {
         let Some(flight) = self.flights.get(&place).filter(|flight| flight.id == id).cloned() else { return };
         let keys: BTreeSet<Key> = flight.undo.keys().cloned().collect();
         let (is_repeated, now) = (flight.tries > 0, facts.now);
+        let is_clear = attempt == Attempt::InDoubt && self.took_another(&place, &flight);
+        let attempt = if is_clear { Attempt::MailRefused } else { attempt };
         match attempt {
             Attempt::Sent => self.arrived(&place, &flight, facts),
             Attempt::ReplyLost => self.try_again(&place, 1, now),
@@ -108,6 +110,15 @@ impl Log {
         let mut entries = self.candidates.get(to).into_iter().flatten().filter_map(|key| self.entry(key, to));
         let is_unfit = self.addressees.get(to).is_some_and(|one| !one.unfit.is_empty());
         is_unfit || flying.any(|(_, flight)| flight.tries > 0) || entries.any(|entry| entry.refused.is_some())
+    }
+
+    /// Whether the server took another mail since it refused these contents: then it refuses them, and not us.
+    fn took_another(&self, (to, lane): &(String, Lane), flight: &Flight) -> bool {
+        let addressee = self.addressees.get(to);
+        let is_unfit = addressee.is_some_and(|one| one.unfit.contains_key(lane));
+        let was_refused = is_unfit && (flight.first.is_some() || flight.digest.is_some())
+            || flight.undo.values().any(|before| before.refused.is_some());
+        was_refused && addressee.is_none_or(|one| one.held.is_none())
     }
 
     /// The server refused the contents of a mail, which was taken back. Its incidents, the first mail and the digest are

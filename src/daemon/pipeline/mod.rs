@@ -324,7 +324,7 @@ impl Pipeline {
         self.mail_writer = MailWriter::of(settings);
         self.digest = settings.digest.clone();
         self.senders.try_now();
-        self.log.probe();
+        self.log.probe(self.now);
         self.forget_unserved();
         // Incidents that are no longer watched end before a mail is made of them.
         self.look_at_time();

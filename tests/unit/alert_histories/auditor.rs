@@ -495,7 +495,7 @@ impl Auditor {
                     (*since, *times) = (at, *times + 1);
                 }
             }
-            Fate::Defer | Fate::Away | Fate::Doubt => {}
+            Fate::Defer | Fate::Away | Fate::Doubt | Fate::DoubtVm1 => {}
         }
         if has_left && matches!(fate, Fate::RefuseRecipient | Fate::RefuseMail) {
             self.lost_for_good.insert(to.clone());

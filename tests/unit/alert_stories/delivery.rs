@@ -90,6 +90,13 @@ fn after_a_lost_reply_the_same_mail_is_tried_and_an_end_is_worded_as_if_the_begi
 
          vm1=error, 10m, everybody late, vm1=active, vms, vm1=error, everybody accepts, 3h => opened resolved opened
 
+         no-reminders, vm1=error vm2=error, 10m, everybody loses, vm1=active vm2=active, vms, everybody away, idle 5m, \
+         silence */vm_error/1 2h, vm1=error, 10m, vm1=active, 1h, everybody accepts, 3h \
+         => ops[/1]: opened resolved; ops[/2]: opened resolved
+
+         no-reminders, everybody loses, vm1=error, everybody away, idle 5m, silence */vm_error/1 1h, everybody accepts, 3h \
+         => opened
+
          everybody loses, vm1=error, everybody refused, 3h, vm1=active, vms, everybody accepts, 30h => resolved
 
          everybody loses, vm1=error, everybody refused, 3h, everybody accepts, 30h => opened reminder:1",
@@ -191,6 +198,25 @@ fn contents_that_a_server_refuses_like_us_are_told_in_their_light_form_after_fiv
     world.live("everybody doubts, vm1=error, 1m, everybody accepts, vm2=error, 10m");
     let tried: Vec<_> = world.mails().iter().map(|mail| (mail.items[0].key.id(), mail.is_light)).collect();
     assert_eq!(tried, [(Some(2), false), (Some(1), true)]);
+}
+
+#[test]
+fn contents_that_are_refused_like_us_are_to_blame_once_another_mail_was_taken() {
+    for (between, tried_at_minutes) in [
+        ("vm2=error, 8h", [0, 5, 65, 185, 425].as_slice()),
+        // Nothing else was taken, whatever was looked at meanwhile.
+        ("20m", &[0, 5, 10, 15, 20]),
+    ] {
+        let mut world = World::healthy();
+        let from = world.now;
+        world.live(&format!("to ops, no-reminders, everybody doubts-vm1, vm1=error, {between}"));
+        let about = world
+            .attempts
+            .iter()
+            .filter(|(_, mail, _)| mail.items.iter().any(|item| item.key.id() == Some(1)));
+        let tried: Vec<i64> = about.map(|(at, ..)| (*at - from).num_minutes() / 5 * 5).collect();
+        assert_eq!(tried, tried_at_minutes, "{between}");
+    }
 }
 
 #[test]

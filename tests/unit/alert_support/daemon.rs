@@ -337,7 +337,7 @@ fn outcome(fate: Fate) -> Attempt {
         Fate::Away => Attempt::Away,
         Fate::RefuseRecipient => Attempt::RecipientRefused,
         Fate::RefuseMail | Fate::RefuseLong => Attempt::MailRefused,
-        Fate::Doubt => Attempt::InDoubt,
+        Fate::Doubt | Fate::DoubtVm1 => Attempt::InDoubt,
         Fate::LoseReply { .. } => Attempt::ReplyLost,
     }
 }

@@ -81,6 +81,8 @@ pub enum Fate {
     RefuseMail,
     /// 554 to DATA, which may be about us, but for a mail in its light form.
     Doubt,
+    /// The same to every mail about VM 1, light or not.
+    DoubtVm1,
     /// 413 to a post about several incidents.
     RefuseLong,
     /// The reply to DATA is lost; `arrived` says whether the mail arrived.

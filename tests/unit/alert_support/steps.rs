@@ -28,6 +28,7 @@ fn fate(word: &str) -> Fate {
         "refused" => Fate::RefuseRecipient,
         "rejects" => Fate::RefuseMail,
         "doubts" => Fate::Doubt,
+        "doubts-vm1" => Fate::DoubtVm1,
         "takes-short" => Fate::RefuseLong,
         "loses" => Fate::LoseReply { arrived: false },
         "late" => Fate::LoseReply { arrived: true },

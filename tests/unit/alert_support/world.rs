@@ -373,7 +373,8 @@ impl World {
             let fate = fates.get(&mail.to).copied().unwrap_or(*fate);
             let is_short = fate == Fate::RefuseLong && mail.items.len() <= 1;
             let is_plain = fate == Fate::Doubt && mail.is_light;
-            let fate = if is_short || is_plain { Fate::Accept } else { fate };
+            let is_other = fate == Fate::DoubtVm1 && mail.items.iter().all(|item| item.key.id() != Some(1));
+            let fate = if is_short || is_plain || is_other { Fate::Accept } else { fate };
             if matches!(fate, Fate::Accept | Fate::LoseReply { arrived: true }) {
                 received.push(Received { at: now, mail: mail.clone() });
             }
